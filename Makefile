@@ -48,6 +48,8 @@ CFLAGS := -O2 -g
 ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
 	$(addprefix --sysroot=,$(SYSROOT)) -I$(SYSROOT)/usr/include/$(HOST_ARCH) -MMD -MP
+# Functions of tests have the parameters that cmocka or what they stand for says.
+$(B)/obj/tests/%.o $(B)/asan/tests/%.o: WARN += -Wno-unused-parameter
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 LIBS_sixlaned := -lmnl -lnftnl -lbpf -lxdp -lconfig

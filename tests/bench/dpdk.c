@@ -185,7 +185,6 @@ static inline uint32_t find_fib6(const void *ctx, const union sixlane_addr *addr
 {
 	uint64_t next_hop = 0;
 
-	(void)ctx;
 	rte_fib6_lookup_bulk(fib6, ADDR(addr), &next_hop, 1);
 	return (uint32_t)next_hop;
 }
@@ -194,7 +193,6 @@ static inline uint32_t find_lpm6(const void *ctx, const union sixlane_addr *addr
 {
 	uint32_t next_hop = lpm6_default;
 
-	(void)ctx;
 	rte_lpm6_lookup(lpm6, PREFIX_ADDR((const struct prefix *)addr), &next_hop);
 	return next_hop;
 }

@@ -215,7 +215,6 @@ static void add_full_view(void)
 
 void agreement_test_full_view(void **state)
 {
-	(void)state;
 	fuzz_seed(1);
 	begin(SYNTHETIC_ROUTES);
 	add_full_view();
@@ -227,7 +226,6 @@ void agreement_test_million_routes(void **state)
 {
 	size_t real;
 
-	(void)state;
 	fuzz_seed(2);
 	begin(SYNTHETIC_ROUTES);
 	add_full_view();
@@ -259,7 +257,6 @@ static void add_dense(uint32_t one_in)
 
 void agreement_test_dense(void **state)
 {
-	(void)state;
 	fuzz_seed(3);
 	add_dense(1);
 	add_dense(4);
@@ -268,7 +265,6 @@ void agreement_test_dense(void **state)
 
 void agreement_test_hosts(void **state)
 {
-	(void)state;
 	fuzz_seed(4);
 	begin(100000);
 	while (n_added < limit) {
@@ -310,7 +306,6 @@ static void add_paths(size_t n, uint32_t kept, bool siblings)
 
 void agreement_test_paths(void **state)
 {
-	(void)state;
 	fuzz_seed(5);
 	add_paths(1, 0, false);
 	add_paths(1, 0, true);
@@ -326,7 +321,6 @@ void agreement_test_tables(void **state)
 					MAIN,	    255,	256,	   1001, 0x7fffffff,
 					0x80000000, 0xfffffffe, 0xffffffff };
 
-	(void)state;
 	fuzz_seed(6);
 	begin(50000);
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
@@ -349,7 +343,6 @@ void agreement_test_tables(void **state)
 
 void agreement_test_default_route_alone(void **state)
 {
-	(void)state;
 	fuzz_seed(7);
 	begin(1);
 	add(MAIN, (struct prefix){ 0 });

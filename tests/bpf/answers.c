@@ -118,7 +118,6 @@ void answer_test_known_bytes(void **state)
 	static struct frame in, out, want;
 	uint32_t action;
 
-	(void)state;
 	install(1280);
 	frame_from_hex(&in, in_hex);
 	in.len = AT_PAYLOAD + 0x51a;
@@ -139,7 +138,6 @@ void answer_test_every_size(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	install(1400);
 	for (size_t size = 1300; size <= 1600; size++) {
 		build(&frame, size, size % 3);
@@ -157,7 +155,6 @@ void answer_test_every_checksum(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	install(1400);
 	build(&frame, 1401, 0);
 	for (uint32_t word = 0; word <= 0xffff; word += 37) {
@@ -174,7 +171,6 @@ void answer_test_every_icmp_type(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	install(1400);
 	build(&frame, 1401, 0);
 	frame.bytes[AT_NEXT_HEADER] = 58;
@@ -189,7 +185,6 @@ void answer_test_every_next_header(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	install(1400);
 	build(&frame, 1401, 0);
 	memset(frame.bytes + AT_PAYLOAD, 0xff, 8);
@@ -207,7 +202,6 @@ void answer_test_every_room(void **state)
 	size_t most = harness_meta_max();
 	static struct frame frame;
 
-	(void)state;
 	if (!most) {
 		fprintf(stderr, "SKIP: this kernel has little room for metadata\n");
 		skip();
@@ -228,7 +222,6 @@ void answer_test_flow_label(void **state)
 	static struct frame in, out, want;
 	uint32_t action, labels = 0, first = 0;
 
-	(void)state;
 	make_world(&world, 1400);
 	world.meta.flags |= SIXLANE_META_FLOW_LABEL;
 	harness_install(&world);
@@ -299,7 +292,6 @@ void answer_test_rate(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	harness_pin(0);
 	build(&frame, 1401, 0);
 	install_rate(HOUR_NS, 5, now_ns() - 5 * HOUR_NS);
@@ -328,7 +320,6 @@ void answer_test_rate_in_time(void **state)
 	uint64_t start_ns, spent_ns;
 	uint32_t action, answers = 0;
 
-	(void)state;
 	harness_pin(0);
 	build(&in, 1401, 0);
 	install_rate(each_ns, 1, now_ns());
@@ -350,7 +341,6 @@ void answer_test_rate_by_cpu(void **state)
 {
 	static struct frame frame;
 
-	(void)state;
 	build(&frame, 1401, 0);
 	install_rate(HOUR_NS, 2, now_ns() - 2 * HOUR_NS);
 	for (int cpu = 0; harness_pin(cpu); cpu++)

@@ -285,7 +285,6 @@ void churn_test_lookups_beside_changes(void **state)
 {
 	static struct tables at_first;
 
-	(void)state;
 	fuzz_seed(8);
 	seen = calloc(SWEEPS_MAX + 1, sizeof(*seen));
 	assert_non_null(seen);
@@ -322,7 +321,6 @@ void churn_test_grace_waits_for_readers(void **state)
 	pthread_t thread;
 	uint32_t inside;
 
-	(void)state;
 	agree_open(&agree);
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&lingered, false);

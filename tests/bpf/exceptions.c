@@ -92,7 +92,6 @@ void exception_test_full_ring_of_hints(void **state)
 	const uint16_t sent = (uint16_t)(room + 100);
 	size_t n;
 
-	(void)state;
 	install(0);
 	for (uint16_t i = 0; i < sent; i++)
 		send_too_big(i);
@@ -126,7 +125,6 @@ static void expect_all_to_count(uint32_t half, uint32_t number)
 void exception_test_every_bit_and_byte_counts(void **state)
 {
 	_Static_assert(SIXLANE_PUNTED_NUMBERS == SIXLANE_FRESH_NUMBERS, "numbers of either");
-	(void)state;
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
 		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
 			expect_all_to_count(half, number);
@@ -164,7 +162,6 @@ void exception_test_rate_of_messages(void **state)
 	uint64_t lost;
 	char dst[32];
 
-	(void)state;
 	install(0);
 	assert_true(harness_pin(0));
 	lost = empty_bucket();

@@ -32,7 +32,6 @@ static uint8_t look_after;
 
 int figures_note_hint(void *ctx, void *data, size_t bytes)
 {
-	(void)ctx;
 	if (bytes != sizeof(last_hint))
 		n_hints += 1000; /* no number of hints that is expected */
 	else
@@ -55,7 +54,6 @@ size_t harness_take_hints(struct sixlane_hint *hints, size_t max)
 
 int figures_note_sample(void *ctx, void *data, size_t bytes)
 {
-	(void)ctx;
 	if (bytes == sizeof(*wanted_samples) && n_samples < n_wanted_samples)
 		memcpy(&wanted_samples[n_samples], data, bytes);
 	n_samples++;

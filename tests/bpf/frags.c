@@ -78,7 +78,6 @@ static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict
 
 void frags_test_jumbo_frames(void **state)
 {
-	(void)state;
 	install(NH_GATEWAY, AS_IT_IS);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
 	for (size_t payload = ONE_BUFFER - 54; payload < ONE_BUFFER + 200; payload++)
@@ -94,7 +93,6 @@ void frags_test_jumbo_frames(void **state)
 
 void frags_test_padding_of_jumbo_frames(void **state)
 {
-	(void)state;
 	install(NH_GATEWAY, AS_IT_IS);
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
 	expect_untagged(5000, 500, SIXLANE_FORWARD);
@@ -116,7 +114,6 @@ void frags_test_truncated_jumbo_frames(void **state)
 		.verdict = SIXLANE_PASS_TRUNCATED,
 	};
 
-	(void)state;
 	install(NH_GATEWAY, AS_IT_IS);
 	frame_build(&frame, &spec);
 	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
@@ -129,7 +126,6 @@ void frags_test_truncated_jumbo_frames(void **state)
 /* What counts is whether there are fragments when the frame comes in. */
 void frags_test_egress_without_fragments(void **state)
 {
-	(void)state;
 	install(NH_GATEWAY, NO_XMIT_FRAGS);
 	expect_untagged(1400, 0, SIXLANE_FORWARD);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
@@ -143,7 +139,6 @@ void frags_test_tags_of_jumbo_frames(void **state)
 {
 	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
 
-	(void)state;
 	install(NH_VIA(NEIGH_OUT_AD30_40), AS_IT_IS);
 	expect(JUMBO - 40, 7, no_tags, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
@@ -196,7 +191,6 @@ void frags_test_answers_to_jumbo_frames(void **state)
 		.hit = &dst,
 	};
 
-	(void)state;
 	install_exception();
 	for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
 		const struct frame_spec spec = {
@@ -223,7 +217,6 @@ void frags_test_answers_need_the_first_buffer(void **state)
 	static struct frame in, out, answer;
 	uint32_t action;
 
-	(void)state;
 	install_exception();
 	frame_build(&in, &spec);
 	build_answer(&answer, &in);

@@ -29,7 +29,6 @@ static void set_addr(struct frame *frame, size_t at, const char *addr)
 	int ok = inet_pton(AF_INET6, addr, frame->bytes + at);
 
 	assert(ok == 1);
-	(void)ok;
 }
 
 void frame_build(struct frame *frame, const struct frame_spec *spec)
@@ -73,7 +72,6 @@ static size_t put_hex(uint8_t *to, size_t room, const char *hex)
 		to[n++] = (uint8_t)(hex_digit(hex[0]) << 4 | hex_digit(hex[1]));
 		hex += 2;
 	}
-	(void)room;
 	return n;
 }
 

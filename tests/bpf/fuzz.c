@@ -99,7 +99,6 @@ void fuzz_test_against_model(void **state)
 	static struct frame frame;
 	size_t meta = harness_meta_max();
 
-	(void)state;
 	fuzz_seed(seed);
 	printf("SIXLANE_FUZZ_SEED=%llu SIXLANE_FUZZ_RUNS=%llu\n", (unsigned long long)seed,
 	       (unsigned long long)runs);

@@ -67,7 +67,6 @@ void group_test_a_flow_stays(void **state)
 	struct world world;
 	struct frame frame;
 
-	(void)state;
 	group_make_world(&world);
 	harness_install(&world);
 	for (uint32_t n = 0; n < FLOWS; n++) {
@@ -95,7 +94,6 @@ void group_test_the_seed_moves_flows(void **state)
 	struct frame frame;
 	size_t stayed = 0;
 
-	(void)state;
 	group_make_world(&world);
 	harness_install(&world);
 	for (uint32_t n = 0; n < FLOWS; n++) {
@@ -198,13 +196,11 @@ static void test_skip(uint32_t next_hop_flags, uint32_t heeded, uint32_t other)
 
 void group_test_ports_down(void **state)
 {
-	(void)state;
 	test_skip(0, SIXLANE_PORT_SKIP, SIXLANE_PORT_SKIP_OBJECT);
 }
 
 void group_test_ports_down_of_objects(void **state)
 {
-	(void)state;
 	test_skip(SIXLANE_NEXT_HOP_OBJECT, SIXLANE_PORT_SKIP_OBJECT, SIXLANE_PORT_SKIP);
 }
 
@@ -216,7 +212,6 @@ void group_test_resilient_buckets(void **state)
 	struct world world;
 	int was[FLOWS];
 
-	(void)state;
 	group_make_world(&world);
 	for (uint32_t i = 0; i < WORLD_CELLS; i++)
 		buckets[i] = NH_MEMBER(i % 4);
@@ -404,7 +399,6 @@ void group_test_little_weight_stays(void **state)
 	struct world world;
 	int was[FLOWS], is[FLOWS];
 
-	(void)state;
 	group_make_world(&world);
 	harness_install(&world);
 	fill_cells(harness_cells(), weights, 4);
@@ -431,7 +425,6 @@ void group_test_one_bucket_of_many(void **state)
 	const uint32_t n_cells = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
 	struct world world;
 
-	(void)state;
 	group_make_world(&world);
 	harness_install(&world);
 	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_cells;
@@ -459,7 +452,6 @@ void group_test_spread_by_weight(void **state)
 	struct world world;
 	size_t wrong = 0;
 
-	(void)state;
 	group_make_world(&world);
 	harness_install(&world);
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++)

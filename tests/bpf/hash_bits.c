@@ -228,7 +228,6 @@ void hash_test_every_bit_of_the_packet(void **state)
 	struct world world;
 	size_t wrong = 0;
 
-	(void)state;
 	fuzz_seed(1);
 	group_make_world(&world);
 	harness_install(&world);

@@ -132,7 +132,6 @@ void live_test_frames_leave_by_their_egress(void **state)
 	struct frame frame;
 	int err;
 
-	(void)state;
 	arrange(&frame, NH_GATEWAY, 9);
 	err = send_live(&frame);
 	if (err == -EINVAL) {
@@ -164,7 +163,6 @@ void live_test_tags_arrive(void **state)
 	static const enum neighbour vias[] = { NEIGH_OUT_10, NEIGH_OUT_AD30_40 };
 	int out = listen_behind(DEV_OUT), one = 1;
 
-	(void)state;
 	assert_int_equal(setsockopt(out, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)), 0);
 	for (size_t i = 0; i < sizeof(vias) / sizeof(vias[0]); i++) {
 		enum device egress = world_neigh_device(vias[i]);

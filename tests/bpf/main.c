@@ -197,7 +197,6 @@ static int open_harness(void **state)
 {
 	static char frags[PATH_MAX], trace[PATH_MAX];
 
-	(void)state;
 	find_agree_object();
 	return harness_open(object, frags_object ?: find_flavour("frags", frags),
 			    is_arena() ? NULL : find_flavour("trace", trace));
@@ -205,14 +204,12 @@ static int open_harness(void **state)
 
 static int close_harness(void **state)
 {
-	(void)state;
 	harness_close();
 	return 0;
 }
 
 static void skip_arena(void **state)
 {
-	(void)state;
 	print_message("this kernel has no arenas for %s\n", object);
 	skip();
 }

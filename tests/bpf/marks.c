@@ -46,7 +46,6 @@ static void expect_used(enum neighbour used)
 
 void mark_test_used_is_set_by_traffic(void **state)
 {
-	(void)state;
 	expect(NH_GATEWAY, 0, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect_used(NEIGH_GATEWAY);
 	expect(NH_ON_LINK, 0, SIXLANE_FORWARD, NEIGH_HOST);
@@ -62,7 +61,6 @@ void mark_test_used_is_not_set_by_the_trace(void **state)
 	static struct world world;
 	uint32_t action;
 
-	(void)state;
 	if (!harness_has(PROG_TRACE))
 		skip();
 	harness_world(&world);
@@ -77,7 +75,6 @@ void mark_test_used_is_not_set_by_the_trace(void **state)
 /* The kernel may send the packet to another member, and never ask for this one. */
 void mark_test_used_is_set_of_silent_members(void **state)
 {
-	(void)state;
 	expect(NH_GROUP, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
 	expect_used(NEIGH_SILENT);
 	expect(NH_GROUP + 1, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
@@ -116,7 +113,6 @@ void mark_test_used_is_set_of_silent_exceptions(void **state)
 		.next_hop = NH_ALT,
 	};
 
-	(void)state;
 	install_exception(&silent);
 	run(100, XDP_PASS);
 	expect_used(NEIGH_SILENT);
@@ -133,7 +129,6 @@ void mark_test_used_is_set_by_answers(void **state)
 		.mtu = 1400,
 	};
 
-	(void)state;
 	install_exception(&value);
 	run(1400, XDP_REDIRECT);
 	expect_used(NEIGH_IN);
@@ -145,7 +140,6 @@ void mark_test_used_is_set_by_answers(void **state)
 /* The daemon must not keep a neighbour alive that no forwarded packet needs. */
 void mark_test_used_is_not_set_by_passed_packets(void **state)
 {
-	(void)state;
 	expect(NH_GATEWAY, 2000, SIXLANE_PASS_TOO_BIG, NEIGH_GATEWAY);
 	expect_used(N_NEIGHBOURS);
 	expect(NH_SILENT, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);

@@ -188,7 +188,6 @@ void race_test_mac_is_never_seen_in_half(void **state)
 	};
 	struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
 	world_neigh(&world, NEIGH_GATEWAY)->mac.word = race.words[0];
@@ -242,7 +241,6 @@ void race_test_fate_changes_at_once(void **state)
 	const uint32_t members[] = { NH_ALT };
 	struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_ON_LINK);
 	world_set_buckets(&world, NH_GROUP, 3, members, 1);
@@ -264,7 +262,6 @@ void race_test_member_changes_at_once(void **state)
 	const uint32_t members[] = { NH_ON_LINK };
 	struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
 	world_set_buckets(&world, NH_GROUP, 0, members, 1);
@@ -288,7 +285,6 @@ void race_test_cell_changes_at_once(void **state)
 	const uint32_t members[] = { NH_GATEWAY };
 	struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
 	world_set_buckets(&world, NH_GROUP, 0, members, 1);
@@ -311,7 +307,6 @@ void race_test_rules_change_at_once(void **state)
 	};
 	struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
 	world_add_route(&world, "2001:db8:2::/48", 100, NH_ALT);
@@ -404,7 +399,6 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 
 void race_test_exception_changes_at_once(void **state)
 {
-	(void)state;
 	run_exceptions(change_exception, FRAME_DST, 100, 1u << 0 | 1u << 1, false);
 }
 
@@ -419,7 +413,6 @@ static void replace_exception(size_t i)
 
 void race_test_exception_is_not_another_destinations(void **state)
 {
-	(void)state;
 	run_exceptions(replace_exception, "2001:db8:2::2", 0, 1u << 1, true);
 	harness_del_exception(&exceptions[1]);
 }

@@ -235,6 +235,5 @@ const struct row rows_answer_way[] = {
 	FINE("last header in sight", OVER, NEXT_IS("3c", THEN("1193"))),
 	NOT_ABOUT("error in sight", NEXT_IS("3c", THEN("3a93"), AT(1184, "01"))),
 	NOT_ABOUT("last header out of sight", NEXT_IS("3c", THEN("1194"))),
-
 };
 const size_t rows_answer_way_n = sizeof(rows_answer_way) / sizeof(rows_answer_way[0]);

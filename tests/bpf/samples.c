@@ -84,7 +84,6 @@ void sample_test_what_it_says(void **state)
 	const uint32_t tag = 0x8100000a;
 	struct frame in = udp_frame(NULL, 0);
 
-	(void)state;
 	install(NH_GATEWAY, NEIGH_GATEWAY);
 	run(PROG_AS_IS, &in, XDP_REDIRECT);
 	expect_one(DEV_IN, NEIGH_GATEWAY);
@@ -106,7 +105,6 @@ void sample_test_without_ports(void **state)
 	struct frame in = udp_frame(NULL, 0);
 	struct sixlane_sample sample;
 
-	(void)state;
 	frame_patch(&in, AT_NEXT_HEADER, "3a");
 	install(NH_GATEWAY, NEIGH_GATEWAY);
 	run(PROG_AS_IS, &in, XDP_REDIRECT);
@@ -121,7 +119,6 @@ void sample_test_when_it_is_drawn(void **state)
 	struct frame in = udp_frame(NULL, 0);
 	struct sixlane_sample sample;
 
-	(void)state;
 	install(NH_GATEWAY, NEIGH_ALT);
 	run(PROG_AS_IS, &in, XDP_REDIRECT);
 	expect_none(NEIGH_ALT);
@@ -141,7 +138,6 @@ void sample_test_none_of_what_is_not_forwarded(void **state)
 {
 	struct frame in = udp_frame(NULL, 0);
 
-	(void)state;
 	install(NH_SILENT, NEIGH_SILENT);
 	run(PROG_AS_IS, &in, XDP_PASS);
 	expect_none(NEIGH_SILENT);
@@ -165,7 +161,6 @@ void sample_test_none_of_exceptions(void **state)
 	struct frame in = udp_frame(NULL, 0);
 	static struct world world;
 
-	(void)state;
 	harness_world(&world);
 	world_add_exception_and_ways(&world, &value);
 	harness_install(&world);

@@ -87,7 +87,6 @@ void scratch_test_taken(void **state)
 {
 	int fd = open_scratch();
 
-	(void)state;
 	set_users(fd, 0);
 	expect(SIXLANE_PASS_NO_ROUTE);
 	expect_users(fd, 0);

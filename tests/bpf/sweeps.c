@@ -71,7 +71,6 @@ void sweep_test_every_length(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	install_route("2001:db8:2::/48", NH_GATEWAY);
 	build(&frame, 0, 0);
 	expect_all_lengths(&frame, frame.len, SIXLANE_PASS_TRUNCATED, SIXLANE_FORWARD);
@@ -95,7 +94,6 @@ void sweep_test_every_padding(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	install_route("2001:db8:2::/48", NH_GATEWAY);
 	for (size_t padding = 0; padding <= 600; padding++) {
 		build(&frame, 1 + padding % 7, padding);
@@ -107,7 +105,6 @@ void sweep_test_every_hop_limit(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	install_route("2001:db8:2::/48", NH_GATEWAY);
 	build(&frame, 0, 0);
 	for (int limit = 0; limit <= 255; limit++) {
@@ -121,7 +118,6 @@ void sweep_test_every_next_header(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	install_route("2001:db8:2::/48", NH_GATEWAY);
 	build(&frame, 0, 0);
 	for (int next = 0; next <= 255; next++) {
@@ -134,7 +130,6 @@ void sweep_test_every_class_and_flow_bit(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	install_route("2001:db8:2::/48", NH_GATEWAY);
 	build(&frame, 0, 0);
 	for (int bit = 4; bit < 32; bit++) {
@@ -148,7 +143,6 @@ void sweep_test_every_size_around_the_mtu(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	for (int locked = 0; locked <= 1; locked++) {
 		size_t mtu = locked ? 1400 : 1500;
 
@@ -196,7 +190,6 @@ void sweep_test_every_prefix_length_alone(void **state)
 	struct frame frame;
 	struct world world;
 
-	(void)state;
 	build(&frame, 0, 0);
 	for (uint32_t len = 0; len <= 128; len++) {
 		harness_world(&world);
@@ -217,7 +210,6 @@ void sweep_test_every_prefix_length_over_the_shorter(void **state)
 	struct frame frame;
 	struct world world;
 
-	(void)state;
 	build(&frame, 0, 0);
 	harness_world(&world);
 	for (uint32_t len = 0; len <= 128; len++)

@@ -124,7 +124,6 @@ void sweep_test_every_length_with_tags(void **state)
 	};
 	struct step three_steps[5];
 
-	(void)state;
 	memcpy(three_steps, two_steps, sizeof(two_steps));
 	three_steps[4].verdict = SIXLANE_PUNT_VLAN_DEPTH;
 	install_route(NH_GATEWAY);
@@ -155,7 +154,6 @@ static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device 
 
 void sweep_test_every_vid(void **state)
 {
-	(void)state;
 	install_route(NH_VIA(NEIGH_OUT_10));
 	for (uint32_t vid = 0; vid < 4096; vid++) {
 		expect_vid(0x8100, vid, 10, DEV_IN_10);
@@ -166,7 +164,6 @@ void sweep_test_every_vid(void **state)
 /* Priority and DEI of both tags: ignored on the way in, none on the way out. */
 void sweep_test_every_priority(void **state)
 {
-	(void)state;
 	install_route(NH_VIA(NEIGH_OUT_AD30_40));
 	for (uint32_t bits = 0; bits < 256; bits++) {
 		const uint32_t tags[FRAME_TAGS] = { 0x8100000a | (bits & 0xf) << 12,
@@ -183,7 +180,6 @@ void sweep_test_every_priority(void **state)
 /* Every ethertype in the place of a tag's: only 802.1Q and 802.1ad are tags. */
 void sweep_test_every_tag_type(void **state)
 {
-	(void)state;
 	install_route(NH_GATEWAY);
 	for (uint32_t type = 0; type < 0x10000; type += type & 0xff ? 1 : 2) {
 		const uint32_t tags[FRAME_TAGS] = { type << 16 | 99 };
@@ -218,7 +214,6 @@ void sweep_test_every_padding_with_tags(void **state)
 						   NEIGH_BOND_10 };
 	struct frame frame, untagged;
 
-	(void)state;
 	for (size_t out = 0; out < 4; out++) {
 		install_route(NH_VIA(ways_out[out]));
 		for (size_t in = 0; in < 4; in++) {

@@ -174,7 +174,6 @@ void table_test_every_verdict_has_a_row(void **state)
 {
 	size_t missing = 0;
 
-	(void)state;
 	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
 		if (has_row[v])
 			continue;

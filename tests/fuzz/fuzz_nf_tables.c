@@ -40,7 +40,6 @@ static struct nlmsghdr *message_copy(const void *bytes, size_t size)
 
 static int no_elements(void *ctx, const struct nf_name *name)
 {
-	(void)ctx;
 	return name->table[0] && name->name[0] ? 0 : -EINVAL;
 }
 

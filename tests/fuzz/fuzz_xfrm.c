@@ -30,7 +30,6 @@ static bool is_in_order(const struct prefix *prefix)
 
 static int check_key(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)ctx;
 	return value != 0 && key->prefix_len >= SIXLANE_TABLE_BITS &&
 			       key->prefix_len <= SIXLANE_TABLE_BITS + 128
 		       ? 0

@@ -147,7 +147,6 @@ struct source {
 
 static int read_ip6_tables(struct nf_tables *tables, struct guard_ruleset **out)
 {
-	(void)tables;
 	return ip6_tables_read(out);
 }
 

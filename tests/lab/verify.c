@@ -243,9 +243,6 @@ static int print_refused(const char *path, struct bpf_object *object, char *cons
 /* libbpf's own words go to stderr only if something fails to open: the log tells the rest. */
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	(void)level;
-	(void)fmt;
-	(void)ap;
 	return 0;
 }
 

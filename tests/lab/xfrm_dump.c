@@ -16,8 +16,6 @@ static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t 
 {
 	size_t *n = ctx;
 
-	(void)key;
-	(void)value;
 	(*n)++;
 	return 0;
 }

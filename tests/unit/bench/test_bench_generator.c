@@ -15,7 +15,6 @@ static char said[512];
 
 static int begin(void **state)
 {
-	(void)state;
 	bench_keep_errors(said, sizeof(said));
 	return 0;
 }
@@ -62,7 +61,6 @@ static void test_whole_prefixes(void **state)
 		{ "fc00::/7", "fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct bench_table table = TABLE(rows[i].prefix);
 		struct generator_range ranges[4];
@@ -90,7 +88,6 @@ static void test_choice(void **state)
 	struct generator_range first[100], again[100], others[100];
 	size_t n = 100, more = 100;
 
-	(void)state;
 	assert_int_equal(bench_table_named("1k", 1, &table), 0);
 	assert_int_equal(generator_ranges(&table, GENERATOR_RANDOM, 5, first, &n), 0);
 	assert_int_equal(n, 100);
@@ -112,7 +109,6 @@ static void test_flow(void **state)
 	struct generator_range range[2];
 	size_t n = 2;
 
-	(void)state;
 	assert_int_equal(generator_ranges(&table, GENERATOR_FLOW, 1, range, &n), 0);
 	assert_int_equal(n, 1);
 	assert_memory_equal(&range->low, &range->high, sizeof(range->low));
@@ -132,7 +128,6 @@ static void test_misses(void **state)
 	struct prefix hole;
 	size_t n = ARRAY_SIZE(ranges);
 
-	(void)state;
 	assert_int_equal(prefix_parse("3fff::/16", &hole), 0);
 	assert_int_equal(generator_ranges(&table, GENERATOR_MISS, 1, ranges, &n), 0);
 	assert_int_not_equal(n, 0);
@@ -182,7 +177,6 @@ static void test_request(void **state)
 	static const uint8_t second[6] = { 2, 0, 0, 0, 0, 2 };
 	struct generator_request request;
 
-	(void)state;
 	assert_int_equal(parse("{'seconds':0.5,'rate_pps':1e6,'frame_bytes':100,'seed':9," MACS
 			       "," REST "}",
 			       &request),
@@ -249,7 +243,6 @@ static void test_bad_requests(void **state)
 	};
 	struct generator_request request, before;
 
-	(void)state;
 	memset(&before, 0x5a, sizeof(before));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		request = before;

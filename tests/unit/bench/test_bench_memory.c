@@ -48,7 +48,6 @@ static uint64_t left(const char *list)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(root))
 		return -1;
 	write_file("up/memory.max", "5000\n");
@@ -72,7 +71,6 @@ static int tear_down(void **state)
 {
 	char command[PATH_MAX];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return system(command);
 }
@@ -98,7 +96,6 @@ static void test_limits(void **state)
 		{ "nonsense\n", UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(left(rows[i].list), rows[i].left);
 	assert_int_equal(bench_memory_left_of_cgroups("/nonexistent", root), UINT64_MAX);

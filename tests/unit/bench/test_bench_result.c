@@ -49,7 +49,6 @@ static void test_turns(void **state)
 {
 	static const size_t wanted[] = { 0, 1, 2, 2, 1, 0, 0, 1, 2 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		assert_int_equal(bench_turn(i / 3, 3, i % 3), wanted[i]);
 	assert_int_equal(bench_turn(1, 1, 0), 0);
@@ -60,7 +59,6 @@ static void test_kubecek(void **state)
 {
 	struct bench_summary summary = SUMMARY(12, 2, 1000, 3, 4, 5, -50, 6, 7, 8, 9, 10);
 
-	(void)state;
 	assert_near(summary.low, -50);
 	assert_near(summary.high, 1000);
 	assert_near(summary.median, 6.5);
@@ -73,7 +71,6 @@ static void test_few_values(void **state)
 {
 	struct bench_summary one = SUMMARY(5), two = SUMMARY(5, 9), three = SUMMARY(9, 5, 6);
 
-	(void)state;
 	assert_near(one.median, 5);
 	assert_near(one.mean, 5);
 	assert_near(one.deviation, 0);
@@ -89,7 +86,6 @@ static void test_percentile(void **state)
 {
 	double values[101];
 
-	(void)state;
 	for (size_t i = 0; i < 101; i++)
 		values[i] = (double)((i * 37) % 101);
 	assert_near(bench_percentile(values, 101, 99), 99);
@@ -115,7 +111,6 @@ static void test_notes(void **state)
 	struct bench_result *result = new_result();
 	char buf[BENCH_NOTE_LEN];
 
-	(void)state;
 	assert_string_equal(note_of(result, "ratio", 0.5, 0.99, NULL, buf), "");
 	assert_string_equal(note_of(result, "ratio", 1.01, 2, NULL, buf), "");
 	assert_string_equal(note_of(result, "ns", 0.5, 2, NULL, buf), "");
@@ -139,7 +134,6 @@ static void test_long_notes(void **state)
 	char buf[BENCH_NOTE_LEN], note[2 * BENCH_NOTE_LEN] = "", *end;
 	struct bench_result *result = new_result();
 
-	(void)state;
 	for (size_t used = 0; used + sizeof(word) < sizeof(note); used += strlen(word))
 		strcpy(note + used, word);
 	few.row.note = note;
@@ -158,7 +152,6 @@ static void test_notes_that_just_fit(void **state)
 {
 	char buf[16] = "";
 
-	(void)state;
 	bench_note_add(buf, sizeof(buf), NULL);
 	bench_note_add(buf, sizeof(buf), "");
 	assert_string_equal(buf, "");
@@ -184,7 +177,6 @@ static void test_rows_are_copied(void **state)
 	struct bench_row row = { .engine = engine, .unit = unit, .values = values, .n = 3 };
 	json_t *rows;
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		assert_int_equal(bench_result_add(result, &row), 0);
 	assert_near(values[0], 3);
@@ -211,7 +203,6 @@ static void test_no_number(void **state)
 	struct bench_row row = simple;
 	json_t *rows;
 
-	(void)state;
 	row.values = (const double[]){ 1.0 / 0.0 };
 	assert_int_equal(bench_result_add(result, &row), 0);
 	rows = bench_result_to_json(result);
@@ -228,7 +219,6 @@ static void test_small_numbers(void **state)
 	const json_t *object;
 	json_t *rows;
 
-	(void)state;
 	row.values = (const double[]){ 0.000130123456 };
 	row.n = 1;
 	assert_int_equal(bench_result_add(result, &row), 0);
@@ -247,7 +237,6 @@ static void test_csv(void **state)
 	FILE *file;
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	row.engine = "a \"b\", c";
 	assert_int_equal(bench_result_add(result, &row), 0);
@@ -291,7 +280,6 @@ static void test_plots_below_0(void **state)
 	struct bench_row row = simple;
 	char svg[64];
 
-	(void)state;
 	if (bench_plot_check())
 		skip();
 	row.values = less;
@@ -313,7 +301,6 @@ static void test_foot(void **state)
 	struct bench_row row = simple;
 	static char svg[1 << 16];
 
-	(void)state;
 	if (bench_plot_check())
 		skip();
 	result->machine =
@@ -349,7 +336,6 @@ static void test_foot_lines(void **state)
 		{ "", "", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *rest;
 		size_t len = bench_foot_line(rows[i].text, 8, &rest);

@@ -37,7 +37,6 @@ static uint32_t naive_match(const struct bench_table *table, const union sixlane
 
 static void test_patterns(void **state)
 {
-	(void)state;
 	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
 		for (uint64_t seed = 1; seed < 4; seed++) {
 			struct bench_table table = make("100", seed, pattern);
@@ -75,7 +74,6 @@ static void test_draws(void **state)
 	};
 	uint64_t seed = 1;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct prefix prefix, drawn, host = { .len = 128 };
 
@@ -94,7 +92,6 @@ static void test_misses_are_near(void **state)
 	struct bench_table table = make("1", 1, BENCH_MISS);
 	uint32_t near = 0;
 
-	(void)state;
 	for (size_t i = 0; i < BENCH_ADDRESSES; i++)
 		near += table.addresses->at[i].bytes[0] == table.prefixes[0].addr.bytes[0];
 	assert_true(near > BENCH_ADDRESSES / 2);
@@ -103,7 +100,6 @@ static void test_misses_are_near(void **state)
 
 static void test_ipv4(void **state)
 {
-	(void)state;
 	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++) {
 		struct bench_table like = make("1k", 1, pattern), table;
 
@@ -124,7 +120,6 @@ static void test_nothing_misses(void **state)
 {
 	struct bench_table table;
 
-	(void)state;
 	assert_int_equal(bench_table_named("nested", 1, &table), 0);
 	assert_int_equal(bench_table_set_pattern(&table, BENCH_MISS), -ERANGE);
 	bench_table_free(&table);
@@ -147,7 +142,6 @@ static void test_sizes(void **state)
 		{ "hosts-108:1048576", 1048576, 128 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct bench_table table = make(rows[i].name, 3, BENCH_HIT);
 
@@ -163,7 +157,6 @@ static void test_hosts_are_spread(void **state)
 	struct bench_table table = make("hosts-108:1k", 3, BENCH_HIT);
 	unsigned int quarters[4] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < table.n; i++)
 		quarters[ntohl(table.prefixes[i].addr.words[3]) >> 18]++;
 	for (int i = 0; i < 4; i++)
@@ -176,7 +169,6 @@ static void test_depth(void **state)
 	struct bench_table one = make("1", 1, BENCH_HIT), dense = make("dense-48:16", 1, BENCH_HIT),
 			   nested = make("nested", 1, BENCH_HIT);
 
-	(void)state;
 	assert_int_equal(bench_table_depth(&one), 1);
 	assert_int_equal(bench_table_depth(&dense), 5);
 	assert_int_equal(bench_table_depth(&nested), 129);

@@ -90,7 +90,6 @@ static void check_zipf(const char *word, double s)
 
 static void test_zipf(void **state)
 {
-	(void)state;
 	check_zipf("zipf", 1);
 	check_zipf("zipf:1.5", 1.5);
 	check_zipf("zipf:0.5", 0.5);
@@ -103,7 +102,6 @@ static void test_random(void **state)
 	double wanted = N / ROUTES;
 	uint32_t *counts;
 
-	(void)state;
 	make_table("1k", &table);
 	addresses = draw("random", &table, 3);
 	counts = ranks(&table, addresses);
@@ -119,7 +117,6 @@ static void test_flow(void **state)
 	struct bench_table table;
 	union sixlane_addr *addresses, *others;
 
-	(void)state;
 	make_table("1k", &table);
 	addresses = draw("flow", &table, 3);
 	others = draw("flow", &table, 4);
@@ -155,7 +152,6 @@ static void test_miss(void **state)
 	struct bench_table table;
 	union sixlane_addr addr;
 
-	(void)state;
 	check_miss("1");
 	check_miss("1k");
 	make_table("nested", &table); /* has ::/0 */
@@ -168,7 +164,6 @@ static void test_same_seed(void **state)
 	static const char *const words[] = { "random", "zipf", "flow", "miss" };
 	struct bench_table table;
 
-	(void)state;
 	make_table("1k", &table);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		union sixlane_addr *a = draw(words[i], &table, 3), *b = draw(words[i], &table, 3);
@@ -190,7 +185,6 @@ static void test_words(void **state)
 	struct forward_pattern pattern = { .s = 77 };
 	char name[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(forward_pattern_parse(bad[i], &pattern), -EINVAL);
 	assert_true(pattern.s == 77);

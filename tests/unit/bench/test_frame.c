@@ -89,7 +89,6 @@ static void check_size(uint32_t bytes)
 
 static void test_sizes(void **state)
 {
-	(void)state;
 	for (uint32_t bytes = FLOOD_FRAME_BYTES_MIN; bytes <= FRAME_BYTES_MAX; bytes++)
 		check_size(bytes);
 }
@@ -99,7 +98,6 @@ static void test_checksum_is_never_0(void **state)
 {
 	struct frame frame;
 
-	(void)state;
 	assert_int_equal(frame_make(128, dst_mac, src_mac, &src, &frame), 0);
 	for (uint32_t port = 0; port <= UINT16_MAX; port++) {
 		frame_address(&frame, &dst, (uint16_t)port, STAMP);
@@ -113,7 +111,6 @@ static void test_again(void **state)
 {
 	struct frame frame, once;
 
-	(void)state;
 	assert_int_equal(frame_make(128, dst_mac, src_mac, &src, &frame), 0);
 	once = frame;
 	frame_address(&once, &src, 0x9999, 0);
@@ -127,7 +124,6 @@ static void test_bad_sizes(void **state)
 {
 	struct frame frame = { .bytes = 7 };
 
-	(void)state;
 	assert_int_equal(frame_make(FLOOD_FRAME_BYTES_MIN - 1, dst_mac, src_mac, &src, &frame),
 			 -EINVAL);
 	assert_int_equal(frame_make(FRAME_BYTES_MAX + 1, dst_mac, src_mac, &src, &frame), -EINVAL);
@@ -140,7 +136,6 @@ static void test_macs(void **state)
 					   "02:00:00:00:00:0g" };
 	uint8_t mac[6];
 
-	(void)state;
 	assert_int_equal(frame_parse_mac("02:00:00:00:00:01", mac), 0);
 	assert_memory_equal(mac, dst_mac, 6);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

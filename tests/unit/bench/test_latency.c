@@ -24,7 +24,6 @@ static void check_bucket(uint64_t ns)
 
 static void test_buckets(void **state)
 {
-	(void)state;
 	for (uint64_t ns = 0; ns < 100000; ns++)
 		check_bucket(ns);
 	for (int power = 17; power < LATENCY_BITS; power++)
@@ -39,7 +38,6 @@ static void test_percentiles(void **state)
 {
 	uint64_t counts[LATENCY_BUCKETS] = { 0 };
 
-	(void)state;
 	assert_true(latency_percentile(counts, 50) == 0);
 	for (uint64_t i = 1; i <= 100; i++)
 		counts[latency_bucket(4 * i)]++;
@@ -54,7 +52,6 @@ static void test_the_only_one(void **state)
 {
 	uint64_t counts[LATENCY_BUCKETS] = { 0 };
 
-	(void)state;
 	counts[latency_bucket(17)] = 1;
 	for (unsigned int percent = 0; percent <= 100; percent += 50)
 		assert_true(latency_percentile(counts, percent) == 17);

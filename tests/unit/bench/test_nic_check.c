@@ -57,7 +57,6 @@ static void test_idle(void **state)
 {
 	const struct nic_facts facts = make_facts();
 
-	(void)state;
 	assert_int_equal(judge(&facts, plain), 0);
 	assert_int_equal(judge(&facts, (struct nic_check_want){ .queues = 8, .enslave = true }), 0);
 }
@@ -66,7 +65,6 @@ static void test_layers(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	strcpy(facts.master, "bond7");
 	assert_one(&facts, forced, -EBUSY, "nomaster");
 	facts = make_facts();
@@ -78,7 +76,6 @@ static void test_programs(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.prog = (struct loader_prog){
 		.owner = LOADER_FOREIGN, .mode = XDP_MODE_GENERIC, .id = 12, .name = "theirs"
 	};
@@ -100,7 +97,6 @@ static void test_addresses(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.n_addresses = 2;
 	strcpy(facts.address, "2001:db8::1/64");
 	assert_one(&facts, plain, -EBUSY, "2001:db8::1/64");
@@ -114,7 +110,6 @@ static void test_routes(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.n_routes = 3;
 	strcpy(facts.route, "2001:db8::/32");
 	assert_one(&facts, plain, -EBUSY, "3 routes");
@@ -128,7 +123,6 @@ static void test_neighbours(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.n_neighbours = 2;
 	assert_int_equal(judge(&facts, plain), 0);
 	assert_one(&facts, forced_slave, -EBUSY, "2 configured neighbours");
@@ -139,7 +133,6 @@ static void test_default_route(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.n_routes = 1;
 	facts.has_default_route = true;
 	strcpy(facts.route, "default");
@@ -152,7 +145,6 @@ static void test_login(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	strcpy(facts.login, "192.0.2.9");
 	assert_one(&facts, forced, -EPERM, "--force-login");
 	assert_one(&facts, (struct nic_check_want){ .force_login = true }, 0, "192.0.2.9");
@@ -162,7 +154,6 @@ static void test_queues(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	assert_one(&facts, (struct nic_check_want){ .queues = 9 }, -ERANGE, "--queues 8");
 	facts.state.has_channels = false;
 	facts.state.rx_queues = 1;
@@ -175,7 +166,6 @@ static void test_kind_and_link(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.has_carrier = false;
 	assert_one(&facts, plain, 0, "no link");
 	/* nobody can tell while it is down */
@@ -189,7 +179,6 @@ static void test_all_is_said(void **state)
 {
 	struct nic_facts facts = make_facts();
 
-	(void)state;
 	facts.is_ethernet = facts.has_carrier = false;
 	facts.has_default_route = true;
 	facts.n_routes = facts.n_addresses = 1;
@@ -209,7 +198,6 @@ static void test_connection(void **state)
 	static const uint8_t addr4[] = { 192, 0, 2, 9 }, addr6[] = { 0x20, 0x01, 0x0d, 0xb8 };
 	struct nic_login login;
 
-	(void)state;
 	assert_true(nic_login_parse("192.0.2.9 50000 192.0.2.1 22", &login));
 	assert_int_equal(login.family, AF_INET);
 	assert_memory_equal(login.addr, addr4, 4);
@@ -244,7 +232,6 @@ static void test_passes(void **state)
 	};
 	const struct ports ports = { links, ARRAY_SIZE(links) };
 
-	(void)state;
 	assert_true(nic_login_passes(&ports, 2, 2));
 	assert_true(nic_login_passes(&ports, 4, 3));
 	assert_true(nic_login_passes(&ports, 5, 2));
@@ -292,7 +279,6 @@ static void test_driver_refusals(void **state)
 	char text[LOADER_ERR];
 	bool is_mtu;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct loader_driver driver = { "eth0", "", rows[i].mtu, rows[i].page_bytes };
 
@@ -311,7 +297,6 @@ static void test_driver_refusals(void **state)
 
 static void test_driver_queues(void **state)
 {
-	(void)state;
 	assert_true(loader_driver_locks_queues("virtio_net", 1, 2));
 	assert_true(loader_driver_locks_queues("virtio_net", 4, 4));
 	assert_false(loader_driver_locks_queues("virtio_net", 5, 4));

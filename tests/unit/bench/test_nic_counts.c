@@ -84,7 +84,6 @@ static void test_all_is_well(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	assert_string_equal(faults(run), "");
 	run->by_sixlane = false;
 	assert_string_equal(faults(run), "");
@@ -94,7 +93,6 @@ static void test_bond(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->ports[IN].counts.rx -= 8;
 	assert_string_equal(faults(run), "");
 	run->ports[IN].counts.rx -= 1;
@@ -108,7 +106,6 @@ static void test_queues(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->ports[IN1].counts.queues_rx -= 9;
 	run->ports[OUT0].counts.queues_tx = 0;
 	assert_string_equal(faults(run), "queues-rx eth1, queues-tx eth2");
@@ -120,7 +117,6 @@ static void test_verdicts(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	/* packets that no program has seen, as when it was taken off meanwhile */
 	run->ports[IN].counts.verdicts[SIXLANE_FORWARD] -= 100;
 	run->received -= 100;
@@ -137,7 +133,6 @@ static void test_driver_that_counts_xdp_apart(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	for (int i = IN0; i <= IN1; i++) {
 		run->ports[i].counts.xdp_rx = EACH;
 		run->ports[i].counts.rx -= EACH;
@@ -157,7 +152,6 @@ static void test_one_packet(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->sent++;
 	assert_string_equal(faults(run), "sent");
 	run->sent -= 2;
@@ -171,7 +165,6 @@ static void test_missed_by_the_nic(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->sent += 1000;
 	run->ports[IN0].counts.rx_missed = 1000;
 	assert_string_equal(faults(run), "");
@@ -190,7 +183,6 @@ static void test_hidden_losses(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->hides_losses = true;
 	run->sent += 70000;
 	run->received -= 70000;
@@ -205,7 +197,6 @@ static void test_transmitted(void **state)
 	struct nic_run *run = make_run();
 	struct nic_counts *out = &run->ports[OUT0].counts;
 
-	(void)state;
 	out->tx -= 50;
 	out->queues_tx -= 50;
 	run->ports[OUT].counts.tx -= 50;
@@ -234,7 +225,6 @@ static void test_told_at_once(void **state)
 	struct nic_run *run = make_run();
 	struct nic_port *port = &run->ports[OUT0];
 
-	(void)state;
 	port->tells_redirected = true;
 	port->tx_unnoticed = 50;
 	port->counts.tx -= 50;
@@ -252,7 +242,6 @@ static void test_own_packets(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->ports[OUT0].counts.tx += 30;
 	run->ports[OUT0].counts.queues_tx += 30;
 	run->ports[OUT].counts.tx += 30;
@@ -270,7 +259,6 @@ static void test_passed_and_forwarded(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->ports[IN].counts.verdicts[SIXLANE_FORWARD] -= 1000;
 	run->ports[IN].counts.verdicts[SIXLANE_PASS_UNRESOLVED] += 1000;
 	assert_string_equal(faults(run), "");
@@ -282,7 +270,6 @@ static void test_who_forwards(void **state)
 	struct nic_run *run = make_run();
 	struct nic_forwarded forwarded = nic_counts_forwarded(run);
 
-	(void)state;
 	assert_int_equal(forwarded.here, 2 * EACH);
 	assert_int_equal(forwarded.elsewhere, 0);
 	run->ports[IN].counts.verdicts[SIXLANE_FORWARD] -= 100;
@@ -298,7 +285,6 @@ static void test_kernel_alone(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->by_sixlane = false;
 	memset(run->ports[IN].counts.verdicts, 0, sizeof(run->ports[IN].counts.verdicts));
 	assert_string_equal(faults(run), "");
@@ -311,7 +297,6 @@ static void test_no_generator(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->sent = run->received = 0;
 	run->counts_sent = run->counts_received = run->by_sixlane = false;
 	assert_string_equal(faults(run), "");
@@ -323,7 +308,6 @@ static void test_nothing_comes_back(void **state)
 {
 	struct nic_run *run = make_run();
 
-	(void)state;
 	run->received = 0;
 	run->counts_received = false;
 	assert_string_equal(faults(run), "");
@@ -334,7 +318,6 @@ static void test_more_faults_than_room(void **state)
 	struct nic_run *run = make_run();
 	struct nic_fault fault = { 0 };
 
-	(void)state;
 	run->ports[IN1].counts.queues_rx = run->ports[IN0].counts.queues_rx = 0;
 	assert_int_equal(nic_counts_check(run, &fault, 1), 2);
 	assert_string_equal(fault.port, "eth0");
@@ -347,7 +330,6 @@ static void test_text(void **state)
 	struct nic_fault fault;
 	char text[NIC_FAULT_LEN];
 
-	(void)state;
 	run->ports[IN1].counts.queues_rx -= 100;
 	assert_int_equal(nic_counts_check(run, &fault, 1), 1);
 	nic_fault_text(&fault, text);
@@ -362,7 +344,6 @@ static void test_subtract(void **state)
 	struct nic_counts after = { .rx = 14, .verdicts = { 6, [SIXLANE_MAX_VERDICTS - 1] = 3 } };
 	struct nic_counts run = { .tx = 99 };
 
-	(void)state;
 	assert_true(nic_counts_subtract(&after, &before, &run));
 	assert_int_equal(run.rx, 4);
 	assert_int_equal(run.tx, 0);

@@ -78,7 +78,6 @@ static void test_nothing_wanted(void **state)
 	struct nic_state nic = make_state();
 	const struct nic_want want = make_want();
 
-	(void)state;
 	assert_string_equal(plan_device(&nic, &want), "ip link set dev nic0 up\n");
 	nic.up = true;
 	assert_string_equal(plan_device(&nic, &want), "");
@@ -89,7 +88,6 @@ static void test_all_wanted(void **state)
 	struct nic_state nic = make_state();
 	struct nic_want want = make_want();
 
-	(void)state;
 	want.queues = 4;
 	want.ring = 4096;
 	want.mtu = 9000;
@@ -114,7 +112,6 @@ static void test_queues_apart(void **state)
 	struct nic_state nic = make_state();
 	struct nic_want want = make_want();
 
-	(void)state;
 	nic.up = true;
 	nic.channels =
 		(struct ethtool_channels){ .max_rx = 4, .max_tx = 6, .rx_count = 1, .tx_count = 2 };
@@ -131,7 +128,6 @@ static void test_pairs_before_queues_apart(void **state)
 	struct nic_state nic = make_state();
 	struct nic_want want = make_want();
 
-	(void)state;
 	nic.up = true;
 	nic.channels = (struct ethtool_channels){ .max_rx = 2,
 						  .max_tx = 2,
@@ -149,7 +145,6 @@ static void test_driver_without_settings(void **state)
 	struct nic_state nic = make_state();
 	struct nic_want want = make_want();
 
-	(void)state;
 	nic.up = true;
 	nic.has_channels = nic.has_rings = nic.has_coalesce = false;
 	nic.rx_queues = 3;
@@ -164,7 +159,6 @@ static void test_fixed_feature(void **state)
 	struct nic_state nic = make_state();
 	const struct nic_want want = make_want();
 
-	(void)state;
 	nic.up = true;
 	nic.has_feature[0] = true;
 	nic.features[0] = (struct nic_feature){ .on = true, .fixed = true };
@@ -190,7 +184,6 @@ static void test_affinity(void **state)
 					{ 32, 3, "nic0-TxRx-3" },
 					{ 33, 2, "nic0-TxRx-2" } };
 
-	(void)state;
 	want.queues = 3;
 	assert_string_equal(plan_affinity(&nic, &want, irqs, ARRAY_SIZE(irqs)),
 			    "echo 2 >/proc/irq/31/smp_affinity_list\n"
@@ -224,7 +217,6 @@ static void test_affinity_of_another_namespace(void **state)
 	const struct nic_want want = make_want();
 	const struct nic_irq irqs[] = { { 31, 0, "nic0-TxRx-0" } };
 
-	(void)state;
 	nic.in_sysfs = false;
 	assert_string_equal(plan_affinity(&nic, &want, irqs, ARRAY_SIZE(irqs)), "");
 }
@@ -258,7 +250,6 @@ static void test_queue_names(void **state)
 		{ "eth0-123456", -1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (nic_irq_queue(rows[i].name) != rows[i].queue)
 			fail_msg("%s is of queue %d", rows[i].name, nic_irq_queue(rows[i].name));
@@ -268,7 +259,6 @@ static void test_lines(void **state)
 {
 	struct nic_irq irq;
 
-	(void)state;
 	assert_true(nic_irq_parse(" 38:          0       3576 PCI-MSIX-0000:00:03.0   1-edge      "
 				  "virtio2-input.3\n",
 				  &irq));
@@ -291,7 +281,6 @@ static void test_bonds(void **state)
 {
 	static struct nic_machine machine;
 
-	(void)state;
 	assert_int_equal(nic_machine_add(&machine, "eth9"), 0);
 	assert_int_equal(nic_machine_add_bond(&machine, "bond0=eth0,eth1"), 0);
 	assert_int_equal(machine.n_devs, 3);
@@ -318,7 +307,6 @@ static void test_modes(void **state)
 {
 	uint8_t number;
 
-	(void)state;
 	assert_int_equal(nic_bond_parse_mode("802.3ad", &number), 0);
 	assert_int_equal(number, 4);
 	assert_int_equal(nic_bond_parse_mode("broadcast", &number), -EINVAL);

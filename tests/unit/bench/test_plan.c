@@ -43,7 +43,6 @@ static void test_line_rates(void **state)
 		{ 100, 64, 148809524 }, { 400, 64, 595238095 }, { 100, 9000, 1385809 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		assert_int_equal(lround(plan_line_rate(known[i].gbit, known[i].bytes)),
 				 known[i].rate);
@@ -55,7 +54,6 @@ static void test_cell(void **state)
 	struct plan plan = plan_of(100);
 	struct plan_cell cell = plan_cell_of(&plan, 10, 64);
 
-	(void)state;
 	assert_near(cell.line, 1e10 / 8 / 84);
 	assert_near(cell.total, 2 * cell.line);
 	assert_near(cell.expected, cell.total);
@@ -78,7 +76,6 @@ static void test_cell(void **state)
 /* Exactly as much as the line takes is enough, also where rounding has it a bit less. */
 static void test_exactly_enough(void **state)
 {
-	(void)state;
 	for (unsigned int n = 1; n <= 40; n++) {
 		struct plan plan = plan_of(84 * 0.8 * n);
 		struct plan_cell cell;
@@ -100,7 +97,6 @@ static void test_scaling(void **state)
 	struct plan plan = plan_of(100);
 	struct plan_cell cell;
 
-	(void)state;
 	plan.scaling = 0.8;
 	plan.cpus = 1;
 	plan.ports = 1;
@@ -129,7 +125,6 @@ static void test_costs_between_sizes(void **state)
 		.n_costs = 4,
 	};
 
-	(void)state;
 	assert_near(plan_cost_ns(&plan, 64), 100);
 	assert_near(plan_cost_ns(&plan, 300), 100);
 	assert_near(plan_cost_ns(&plan, 768), 150);
@@ -145,7 +140,6 @@ static void test_least_at_line(void **state)
 	struct plan plan = plan_of(350);
 	uint32_t least = plan_least_at_line(&plan, 100);
 
-	(void)state;
 	assert_int_equal(least, 1074);
 	assert_true(plan_cell_of(&plan, 100, least).is_line_limit);
 	assert_false(plan_cell_of(&plan, 100, least - 1).is_line_limit);

@@ -182,7 +182,6 @@ static void test_binary(void **state)
 	static const double capacities[] = { 9100, 1e5, 2.4e6, 1e7, 14.8e6 };
 	struct search_options options = binary_options();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(capacities); i++) {
 		struct device device = { .capacity = capacities[i] };
 		struct search_result result = search_goal_of(&options, &device, 0);
@@ -198,7 +197,6 @@ static void test_any_capacity(void **state)
 {
 	struct search_options options = options_of(&ndr);
 
-	(void)state;
 	options.goals[1] = pdr;
 	options.goals[2] = from_short;
 	options.n_goals = 3;
@@ -233,7 +231,6 @@ static void test_short_trials_first(void **state)
 	struct device device = { .capacity = 2.4e6 };
 	struct search *search = search_device(&options, &device);
 
-	(void)state;
 	assert_near(device.least_s, 1);
 	assert_near(device.most_s, 60);
 	assert_near(device.last_s, 60);
@@ -245,7 +242,6 @@ static void test_beyond_the_limits(void **state)
 {
 	struct search_options options[] = { options_of(&ndr), binary_options() };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		struct device slow = { .capacity = MIN_RATE / 2 }, fast = { .capacity = 1e9 };
 		struct search_result result = search_goal_of(&options[i], &slow, 0);
@@ -269,7 +265,6 @@ static void test_exceed_ratio(void **state)
 	struct device device = { .capacity = 2.4e6, .every = 3 }, again = device;
 	struct search_result result = search_goal_of(&options, &device, 0);
 
-	(void)state;
 	assert_bracket(&result, &ndr, 2.4e6);
 	options.goals[0].exceed_ratio = 0;
 	result = search_goal_of(&options, &again, 0);
@@ -282,7 +277,6 @@ static void test_noise(void **state)
 	struct search_options options = options_of(&ndr);
 	unsigned int good = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		struct device device = { .capacity = 2.4e6, .noise = 0.3, .seed = seed };
 		struct search_result result = search_goal_of(&options, &device, 0);
@@ -304,7 +298,6 @@ static void test_constant_loss(void **state)
 	struct search *search;
 	struct search_result result;
 
-	(void)state;
 	options.goals[1] = pdr;
 	options.n_goals = 2;
 	search = search_device(&options, &device);
@@ -324,7 +317,6 @@ static void test_hole(void **state)
 {
 	struct search_options options = options_of(&ndr);
 
-	(void)state;
 	for (double low = 1e5; low < 8e6; low *= 1.37) {
 		struct device device = { .capacity = 8e6, .hole_low = low, .hole_high = low * 1.3 };
 		struct search_result result = search_goal_of(&options, &device, 0);
@@ -340,7 +332,6 @@ static void test_generator_is_the_limit(void **state)
 {
 	struct search_options options[] = { options_of(&ndr), binary_options() };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		struct device device = { .capacity = 5e6, .generator = 3e6 };
 		struct search *search = search_device(&options[i], &device);
@@ -364,7 +355,6 @@ static void test_generator_above_the_device(void **state)
 	struct search *search = search_device(&options, &device);
 	struct search_result result = search_result(search, 0);
 
-	(void)state;
 	assert_bracket(&result, &ndr, 2e6);
 	assert_near(search_totals(search).most_sent, 3e6);
 	search_free(search);
@@ -375,7 +365,6 @@ static void test_generator_hiccup(void **state)
 {
 	struct search_options options = options_of(&ndr);
 
-	(void)state;
 	for (unsigned int every = 2; every <= 25; every++) {
 		struct device device = { .capacity = 2.4e6, .hiccup = every };
 		struct search *search = search_device(&options, &device);
@@ -397,7 +386,6 @@ static void test_generator_is_inexact(void **state)
 	};
 	struct search_options options = options_of(&ndr);
 
-	(void)state;
 	options.goals[options.n_goals++] = pdr;
 	options.tolerance = 0.05;
 	options.most_trials = 600;
@@ -428,7 +416,6 @@ static void test_generator_too_slow(void **state)
 	struct device device = { .capacity = 2e6, .generator = MIN_RATE / 2 };
 	struct search_result result = search_goal_of(&options, &device, 0);
 
-	(void)state;
 	assert_int_equal(result.end, SEARCH_NO_RATE);
 	assert_int_equal(device.trials, 2);
 }
@@ -440,7 +427,6 @@ static void test_chaos(void **state)
 {
 	struct search_options options = options_of(&ndr);
 
-	(void)state;
 	options.goals[1] = pdr;
 	options.goals[2] = (struct search_goal){ 0.1, 0.2, 0.5, 5, 30, 0.02 };
 	options.goals[3] = from_short;
@@ -469,7 +455,6 @@ static void test_stopped(void **state)
 	struct device device = { .capacity = 2.4e6 };
 	struct search_result result;
 
-	(void)state;
 	options.most_trials = 5;
 	result = search_goal_of(&options, &device, 0);
 	assert_int_equal(device.trials, 5);

@@ -53,7 +53,6 @@ static void test_example_of_the_rfc(void **state)
 {
 	struct search_load load = { .rate = 1e6 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rfc_points); i++) {
 		for (size_t k = 0; k < rfc_points[i].n; k++)
 			assert_int_equal(search_load_add(&load, rfc_points[i].duration,
@@ -75,7 +74,6 @@ static void test_exceed_ratio_is_exact(void **state)
 	struct search_goal goal = { 0, 0.29, 1, 1, 100, 0.005 };
 	struct search_load load = { .rate = 1e6 };
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(search_load_class(&load, &goal), SEARCH_UNDECIDED);
 		assert_int_equal(search_load_add(&load, 1, i < 29 ? 0.5 : 0), 0);
@@ -93,7 +91,6 @@ static void test_short_trials_prove_nothing(void **state)
 	const struct search_goal *goal = &rfc_goals[1];
 	struct search_load load = { .rate = 1e6 };
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		assert_int_equal(search_load_add(&load, 1, 0), 0);
 	assert_int_equal(search_load_class(&load, goal), SEARCH_UNDECIDED);
@@ -128,7 +125,6 @@ static void test_bad_outcomes(void **state)
 	struct search_trial trial, same;
 	struct search *search;
 
-	(void)state;
 	assert_int_equal(search_new(&options, &search), 0);
 	assert_int_equal(search_take(search, &(struct search_outcome){ 1000, 0, 1 }), -EINVAL);
 	assert_int_equal(search_next(search, &trial), 1);
@@ -149,7 +145,6 @@ static void test_bad_options(void **state)
 	struct search *search = NULL;
 	size_t n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		bad[i] = good;
 	bad[n++].min_rate = 0;

@@ -28,15 +28,12 @@ const char *cmd_verdict_text(uint32_t verdict)
 
 const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[IFNAMSIZ])
 {
-	(void)view;
 	snprintf(buf, IFNAMSIZ, "#%u", slot % 10000);
 	return buf;
 }
 
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 {
-	(void)cmd;
-	(void)fmt;
 	return CMD_USAGE;
 }
 

@@ -99,21 +99,18 @@ static inline int longest(const struct entry *entries, uint32_t n, uint32_t tabl
 int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value)
 {
-	(void)of;
 	return longest(routes, n_routes, table, addr, value);
 }
 
 int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	(void)of;
 	return longest(sources, n_sources, set, addr, value);
 }
 
 int maps_exception(const struct maps *of, const union sixlane_addr *dst,
 		   struct sixlane_exception *out)
 {
-	(void)of;
 	for (uint32_t i = 0; i < n_exceptions; i++) {
 		if (memcmp(&exceptions[i].dst, dst, sizeof(*dst)) != 0)
 			continue;
@@ -134,7 +131,6 @@ uint32_t maps_port_slot(const struct maps *of, uint32_t ifindex)
 
 bool maps_pair_is_free(const struct maps *of, uint32_t in_slot, uint32_t out_slot)
 {
-	(void)of;
 	return pair_is_free && in_slot == SLOT_IN && out_slot == SLOT_OUT;
 }
 
@@ -143,7 +139,6 @@ bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
 {
 	const union sixlane_addr wanted[] = { address(SOURCE), address(DESTINATION) };
 
-	(void)of;
 	return has_policy && (!src || !memcmp(src, &wanted[0], sizeof(*src))) &&
 	       !memcmp(dst, &wanted[1], sizeof(*dst));
 }
@@ -152,7 +147,6 @@ uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union si
 {
 	union sixlane_addr wanted = address(DESTINATION);
 
-	(void)of;
 	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
 }
 

@@ -43,7 +43,6 @@ static void the_gravest_come_first(void **state)
 	static const char *const wanted[] = { "must 1", "must 2", "should", "note 1", "note 2" };
 	struct findings findings = { 0 };
 
-	(void)state;
 	add(&findings, FINDING_NOTE, NULL, "note %d", 1);
 	add(&findings, FINDING_MUST, NULL, "must %d", 1);
 	add(&findings, FINDING_SHOULD, "p0", "should");
@@ -68,7 +67,6 @@ static void advice_is_of_the_last_finding(void **state)
 	json_t *json;
 	char *warning;
 
-	(void)state;
 	advise(&findings, "to nobody");
 	add(&findings, FINDING_MUST, NULL, "first");
 	findings.at[0].usual = "usual";
@@ -100,7 +98,6 @@ static void shares_are_of_ipv6(void **state)
 	uint64_t packets[SIXLANE_N_VERDICTS] = { 0 };
 	bool worth;
 
-	(void)state;
 	assert_true(doctor_share(packets, SIXLANE_PUNT_ENCAP) == 0);
 	packets[SIXLANE_PASS_NOT_IPV6] = 1000;
 	packets[SIXLANE_FORWARD] = 98;
@@ -119,7 +116,6 @@ static void shares_are_of_ipv6(void **state)
 /* Counters tell of the past: no share makes an exit status, and what could be faster has advice. */
 static void verdicts_have_advice(void **state)
 {
-	(void)state;
 	for (uint32_t verdict = 0; verdict < SIXLANE_N_VERDICTS; verdict++) {
 		const struct doctor_verdict *of = doctor_verdict(verdict);
 		const char *name = cmd_verdict_name(verdict);
@@ -135,7 +131,6 @@ static void gateways_are_told_once(void **state)
 	struct doctor_gateways gateways = { 0 };
 	union sixlane_addr addr = { .bytes = { 0x20, 0x01 } };
 
-	(void)state;
 	for (int twice = 0; twice < 2; twice++)
 		for (uint32_t i = 0; i < DOCTOR_MAX_GATEWAYS; i++)
 			doctor_add_gateway(&gateways, &addr, i + 1);
@@ -160,7 +155,6 @@ static void the_device_below_is_attached_to(void **state)
 	static const uint32_t wanted[] = { 4, 3, 4, 4, 4, 7, 8 };
 	const struct ports ports = { links, ARRAY_SIZE(links) };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		assert_int_equal(check_device_to_attach(&ports, &links[i])->ifindex, wanted[i]);
 }
@@ -176,7 +170,6 @@ static void locks_of_whole_files_for_writing(void **state)
 	};
 	struct loader_lock_line lock = { .pid = 7 };
 
-	(void)state;
 	assert_true(loader_parse_lock("12: FLOCK  ADVISORY  WRITE 812 fd:2f:4711 0 EOF\n", &lock));
 	assert_int_equal(lock.pid, 812);
 	assert_int_equal(lock.major, 0xfd);
@@ -189,7 +182,6 @@ static void locks_of_whole_files_for_writing(void **state)
 
 static void limits_of_drivers(void **state)
 {
-	(void)state;
 	assert_int_equal(loader_driver_max_mtu("igb", 4096), 3046);
 	assert_int_equal(loader_driver_max_mtu("virtio_net", 4096), 0);
 	assert_true(loader_driver_opens_checksums("virtio_net"));

@@ -43,7 +43,6 @@ static void udp_byte_for_byte(void **state)
 	struct packet packet = example(17);
 	uint8_t frame[128];
 
-	(void)state;
 	packet.ip_bytes = 50;
 	memset(frame, 0xff, sizeof(frame));
 	assert_int_equal(packet_build(&packet, frame, sizeof(frame)), sizeof(wanted));
@@ -60,7 +59,6 @@ static void headers_are_whole(void **state)
 	} rows[] = { { 17, 48 }, { 6, 60 }, { 58, 48 }, { 132, 48 }, { 44, 48 }, { 50, 48 } };
 	uint8_t frame[128];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct packet packet = example(rows[i].proto);
 
@@ -78,7 +76,6 @@ static void what_is_built_is_read(void **state)
 	uint8_t frame[256];
 	size_t len;
 
-	(void)state;
 	for (int n_tags = 0; n_tags <= 2; n_tags++) {
 		memset(packet.tags, 0, sizeof(packet.tags));
 		if (n_tags)
@@ -113,7 +110,6 @@ static void protocols_have_names(void **state)
 	uint8_t proto = 99;
 	char buf[16];
 
-	(void)state;
 	assert_true(packet_parse_proto("UDP", &proto) && proto == 17);
 	assert_true(packet_parse_proto("tcp", &proto) && proto == 6);
 	assert_true(packet_parse_proto("icmp6", &proto) && proto == 58);

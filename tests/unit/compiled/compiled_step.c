@@ -31,7 +31,6 @@ static void let_through(int signal, siginfo_t *info, void *context)
 	uintptr_t at = (uintptr_t)info->si_addr;
 	ucontext_t *user = context;
 
-	(void)signal;
 	if (at - (uintptr_t)step.region >= step.bytes || step.n_open == 2) {
 		/* Not ours: once more, with the handler that was there before. */
 		sigaction(SIGSEGV, &step.segv, NULL);
@@ -46,8 +45,6 @@ static void after_store(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *user = context;
 
-	(void)signal;
-	(void)info;
 	user->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 	while (step.n_open)
 		mprotect(step.open[--step.n_open], PAGE_BYTES, PROT_READ);

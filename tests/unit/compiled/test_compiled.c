@@ -19,7 +19,6 @@ static struct cworld world;
 
 static int open_world(void **state)
 {
-	(void)state;
 	cworld_open(&world, util_now_ns());
 	print_message("SEED=%llu\n", (unsigned long long)world.seed);
 	return 0;
@@ -27,7 +26,6 @@ static int open_world(void **state)
 
 static int close_world(void **state)
 {
-	(void)state;
 	cworld_close(&world);
 	return 0;
 }
@@ -85,7 +83,6 @@ static void test_absent_until_built(void **state)
 	struct cworld_table *table = add_main(CWORLD_SMALL, 4);
 	uint32_t value = 4711;
 
-	(void)state;
 	assert_false(compiled_is_live(world.compiled));
 	assert_int_equal(cworld_find(&world, table, 1, &value), -ENODATA);
 	/* A change to what is absent is none. */
@@ -107,7 +104,6 @@ static void test_tables_come_and_go(void **state)
 	static const uint32_t ids[] = { 0, 1, 253, SIXLANE_TABLE_MAIN, 255, UINT32_MAX };
 	struct compiled_stats empty, stats;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		cworld_add_table(&world, ids[i], CWORLD_SMALL, 8);
 	assert_int_equal(cworld_build(&world), 0);
@@ -135,7 +131,6 @@ static void test_same_again(void **state)
 {
 	struct cworld_table *table = add_main(CWORLD_ANY, 300);
 
-	(void)state;
 	cworld_fill(&world, table, 200);
 	assert_int_equal(cworld_build(&world), 0);
 	for (uint32_t i = 0; i < table->n; i++) {
@@ -180,7 +175,6 @@ static void test_paths_stay_flat(void **state)
 {
 	struct cworld_table *table = add_main(CWORLD_PATHS, 200);
 
-	(void)state;
 	assert_int_equal(cworld_build(&world), 0);
 	for (uint32_t spacing = 1; spacing <= 16; spacing++) {
 		for (uint32_t order = 0; order < 3; order++)
@@ -194,7 +188,6 @@ static void test_paths_above_many_stay_flat(void **state)
 	struct cworld_table *table = add_main(CWORLD_HOSTS, 6000);
 	compiled_bits path = table->pool[0];
 
-	(void)state;
 	cworld_fill(&world, table, 5000);
 	assert_int_equal(cworld_build(&world), 0);
 	for (uint32_t len = 1; len < 100; len++) {
@@ -219,7 +212,6 @@ static void test_too_deep_is_unknown(void **state)
 	struct cworld_table *table = add_main(CWORLD_SMALL, 1);
 	uint32_t nodes[SIXLANE_FIB_LEVELS], value = 4711;
 
-	(void)state;
 	assert_int_equal(cworld_build(&world), 0);
 	for (uint32_t i = 0; i < SIXLANE_FIB_LEVELS; i++) {
 		uint32_t *words;
@@ -286,19 +278,16 @@ static void churn(enum cworld_shape shape, uint32_t n, uint32_t changes)
 
 static void test_churn_of_real_lengths(void **state)
 {
-	(void)state;
 	churn(CWORLD_REAL, 100000, 150000);
 }
 
 static void test_churn_of_dense(void **state)
 {
-	(void)state;
 	churn(CWORLD_DENSE48, 20000, 100000);
 }
 
 static void test_churn_of_hosts(void **state)
 {
-	(void)state;
 	churn(CWORLD_HOSTS, 100000, 100000);
 }
 
@@ -362,7 +351,6 @@ static void test_wide_where_it_saves(void **state)
 	} densities[] = { { 1, false }, { 4, false }, { 16, true } };
 	struct cworld_table *table = add_main(CWORLD_DENSE48, 3 * DENSE);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(densities); i++) {
 		put_dense(table, densities[i].spacing, sixlane_route_value(1, 48));
 		assert_int_equal(cworld_build(&world), 0);
@@ -380,7 +368,6 @@ static void test_covered_for_a_while(void **state)
 	struct cworld_table *table = add_lone();
 	uint32_t grew = 0;
 
-	(void)state;
 	compiled_get_stats(world.compiled, &before);
 	for (uint8_t len = 17; len < 16 + LONE_BITS; len++) {
 		set(table, addr, len, sixlane_route_value(2, len));
@@ -404,7 +391,6 @@ static void test_uncovered_above_more(void **state)
 	const compiled_bits addr = (compiled_bits)0x2001 << 112;
 	struct cworld_table *table = add_main(CWORLD_ANY, 300);
 
-	(void)state;
 	for (uint32_t i = 0; i < 64; i++) {
 		compiled_bits alone = addr | (compiled_bits)i << 92 | (compiled_bits)1 << 68;
 
@@ -429,7 +415,6 @@ static void test_beside_lone_ones(void **state)
 {
 	struct cworld_table *table = add_lone();
 
-	(void)state;
 	for (uint32_t i = 0; i < LONE_MORE; i++) {
 		compiled_bits addr = lone_addr(i) | (compiled_bits)1 << 84;
 

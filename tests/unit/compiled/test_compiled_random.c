@@ -98,14 +98,12 @@ static void play(uint64_t seed)
 
 static int tell_seed(void **state)
 {
-	(void)state;
 	cworld_tell_seed(&world, operation);
 	return 0;
 }
 
 static void test_histories(void **state)
 {
-	(void)state;
 	cworld_play(N_HISTORIES, play);
 	print_message("%llu lookups\n", (unsigned long long)lookups);
 }

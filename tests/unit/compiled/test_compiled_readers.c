@@ -240,7 +240,6 @@ static void finish(struct reader *reader)
 
 static void finish_all(struct cworld *at)
 {
-	(void)at;
 	for (uint32_t i = 0; i < N_READERS; i++)
 		finish(&readers[i]);
 }
@@ -400,7 +399,6 @@ static void check_late(uint8_t len, bool withdrawn)
 
 static void test_late_for_the_best(void **state)
 {
-	(void)state;
 	for (int withdrawn = 0; withdrawn < 2; withdrawn++) {
 		check_late(14, withdrawn); /* among the cells */
 		check_late(18, withdrawn); /* all of one */
@@ -410,7 +408,6 @@ static void test_late_for_the_best(void **state)
 
 static int tell_seed(void **state)
 {
-	(void)state;
 	cworld_tell_seed(&world, operation);
 	return 0;
 }
@@ -419,7 +416,6 @@ static void test_histories(void **state)
 {
 	uint64_t n = cworld_play(N_HISTORIES, play);
 
-	(void)state;
 	print_message("%lu readers, %lu were overtaken by changes, %lu went from a wide cell to "
 		      "the best; %lu grace periods\n",
 		      finished, overtaken, astray, graces);

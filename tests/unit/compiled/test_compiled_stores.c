@@ -45,7 +45,6 @@ static struct {
 
 static void look(void *ctx)
 {
-	(void)ctx;
 	looks++;
 	for (uint32_t i = 0; i < n_probes && !wrong.probe; i++) {
 		struct probe *probe = &probes[i];
@@ -65,7 +64,6 @@ static void look(void *ctx)
 
 static void look_after_publication(struct cworld *at)
 {
-	(void)at;
 	publications++;
 	look(NULL);
 }
@@ -250,7 +248,6 @@ static void play(uint64_t seed)
 
 static int tell_seed(void **state)
 {
-	(void)state;
 	cworld_tell_seed(&world, n_change);
 	return 0;
 }
@@ -259,7 +256,6 @@ static void test_histories(void **state)
 {
 	uint64_t n;
 
-	(void)state;
 	n = cworld_play(N_HISTORIES, play);
 	print_message(
 		"%lu stores, %lu looks; %lu publications, %lu replans, %lu grace periods, tables: %lu came, "

@@ -73,7 +73,6 @@ static void what_nobody_reads_is_noticed(void **state)
 {
 	struct watched watched;
 
-	(void)state;
 	open_watched(&watched);
 	assert_false(alarm_is_raised(watched.alarm));
 	for (int i = 0; i < 3; i++) {
@@ -93,7 +92,6 @@ static void what_was_read_is_forgotten(void **state)
 {
 	struct watched watched;
 
-	(void)state;
 	open_watched(&watched);
 	put(&watched);
 	get(&watched);
@@ -110,7 +108,6 @@ static void it_ends_while_raised(void **state)
 {
 	struct watched watched;
 
-	(void)state;
 	open_watched(&watched);
 	put(&watched);
 	wait_for(OTHERS);

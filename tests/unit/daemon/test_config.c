@@ -53,7 +53,6 @@ static void test_every_setting(void **state)
 	struct config config;
 	char err[CONFIG_ERR], path[64];
 
-	(void)state;
 	config_defaults(&config);
 	assert_int_equal(
 		load("ports = [ \"eth0\", \"eth1\" ];\n"
@@ -92,7 +91,6 @@ static void test_defaults(void **state)
 {
 	struct config config;
 
-	(void)state;
 	config_defaults(&config);
 	assert_int_equal(config.fib, SIXLANE_ENGINE_COMPILED);
 	assert_int_equal(config.bypass, 0);
@@ -157,7 +155,6 @@ static const struct {
 
 static void test_errors(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		struct config config, before;
 		char err[CONFIG_ERR] = "", path[64], place[80];
@@ -181,7 +178,6 @@ static void test_included_file(void **state)
 	struct config config;
 	char err[CONFIG_ERR], text[128], path[64], place[80];
 
-	(void)state;
 	write_file(&file, "\n\npoll_ms = 1;\n");
 	snprintf(text, sizeof(text), "# outer\n@include \"%s\"\n", file.path);
 	config_defaults(&config);
@@ -196,7 +192,6 @@ static void test_no_file(void **state)
 	struct config config;
 	char err[CONFIG_ERR];
 
-	(void)state;
 	config_defaults(&config);
 	assert_int_equal(config_load("/nonexistent/sixlaned.conf", &config, err), -ENOENT);
 	assert_non_null(strstr(err, "/nonexistent/sixlaned.conf: No such file"));
@@ -210,7 +205,6 @@ static void test_log_levels(void **state)
 	struct config config;
 	char err[CONFIG_ERR];
 
-	(void)state;
 	config_defaults(&config);
 	for (int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
 		assert_int_equal(config_set(&config, "log_level", names[level], err), 0);
@@ -223,7 +217,6 @@ static void test_command_line(void **state)
 	struct config config;
 	char err[CONFIG_ERR];
 
-	(void)state;
 	config_defaults(&config);
 	assert_int_equal(config_set(&config, "ports", "eth0", err), 0);
 	assert_int_equal(config_set(&config, "ports", "eth1", err), 0);

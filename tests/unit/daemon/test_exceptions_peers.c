@@ -59,7 +59,6 @@ static void test_lists(void **state)
 	struct bench_table table;
 	struct peers peers;
 
-	(void)state;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		open_peers(tables[t], &table, &peers);
 		assert_ptr_equal(peers.lists[PEERS_HIT], peers.all);
@@ -83,7 +82,6 @@ static void test_each_once(void **state)
 	struct bench_table table;
 	struct peers peers;
 
-	(void)state;
 	open_peers("1k", &table, &peers);
 	assert_int_equal(peers.n, N);
 	memcpy(all, peers.all, N * sizeof(*all));
@@ -103,7 +101,6 @@ static void test_seed(void **state)
 	struct bench_table table;
 	struct peers peers;
 
-	(void)state;
 	open_peers("1k", &table, &peers);
 	assert_int_equal(peers_choose(&table, N, EXCEPTED, 3, &again), 0);
 	assert_int_equal(peers_choose(&table, N, EXCEPTED, 4, &other), 0);
@@ -120,7 +117,6 @@ static void test_exhausted(void **state)
 	struct bench_table table = { .name = "small" };
 	struct peers peers;
 
-	(void)state;
 	table.prefixes = calloc(2, sizeof(*table.prefixes));
 	assert_non_null(table.prefixes);
 	for (uint8_t i = 0; i < 2; i++)
@@ -142,7 +138,6 @@ static void test_impossible(void **state)
 	struct bench_table table;
 	struct peers peers;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
 		assert_int_equal(bench_table_named(without[i], 7, &table), 0);
 		assert_int_equal(peers_choose(&table, N, EXCEPTED, 3, &peers), -ERANGE);

@@ -52,7 +52,6 @@ static void test_hops_together(void **state)
 	};
 	struct kernel_record hops[2] = { { .ifindex = 1, .n_siblings = 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct route *route;
 
@@ -74,7 +73,6 @@ static void test_ends(void **state)
 {
 	struct kernel_record hops[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		hops[i] = (struct kernel_record){
 			.ifindex = 1, .n_siblings = 1, .flags = RTF_EXPIRES, .expires = JIFFIES
@@ -90,7 +88,6 @@ static void test_too_many_hops(void **state)
 {
 	static struct kernel_record records[ROUTE_MAX_HOPS + 1];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
 		records[i] = (struct kernel_record){ .ifindex = 1, .n_siblings = ROUTE_MAX_HOPS };
 	assert_false(fill(records, ROUTE_MAX_HOPS)->truncated);
@@ -104,7 +101,6 @@ static void test_objects(void **state)
 	const struct kernel_record single = { .next_hop_id = 10, .ifindex = 5 };
 	const struct kernel_record discards = { .next_hop_id = 10, .type = RTN_BLACKHOLE };
 
-	(void)state;
 	assert_int_equal(fill(&single, 1)->n_hops, 0);
 	assert_int_equal(fill(&discards, 1)->n_hops, 1);
 	assert_int_equal(routes.hops[0].ifindex, LOOPBACK_IFINDEX);

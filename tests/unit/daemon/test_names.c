@@ -76,7 +76,6 @@ static void names_move(void **state)
 	struct config config;
 	struct names *names;
 
-	(void)state;
 	make_config(&config);
 	names = names_new(&config);
 	assert_non_null(names);
@@ -107,7 +106,6 @@ static void damaged_message(void **state)
 	struct names *names;
 	bool changed;
 
-	(void)state;
 	make_config(&config);
 	names = names_new(&config);
 	assert_non_null(names);

@@ -73,7 +73,6 @@ static void what_the_kernel_chose(void **state)
 		{ "fe80::1", NULL, 0, PARITY_DIFFERS },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(choice(rows[i].next_hop,
 					route(RTN_UNICAST, rows[i].gateway, rows[i].ifindex)),
@@ -85,7 +84,6 @@ static void what_cannot_be_compared(void **state)
 {
 	struct nlmsghdr *nlh = route(RTN_UNICAST, "fe80::1", PORT);
 
-	(void)state;
 	mnl_attr_put_u32(nlh, 63, 1);
 	assert_int_equal(choice("fe80::1", nlh), PARITY_UNKNOWN);
 	nlh = route(RTN_UNICAST, NULL, PORT);
@@ -129,7 +127,6 @@ static enum parity whole(const char *next_hop, const struct nlmsghdr *nlh)
 
 static void any_live_hop_is_right(void **state)
 {
-	(void)state;
 	assert_int_equal(whole("fe80::2", multipath(0)), PARITY_SAME);
 	assert_int_equal(whole("fe80::2", multipath(RTNH_F_LINKDOWN)), PARITY_SAME);
 	assert_int_equal(whole("fe80::2", multipath(RTNH_F_DEAD)), PARITY_DIFFERS);
@@ -141,7 +138,6 @@ static void any_live_hop_is_right(void **state)
 static void one_hop_is_the_choice(void **state)
 {
 	struct nlmsghdr *nlh = route(RTN_UNICAST, "fe80::1", PORT);
-	(void)state;
 	assert_int_equal(whole("fe80::1", nlh), PARITY_DIFFERS);
 	/* which the kernel may name of another route */
 	mnl_attr_put_u32(nlh, RTA_NH_ID, 7);
@@ -151,7 +147,6 @@ static void one_hop_is_the_choice(void **state)
 
 static void errors_are_answers(void **state)
 {
-	(void)state;
 	assert_int_equal(parity_of_error(-ENETUNREACH, false), PARITY_DIFFERS);
 	assert_int_equal(parity_of_error(-EHOSTUNREACH, false), PARITY_DIFFERS);
 	assert_int_equal(parity_of_error(-EACCES, false), PARITY_DIFFERS);

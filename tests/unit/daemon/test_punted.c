@@ -28,7 +28,6 @@ static struct prefix pfx(const char *text)
 
 static int setup(void **state)
 {
-	(void)state;
 	punted = (struct punted){ 0 };
 	return 0;
 }
@@ -67,7 +66,6 @@ static void expect_end(const char *text, uint64_t now_ns)
 
 static void a_prefix_is_punted_for_a_while(void **state)
 {
-	(void)state;
 	assert_int_equal(punted_due_ns(&punted), UINT64_MAX);
 	assert_int_equal(add("2001:db8::/32", 5 * SECOND), 60);
 	assert_int_equal(add("2001:db8::/32", 6 * SECOND), -EEXIST);
@@ -88,7 +86,6 @@ static void each_time_for_longer(void **state)
 	static const int64_t lengths[] = { 60, 120, 240, 480, 960, 1920, 3600, 3600 };
 	uint64_t now_ns = SECOND;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		assert_int_equal(add("2001:db8::/32", now_ns), lengths[i]);
 		now_ns += (uint64_t)lengths[i] * SECOND;
@@ -105,7 +102,6 @@ static void it_ends_with_its_route(void **state)
 {
 	const struct prefix dst = pfx("2001:db8::/32");
 
-	(void)state;
 	punted_end(&punted, MAIN, &dst, 0);
 	assert_int_equal(add("2001:db8::/32", 0), 60);
 	punted_end(&punted, MAIN + 1, &dst, SECOND);
@@ -124,7 +120,6 @@ static void the_list_is_full(void **state)
 	struct prefix dst = pfx("2001:db8::/48");
 	uint64_t until_ns;
 
-	(void)state;
 	for (uint32_t table = 1; table <= PUNTED_MAX; table++)
 		assert_int_equal(punted_add(&punted, table, &dst, table, &until_ns), 0);
 	assert_int_equal(add("2001:db8::/48", 100), -ENOSPC);

@@ -95,8 +95,6 @@ static inline void history_check_write(void *ctx)
 static inline void history_is_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
 				    uint32_t told, uint32_t compiled)
 {
-	(void)ctx;
-	(void)addr;
 	fail_msg("table %#x: compiled FIB says 0x%x, the trie was told 0x%x", table, compiled,
 		 told);
 }

@@ -170,9 +170,6 @@ static void test_index_fails(void **state)
 
 static int set_nothing(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)ctx;
-	(void)key;
-	(void)value;
 	return 0;
 }
 

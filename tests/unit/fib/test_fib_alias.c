@@ -64,7 +64,6 @@ static void test_plain_weights(void **state)
 	static const uint32_t uneven[] = { 3, 1 }, extreme[] = { 65536, 1, 1 };
 	static const uint32_t mixed[] = { 1, 2, 3, 5, 8, 65536, 1, 1000 };
 
-	(void)state;
 	set_weights(1, one);
 	check(1);
 	assert_int_equal(cells[0].below, cells[0].above);
@@ -87,7 +86,6 @@ static void test_many_weights(void **state)
 	static const uint32_t sizes[] = { 2, 3, 5, 16, 31, 256, 1000, MAX_MEMBERS };
 	uint64_t random = util_now_ns();
 
-	(void)state;
 	print_message("seed %llu\n", (unsigned long long)random);
 	for (size_t round = 0; round < 20 * ARRAY_SIZE(sizes); round++) {
 		uint32_t n = sizes[round % ARRAY_SIZE(sizes)];
@@ -106,7 +104,6 @@ static void test_many_weights(void **state)
 /* As many and as heavy as can be: nothing overflows. */
 static void test_heaviest(void **state)
 {
-	(void)state;
 	for (uint32_t i = 0; i < MAX_MEMBERS; i++)
 		hops[i].weight = 65536;
 	hops[0].weight = 1;
@@ -124,7 +121,6 @@ static bool grace_fails;
 
 static int count_grace(void *ctx)
 {
-	(void)ctx;
 	graces++;
 	return grace_fails ? -1 : 0;
 }
@@ -134,7 +130,6 @@ static void test_ranges(void **state)
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a, b, c, d;
 
-	(void)state;
 	assert_int_equal(fib_cells_init(&fib.cells, 200), 0);
 	assert_true(fib_cells_take(&fib, 64, &a));
 	assert_true(fib_cells_take(&fib, 65, &b));
@@ -173,7 +168,6 @@ static void test_adopted_ranges(void **state)
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a;
 
-	(void)state;
 	assert_int_equal(fib_cells_init(&fib.cells, SIXLANE_MAX_CELLS), 0);
 	fib_cells_adopt_all(&fib.cells);
 	assert_true(fib_cells_adopt(&fib.cells, 0, 4, contents));

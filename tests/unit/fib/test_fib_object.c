@@ -423,34 +423,22 @@ static struct {
 
 static int count_route(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)ctx;
-	(void)key;
-	(void)value;
 	counts.routes++;
 	return 0;
 }
 
 static void count_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
 {
-	(void)ctx;
-	(void)id;
-	(void)next_hop;
 	counts.next_hops++;
 }
 
 static void count_fate(void *ctx, uint32_t id, union sixlane_fate fate)
 {
-	(void)ctx;
-	(void)id;
-	(void)fate;
 	counts.fates++;
 }
 
 static void count_cell(void *ctx, uint32_t index, union sixlane_cell cell)
 {
-	(void)ctx;
-	(void)index;
-	(void)cell;
 	counts.cells++;
 }
 

@@ -64,7 +64,6 @@ static bool may_answer(uint32_t ifindex)
 /* Two ports, the second in a VRF; a bond with a slave, and a VLAN device on it. All is read. */
 static int setup(void **state)
 {
-	(void)state;
 	memset(&guard, 0, sizeof(guard));
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
 		guard.sources[kind].read = true;
@@ -89,7 +88,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
 		guard_ruleset_free(guard.rules[i]);
 	free(guard.classes);
@@ -125,7 +123,6 @@ static void drop_from(uint32_t chain, const char *name)
 
 static void nothing_holds(void **state)
 {
-	(void)state;
 	for (uint32_t in = P0; in <= VRF; in++) {
 		assert_int_equal(flags_of(in), 0);
 		assert_true(may_answer(in));
@@ -140,7 +137,6 @@ static void a_pair_is_held(void **state)
 {
 	uint32_t chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
 
-	(void)state;
 	drop_from(chain, "p0");
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
@@ -155,7 +151,6 @@ static void a_vrf_is_an_ingress(void **state)
 	uint32_t chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
 	char reason[GUARD_REASON_LEN] = "";
 
-	(void)state;
 	drop_from(chain, "red");
 	guard_judge(&guard, &links);
 	assert_false(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
@@ -170,7 +165,6 @@ static void a_vrf_is_an_ingress(void **state)
 
 static void prerouting_is_of_the_ingress(void **state)
 {
-	(void)state;
 	drop_from(add_base(GUARD_HOOK_PREROUTING, true, NULL, false), "red");
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P1), SIXLANE_PORT_IN_FIREWALL);
@@ -181,7 +175,6 @@ static void postrouting_is_of_the_egress(void **state)
 {
 	uint32_t chain = add_base(GUARD_HOOK_POSTROUTING, false, NULL, false);
 
-	(void)state;
 	(void)chain;
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_OUT_FIREWALL);
@@ -191,7 +184,6 @@ static void postrouting_is_of_the_egress(void **state)
 /* What is at a slave is in the way of its bond and of the VLAN device on that, in no one else's. */
 static void layers_below_count(void **state)
 {
-	(void)state;
 	add_base(GUARD_HOOK_INGRESS, false, "s0", false);
 	add_base(GUARD_HOOK_EGRESS, false, "bond0", false);
 	queues[0].ifindex = SLAVE;
@@ -212,7 +204,6 @@ static void programs_at_devices_count(void **state)
 		{ .ifindex = P0, .tcx_in = "a program", .hook_out = "a function" }
 	};
 
-	(void)state;
 	guard.devices = devices;
 	guard.n_devices = 1;
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_FIREWALL);
@@ -226,7 +217,6 @@ static void some_things_hold_everything(void **state)
 {
 	uint32_t chain;
 
-	(void)state;
 	snprintf(guard.hooks.unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN, "BPF program 7");
 	guard_judge(&guard, &links);
 	assert_string_equal(guard.all, "BPF program 7");
@@ -250,7 +240,6 @@ static void a_renamed_device_is_read_anew(void **state)
 	struct guard_source *source = &guard.sources[GUARD_SOURCE_NF_TABLES];
 	struct device *device = links_find(&links, P0);
 
-	(void)state;
 	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", "p0", true);
 	add_base(GUARD_HOOK_POSTROUTING, true, NULL, true);
 	guard_judge(&guard, &links);
@@ -264,7 +253,6 @@ static void a_renamed_device_is_read_anew(void **state)
 
 static void translation_holds_everything(void **state)
 {
-	(void)state;
 	add_base(GUARD_HOOK_POSTROUTING, true, NULL, true);
 	guard_judge(&guard, &links);
 	assert_non_null(strstr(guard.all, "nat"));
@@ -285,7 +273,6 @@ static void what_was_not_read_holds(void **state)
 		{ GUARD_SOURCE_DEVICES, SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct guard_source *source = &guard.sources[rows[i].kind];
 		const struct guard_source states[] = { { .read = false },
@@ -305,7 +292,6 @@ static void what_was_not_read_holds(void **state)
 
 static void what_is_bypassed_does_not(void **state)
 {
-	(void)state;
 	memset(guard.sources, 0, sizeof(guard.sources));
 	guard.bypassed = 1u << GUARD_NETFILTER | 1u << GUARD_XFRM | 1u << GUARD_TC;
 	guard_judge(&guard, &links);
@@ -317,7 +303,6 @@ static void what_is_bypassed_does_not(void **state)
 
 static void policies_guard_all_ports(void **state)
 {
-	(void)state;
 	policies.n = 1;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
@@ -330,7 +315,6 @@ static void policies_guard_all_ports(void **state)
 
 static void fragments_are_the_kernels_where_it_defragments(void **state)
 {
-	(void)state;
 	guard.hooks.defragments = true;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_FRAGMENTS);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
@@ -339,7 +323,6 @@ static void fragments_are_the_kernels_where_it_defragments(void **state)
 /* A device that a rule names comes, or gets the name, after the rule. */
 static void names_come_later(void **state)
 {
-	(void)state;
 	drop_from(add_base(GUARD_HOOK_FORWARD, true, NULL, false), "late");
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
@@ -355,7 +338,6 @@ static void names_come_later(void **state)
 /* An output chain is in the way of answers alone. */
 static void output_is_of_answers(void **state)
 {
-	(void)state;
 	add_base(GUARD_HOOK_OUTPUT, false, NULL, false);
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
@@ -376,7 +358,6 @@ static void look_up(uint32_t ifindex)
 /* All is held, until the port's program looks packets up. */
 static void a_port_looks_flows_up(void **state)
 {
-	(void)state;
 	guard_add_rule(rules, add_base(GUARD_HOOK_FORWARD, true, NULL, false), 1);
 	guard_asks_conntrack(rules);
 	add_flowtable("p0", true);
@@ -394,7 +375,6 @@ static void a_port_looks_flows_up(void **state)
 /* Flows may be there though no rule makes any more. */
 static void flows_hold_without_rules(void **state)
 {
-	(void)state;
 	add_flowtable("p0", true);
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
@@ -407,7 +387,6 @@ static void flows_hold_without_rules(void **state)
 
 static void only_the_kernel_may_forward_flows(void **state)
 {
-	(void)state;
 	add_flowtable("p0", true);
 	add_flowtable("p0", false);
 	look_up(P0);
@@ -418,7 +397,6 @@ static void only_the_kernel_may_forward_flows(void **state)
 /* Tagged frames may be of flows, which XDP does not find. */
 static void flows_below_a_device(void **state)
 {
-	(void)state;
 	add_flowtable("s0", true);
 	add_flowtable("bond0", true);
 	look_up(BOND);
@@ -430,7 +408,6 @@ static void flows_below_a_device(void **state)
 /* Flows go past what holds them from prerouting to postrouting, and past nothing else. */
 static void what_flows_go_past(void **state)
 {
-	(void)state;
 	add_base(GUARD_HOOK_POSTROUTING, false, NULL, false);
 	add_flowtable("p0", true);
 	look_up(P0);
@@ -450,7 +427,6 @@ static void what_flows_go_past(void **state)
 /* Nothing is looked up past rules that could not be read. */
 static void blind_to_flows(void **state)
 {
-	(void)state;
 	add_flowtable("p0", true);
 	look_up(P0);
 	guard.sources[GUARD_SOURCE_HOOKS].error = -EIO;
@@ -465,7 +441,6 @@ static void answers_go_out_by_the_vrf(void **state)
 	static const enum guard_hook hooks[] = { GUARD_HOOK_OUTPUT, GUARD_HOOK_POSTROUTING };
 	static const char *const names[] = { "red", "p1" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks) * ARRAY_SIZE(names); i++) {
 		drop_if(add_base(hooks[i / 2], true, NULL, false), GUARD_FACT_OIFNAME,
 			names[i % 2]);

@@ -95,7 +95,6 @@ static char buffer[1024] __attribute__((aligned(8)));
 
 static void functions(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nf_hooks_facts facts = { .selinux_checks = rows[i].selinux_checks };
 		struct nf_hooks hooks = { .known = true };
@@ -117,7 +116,6 @@ static void the_first_unknown_one_is_kept(void **state)
 	static const struct row second = { .name = "other" };
 	struct nf_hooks hooks = { 0 };
 
-	(void)state;
 	assert_int_equal(nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
 			 0);
 	assert_int_equal(nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
@@ -135,7 +133,6 @@ static void a_long_name_is_cut(void **state)
 	struct nf_hooks hooks = { 0 };
 	char large[4096] __attribute__((aligned(8)));
 
-	(void)state;
 	memset(name, 'f', sizeof(name) - 1);
 	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &facts, &hooks), 0);
 	assert_int_equal(strlen(hooks.unknown[GUARD_HOOK_FORWARD]), GUARD_REASON_LEN - 1);
@@ -147,7 +144,6 @@ static void truncations(void **state)
 {
 	static const struct nf_hooks_facts facts;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build(&rows[i], buffer);
 
@@ -169,7 +165,6 @@ static void a_name_without_its_end(void **state)
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct nf_hooks hooks = { 0 };
 
-	(void)state;
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
 	mnl_attr_put(nlh, NFNLA_HOOK_FUNCTION_NAME, 4, "abcd");
 	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &facts, &hooks), -EBADMSG);

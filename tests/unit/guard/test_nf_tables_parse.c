@@ -105,7 +105,6 @@ static void test_unknown_expression(void **state)
 	char reason[GUARD_REASON_LEN];
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	assert_int_equal(nf_parse_rule(rule_message("frobnicate"), world.parser), 0);
 	assert_true(guard_ruleset_holds(world.rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
@@ -119,7 +118,6 @@ static void test_malformed(void **state)
 	struct nlmsghdr *nlh;
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	assert_int_equal(nf_parse_rule(rule_message(NULL), world.parser), -EBADMSG);
 	assert_int_equal(nf_parse_table(message(NFT_MSG_NEWTABLE, NFPROTO_INET), world.parser),
@@ -141,7 +139,6 @@ static void test_what_was_not_told_of(void **state)
 {
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), world.parser), -EINTR);
 	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_INET, "other"), world.parser),
@@ -154,7 +151,6 @@ static void test_other_families_are_left_out(void **state)
 {
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	assert_int_equal(nf_parse_table(table_message(NFPROTO_IPV4), world.parser), 0);
 	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_BRIDGE, "any"), world.parser), 0);
@@ -184,7 +180,6 @@ static void test_what_concerns(void **state)
 	struct nlmsghdr *nlh;
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(nf_parser_concerns(world.parser, typed(table_message(NFPROTO_INET),
@@ -228,7 +223,6 @@ static bool hangs_at(const char *device, uint16_t type, bool terminated)
 /* Prefixes as Linux 6.16 says them (without a NUL), and 6.18 (by another attribute). */
 static void test_devices(void **state)
 {
-	(void)state;
 	assert_true(hangs_at("lan0", 1, true));
 	assert_false(hangs_at("lan", 1, true));
 	assert_true(hangs_at("lan", 1, false));
@@ -267,7 +261,6 @@ static enum guard_flows flows_of(const char *device, uint16_t type, uint32_t fla
 
 static void test_flowtables(void **state)
 {
-	(void)state;
 	assert_int_equal(flows_of("lan0", 1, 0), GUARD_FLOWS_XDP);
 	assert_int_equal(flows_of("lan", 2, 0), GUARD_FLOWS_XDP);
 	assert_int_equal(flows_of("wan0", 1, 0), GUARD_FLOWS_NONE);
@@ -280,7 +273,6 @@ static void test_flowtables_that_are_damaged(void **state)
 	struct nlmsghdr *nlh;
 	struct world world;
 
-	(void)state;
 	open_world(&world);
 	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
 	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");

@@ -108,7 +108,6 @@ static void test_none(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 
-	(void)state;
 	check(policies, "2001:db8:a::1", "2001:db8:b::1", "");
 	assert_int_equal(entries.n, 0);
 }
@@ -118,7 +117,6 @@ static void test_both_prefixes(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	const char *words = "policy out 2001:db8:a::/64 to 2001:db8:b::/64, index 41, priority 5";
 
-	(void)state;
 	add(policies, "2001:db8:a::/64", "2001:db8:b::/64", 5);
 	check(policies, "2001:db8:a::1", "2001:db8:b::1", words);
 	check(policies, "2001:db8:c::1", "2001:db8:b::1", "");
@@ -132,7 +130,6 @@ static void test_wider_destination(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 
-	(void)state;
 	add(policies, "2001:db8:1::/48", "2001:db8::/32", 1);
 	add(policies, "2001:db8:2::/48", "2001:db8:b::/48", 2);
 	add(policies, "::/0", "2001:db8:b::5/128", 3);
@@ -151,7 +148,6 @@ static void test_priority(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 
-	(void)state;
 	add(policies, "::/0", "::/0", 7);
 	add(policies, "2001:db8::/32", "::/0", 2);
 	add(policies, "2001:db8:1::/48", "::/0", 9);
@@ -167,7 +163,6 @@ static void test_shared_sets(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	char text[64];
 
-	(void)state;
 	for (unsigned int i = 0; i < 100; i++) {
 		snprintf(text, sizeof(text), "2001:db8:%x::/48", i);
 		add(policies, "2001:db8:a::/64", text, i);
@@ -184,7 +179,6 @@ static void test_too_many_policies(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	char text[64];
 
-	(void)state;
 	for (unsigned int i = 0; i < POLICIES_MAX; i++) {
 		snprintf(text, sizeof(text), "2001:db8:%x::/48", i);
 		add(policies, "::/0", text, i);
@@ -199,8 +193,6 @@ static void test_too_many_policies(void **state)
 
 static int fail_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)key;
-	(void)value;
 	++*(int *)ctx;
 	return -EIO;
 }
@@ -231,7 +223,6 @@ static void test_too_many_entries(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	char text[64];
 
-	(void)state;
 	add_nested(policies, 1000);
 	flatten(policies);
 	assert_int_equal(entries.n, 1001 + 1000 + 1001);
@@ -247,7 +238,6 @@ static void test_too_much_work(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 
-	(void)state;
 	add_nested(policies, POLICIES_MAX / 2);
 	expect_too_big(policies);
 }
@@ -257,7 +247,6 @@ static void test_error_of_caller(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	int calls = 0;
 
-	(void)state;
 	add(policies, "::/0", "::/0", 1);
 	assert_int_equal(policies_entries(policies, fail_entry, &calls), -EIO);
 	assert_int_equal(calls, 1);
@@ -268,7 +257,6 @@ static void test_icmp(void **state)
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
 	struct policy policy = { .dir = XFRM_POLICY_FWD, .index = 18, .icmp = true };
 
-	(void)state;
 	add(policies, "::/0", "2001:db8::/32", 1);
 	assert_string_equal(policies->icmp_errors, "");
 	assert_int_equal(policies_add(policies, &policy), 0);
@@ -331,7 +319,6 @@ static void check_random_set(unsigned int n)
 
 static void test_random(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 4000; i++)
 		check_random_set(random_below(i % 50 ? 12 : 100));
 }

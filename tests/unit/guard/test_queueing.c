@@ -92,7 +92,6 @@ static void test_kinds(void **state)
 					      "mqprio", "red",	"taprio", "codel", "clsact" };
 	char reason[GUARD_REASON_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
 		expect(plain(harmless[i]), NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -105,7 +104,6 @@ static void test_sizes(void **state)
 {
 	struct qdisc qdisc = plain("pfifo_fast");
 
-	(void)state;
 	qdisc.sized = true;
 	expect(qdisc, "qdisc pfifo_fast 8001: with a size table");
 }
@@ -114,7 +112,6 @@ static void test_hooks(void **state)
 {
 	struct qdisc qdisc = plain("clsact");
 
-	(void)state;
 	qdisc.parent = TC_H_CLSACT;
 	assert_true(qdisc_is_hook(&qdisc));
 	expect(qdisc, NULL);
@@ -131,7 +128,6 @@ static void test_fifos(void **state)
 	struct qdisc unknown = plain("pfifo");
 	char reason[GUARD_REASON_LEN];
 
-	(void)state;
 	expect(fifo("pfifo", 1000), NULL);
 	expect(fifo("pfifo", 2000), NULL);
 	expect(fifo("pfifo", 999), "qdisc pfifo 8001: with limit 999");
@@ -163,7 +159,6 @@ static void test_fq_codel(void **state)
 	};
 	char reason[GUARD_REASON_LEN];
 
-	(void)state;
 	expect(fq_codel(), NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct qdisc qdisc = fq_codel();
@@ -179,7 +174,6 @@ static void test_fq(void **state)
 {
 	struct qdisc qdisc = fq();
 
-	(void)state;
 	expect(qdisc, NULL);
 	option(&qdisc, 18, 0); /* TCA_FQ_OFFLOAD_HORIZON of Linux 6.13 */
 	expect(qdisc, NULL);
@@ -206,7 +200,6 @@ static void test_filters_of_classes(void **state)
 {
 	struct qdisc qdisc = fq_codel();
 
-	(void)state;
 	assert_true(qdisc_takes_filters(&qdisc));
 	qdisc.handle = 0;
 	assert_true(qdisc_takes_filters(&qdisc));
@@ -220,7 +213,6 @@ static void test_list(void **state)
 {
 	_cleanup_(queueing_freep) struct queueing *queueing = calloc(1, sizeof(*queueing));
 
-	(void)state;
 	assert_null(queueing_find(queueing, 5));
 	for (uint32_t i = 100; i > 0; i--)
 		assert_int_equal(queueing_hold(queueing, i * 7 % 101, i % 2, "first"), 0);

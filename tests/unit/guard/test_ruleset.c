@@ -18,7 +18,6 @@
 
 static void build_nothing(struct guard_ruleset *rules)
 {
-	(void)rules;
 }
 
 static void build_policy_drop(struct guard_ruleset *rules)
@@ -465,7 +464,6 @@ static void assert_met(const char *name, const struct guard_ruleset *rules,
 
 static void test_cases(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 
@@ -513,7 +511,6 @@ static bool meets_type(enum guard_hook hook, const struct guard_iface *in,
 /* Behind the routing it is the type of the egress device, or was until Linux 5.16 not. */
 static void test_iiftype(void **state)
 {
-	(void)state;
 	assert_true(meets_type(GUARD_HOOK_FORWARD, &tunnel, &lan, ARPHRD_NONE));
 	assert_false(meets_type(GUARD_HOOK_FORWARD, &tunnel, &lan, ARPHRD_ETHER));
 	assert_true(meets_type(GUARD_HOOK_POSTROUTING, &tunnel, &lan, ARPHRD_NONE));
@@ -535,7 +532,6 @@ static void test_devices_of_hooks(void **state)
 		{ GUARD_HOOK_POSTROUTING, true, true }, { GUARD_HOOK_EGRESS, false, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
 		enum guard_hook hook = hooks[i].hook;
 
@@ -560,7 +556,6 @@ static void test_chains_at_devices(void **state)
 	uint32_t at_tunnels = guard_add_chain(rules, table, "out");
 	char reason[GUARD_REASON_LEN];
 
-	(void)state;
 	guard_set_base(rules, at_lan, GUARD_HOOK_INGRESS, false, "lan0", false);
 	guard_set_base(rules, at_tunnels, GUARD_HOOK_EGRESS, false, "wg*", false);
 	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &lan, NULL, reason));
@@ -579,7 +574,6 @@ static void test_connection_tracking(void **state)
 	char reason[GUARD_REASON_LEN];
 	uint32_t chain;
 
-	(void)state;
 	build_docker(rules);
 	assert_true(guard_ruleset_tracks(rules, reason));
 	assert_non_null(strstr(reason, "chain DOCKER-FORWARD, rule"));
@@ -611,7 +605,6 @@ static void test_tracking_behind_an_effect(void **state)
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 	uint32_t chain = add_forward(rules, true);
 
-	(void)state;
 	add_rule(rules, chain);
 	guard_effect(rules, "limit");
 	guard_verdict(rules, GUARD_ACCEPT, 0);
@@ -645,7 +638,6 @@ static void test_names(void **state)
 		{ "a register of another rule", build_left_register, false, false, false, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 
@@ -664,7 +656,6 @@ static void test_names_of_late_elements(void **state)
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 	uint32_t forward = add_forward(rules, true), set = guard_add_set(rules, 16);
 
-	(void)state;
 	add_rule(rules, forward);
 	guard_load(rules, 0, 16, GUARD_FACT_OIFNAME);
 	guard_lookup(rules, set, 0, false);
@@ -683,7 +674,6 @@ static void test_ways_are_not_counted(void **state)
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 	uint32_t chain = add_forward(rules, true), next, steps;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		next = guard_add_chain(rules, 0, "next");
 		for (int twice = 0; twice < 2; twice++) {
@@ -703,7 +693,6 @@ static void test_depth(void **state)
 	uint32_t chain = add_forward(rules, true), next;
 	char reason[GUARD_REASON_LEN];
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000; i++) {
 		next = guard_add_chain(rules, 0, "next");
 		add_rule(rules, chain);
@@ -721,7 +710,6 @@ static void test_many_rules(void **state)
 	uint32_t chain = add_forward(rules, true), steps;
 	char name[16];
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000; i++) {
 		snprintf(name, sizeof(name), "ppp%u", i % 1000);
 		add_rule(rules, chain);
@@ -752,7 +740,6 @@ static void test_too_many(void **state)
 	uint32_t chain = add_forward(rules, true), set;
 	uint8_t key[64] = { 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < GUARD_MAX_RULES; i++)
 		guard_add_rule(rules, chain, 1);
 	assert_int_equal(guard_ruleset_error(rules), 0);

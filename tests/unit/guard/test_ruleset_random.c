@@ -398,7 +398,6 @@ static void test_random_rulesets(void **state)
 {
 	struct counts counts = { 0 };
 
-	(void)state;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		struct guard_ruleset *rules;
 		struct model model;

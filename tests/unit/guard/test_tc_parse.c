@@ -17,7 +17,6 @@ static void test_qdisc(void **state)
 {
 	struct qdisc qdisc;
 
-	(void)state;
 	assert_int_equal(PARSE(tc_parse_qdisc, build_fq_codel(), &qdisc), 0);
 	assert_int_equal(qdisc.ifindex, 7);
 	assert_int_equal(qdisc.handle, 0x80010000);
@@ -35,7 +34,6 @@ static void test_fifo(void **state)
 	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, 1, "bfifo");
 	struct qdisc qdisc;
 
-	(void)state;
 	mnl_attr_put_u16(nlh, TCA_OPTIONS, 1);
 	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
 	assert_int_equal(PARSE(tc_parse_qdisc, build_pfifo(), &qdisc), 0);
@@ -49,7 +47,6 @@ static void test_other_kind(void **state)
 	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, TC_H_ROOT, "htb");
 	struct qdisc qdisc;
 
-	(void)state;
 	mnl_attr_put_u32(nlh, TCA_OPTIONS, UINT32_MAX);
 	mnl_attr_put_u32(nlh, TCA_STAB, 0);
 	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), 0);
@@ -63,7 +60,6 @@ static void test_options(void **state)
 	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
 	struct qdisc qdisc;
 
-	(void)state;
 	mnl_attr_put_u8(nlh, TCA_FQ_HORIZON_DROP, 1);
 	mnl_attr_put_u16(nlh, 30, 0x1234);
 	mnl_attr_put_u64(nlh, 31, 5);
@@ -84,7 +80,6 @@ static void test_filter(void **state)
 {
 	struct filter filter;
 
-	(void)state;
 	assert_int_equal(PARSE(tc_parse_filter, build_filter(), &filter), 0);
 	assert_string_equal(filter.kind, "flower");
 	assert_int_equal(filter.priority, 49152);
@@ -95,7 +90,6 @@ static void test_device(void **state)
 {
 	struct qdisc_device device;
 
-	(void)state;
 	assert_int_equal(PARSE(tc_parse_device, build_queue(), &device), 0);
 	assert_int_equal(device.queue_len, 1000);
 	assert_int_equal(device.frame_len, 1514);
@@ -110,7 +104,6 @@ static void test_damage(void **state)
 	struct qdisc qdisc;
 	struct filter filter;
 
-	(void)state;
 	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
 	nlh = build_pfifo();
 	tcm = mnl_nlmsg_get_payload(nlh);
@@ -144,7 +137,6 @@ static void test_matters(void **state)
 	static const uint16_t types[] = { RTM_NEWQDISC,	  RTM_DELQDISC, RTM_NEWTFILTER,
 					  RTM_DELTFILTER, RTM_NEWCHAIN, RTM_DELCHAIN };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		assert_true(matters(types[i], AF_UNSPEC, 0));
 	assert_false(matters(RTM_NEWTCLASS, AF_UNSPEC, 0));

@@ -98,7 +98,6 @@ static void test_policies(void **state)
 		  false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct nlmsghdr *nlh = build_policy(&rows[i].row);
 		char words[GUARD_REASON_LEN] = "";
@@ -123,7 +122,6 @@ static void test_truncated(void **state)
 	struct policy policy;
 	int taken = 0;
 
-	(void)state;
 	for (size_t size = sizeof(*nlh); size < nlh->nlmsg_len; size++) {
 		const int r = parse(nlh, size, &policy);
 
@@ -140,7 +138,6 @@ static void test_malformed(void **state)
 	struct nlmsghdr *nlh;
 	struct policy policy;
 
-	(void)state;
 	row.src_len = 129;
 	nlh = build_policy(&row);
 	assert_int_equal(xfrm_parse_policy(nlh, &policy), -EBADMSG);
@@ -173,7 +170,6 @@ static void test_defaults(void **state)
 	char reason[GUARD_REASON_LEN];
 	struct nlmsghdr *nlh;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		nlh = build_default(rows[i].in, rows[i].fwd, rows[i].out);
 		assert_int_equal(xfrm_parse_default(nlh, reason), 0);
@@ -195,7 +191,6 @@ static void test_changes(void **state)
 					XFRM_MSG_GETDEFAULT,  999 };
 	static const uint16_t no[] = { XFRM_MSG_EXPIRE, XFRM_MSG_NEWSA, XFRM_MSG_DELSA };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
 		assert_true(xfrm_parse_is_change(xfrm_message(yes[i])));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)

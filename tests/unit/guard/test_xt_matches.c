@@ -37,7 +37,6 @@ static const struct row rows[] = {
 
 static void classes_and_words(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char words[XT_WORDS_LEN];
 

@@ -24,7 +24,6 @@ static char text[65536];
 
 static int setup(void **state)
 {
-	(void)state;
 	real_stderr = dup(STDERR_FILENO);
 	if (real_stderr < 0 || pipe(pipe_fds) < 0 || dup2(pipe_fds[1], STDERR_FILENO) < 0)
 		return -1;
@@ -34,7 +33,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	dup2(real_stderr, STDERR_FILENO);
 	close(real_stderr);
 	close(pipe_fds[0]);
@@ -66,7 +64,6 @@ static void levels(void **state)
 		{ LOG_DEBUG, "prog: error: 1\nprog: warning: 2\nprog: info: 3\nprog: debug: 4\n" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		log_init("prog", cases[i].threshold);
 		log_error("%d", 1);
@@ -82,7 +79,6 @@ static void one_line_whatever_is_in_it(void **state)
 	char longest[5000];
 	const char *line;
 
-	(void)state;
 	log_info("a%sb", "\n\r\033[1m\x7f");
 	assert_string_equal(logged(), "prog: info: a   [1m b\n");
 	memset(longest, 'x', sizeof(longest));
@@ -97,7 +93,6 @@ static void one_line_whatever_is_in_it(void **state)
 
 static void errno_survives(void **state)
 {
-	(void)state;
 	errno = ENOENT;
 	log_info("%m");
 	assert_int_equal(errno, ENOENT);
@@ -120,7 +115,6 @@ static void storms_are_held_back(void **state)
 	struct log_ratelimit limit = { 0 };
 	unsigned int burst;
 
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++)
 		log_limited(&limit, LOG_WARNING, "storm");
 	burst = lines(logged());
@@ -143,7 +137,6 @@ static void unheard_messages_use_up_no_burst(void **state)
 {
 	struct log_ratelimit limit = { 0 };
 
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++)
 		log_limited(&limit, LOG_DEBUG, "detail");
 	log_limited(&limit, LOG_WARNING, "news");
@@ -152,7 +145,6 @@ static void unheard_messages_use_up_no_burst(void **state)
 
 static void each_place_has_its_own_limit(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++)
 		log_warning_limited("one place");
 	(void)logged();
@@ -176,7 +168,6 @@ static void what_is_not_known_is_said_once(void **state)
 	};
 	const struct prefix all = { .len = 0 };
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		apply(&sync, build_route(), 77);
 	assert_string_equal(

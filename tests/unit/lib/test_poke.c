@@ -24,7 +24,6 @@ static char above[sizeof(root) + 16];
 
 static int make_root(void **state)
 {
-	(void)state;
 	if (!mkdtemp(root) || setenv("TC_BPF_MNT", root, 1))
 		return -1;
 	snprintf(above, sizeof(above), "%s/tc", root);
@@ -33,7 +32,6 @@ static int make_root(void **state)
 
 static int remove_root(void **state)
 {
-	(void)state;
 	rmdir(loader_pin_dir());
 	rmdir(above);
 	rmdir(root);
@@ -51,7 +49,6 @@ static void a_poke_is_heard_once(void **state)
 {
 	int fd;
 
-	(void)state;
 	assert_int_equal(poke_send(), -ENOENT);
 	assert_int_equal(poke_open(), -ENOENT);
 	assert_int_equal(mkdir(loader_pin_dir(), 0700), 0);

@@ -182,7 +182,6 @@ static void routes(void **state)
 {
 	static struct route_hop hops[ROUTE_MAX_HOPS];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(route_cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(route_cases[i].capture);
 		struct route route;
@@ -274,7 +273,6 @@ static const struct link_case link_cases[] = {
 
 static void links(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(link_cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(link_cases[i].capture);
 		const struct link *e = &link_cases[i].expected;
@@ -360,7 +358,6 @@ static void lan_links(void **state)
 		    .master_kind = "bond" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
 		const struct link *e = &cases[i].expected;
@@ -398,7 +395,6 @@ static void links_of_ipv6(void **state)
 		{ "link_loopback", { 1, 65536, .disabled = false } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
 		struct link_ipv6 out;
@@ -429,7 +425,6 @@ static void netconfs(void **state)
 		{ "netconf_force_forwarding", { SIX0, .has_forwarding = false } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
 		const struct netconf *e = &cases[i].expected;
@@ -461,7 +456,6 @@ static void neighbours(void **state)
 		{ "neigh_managed", "fe80::2", { .state = NUD_INCOMPLETE, .flags_ext = 1 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
 		const struct neigh *e = &cases[i].expected;
@@ -491,7 +485,6 @@ static void addresses(void **state)
 		{ "address_expires", "2001:db8:21::1", IFA_F_NODAD, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
 		struct address out;
@@ -513,7 +506,6 @@ static void generic(void **state)
 	uint64_t features = 0;
 	uint16_t family_id = 0;
 
-	(void)state;
 	assert_int_equal(parse_genl_family(family, "mgmt", &family_id, &id), 0);
 	assert_int_equal(family_id, netdev->nlmsg_type);
 	assert_int_equal(id, 4);

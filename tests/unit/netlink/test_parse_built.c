@@ -29,7 +29,6 @@ static void prefix_lengths(void **state)
 {
 	struct route route;
 
-	(void)state;
 	for (unsigned int len = 0; len <= 255; len++) {
 		struct nlmsghdr *nlh = build_route();
 		int r;
@@ -58,7 +57,6 @@ static void prefix_without_address(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
 
-	(void)state;
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_int_equal(route.dst.len, 0);
 	assert_int_equal(route.dst.addr.halves[0] | route.dst.addr.halves[1], 0);
@@ -92,7 +90,6 @@ static void route_sources(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
 
-	(void)state;
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_false(route.own_source);
 	mnl_attr_put(nlh, RTA_PREFSRC, sizeof(all_ones), &all_ones);
@@ -111,7 +108,6 @@ static void route_marks(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
 
-	(void)state;
 	rtmsg_of(nlh)->rtm_table = 77;
 	rtmsg_of(nlh)->rtm_flags = RTM_F_CLONED;
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
@@ -154,7 +150,6 @@ static void route_lifetimes(void **state)
 	struct route route;
 	struct nlmsghdr *nlh;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct rta_cacheinfo info = { .rta_expires = cases[i].ticks };
 
@@ -175,7 +170,6 @@ static void route_lifetimes(void **state)
 
 static void route_preferences(void **state)
 {
-	(void)state;
 	for (unsigned int pref = 0; pref <= UINT8_MAX; pref++) {
 		struct nlmsghdr *nlh = build_route();
 		struct route route;
@@ -201,7 +195,6 @@ static void multipath_limits(void **state)
 	uint8_t flags[ROUTE_MAX_HOPS];
 	struct route route;
 
-	(void)state;
 	for (unsigned int n = 0; n <= ROUTE_MAX_HOPS + 1; n++) {
 		struct nlmsghdr *nlh = build_route();
 		struct nlattr *nest = mnl_attr_nest_start(nlh, RTA_MULTIPATH);
@@ -226,7 +219,6 @@ static void multipath_malformed(void **state)
 	uint8_t flags[ROUTE_MAX_HOPS];
 	struct route route;
 
-	(void)state;
 	/* The second hop's length: only its very size ends where the attribute does. */
 	for (unsigned int len = 0; len < 64; len++) {
 		struct nlmsghdr *nlh = build_route();
@@ -256,7 +248,6 @@ static void failure_leaves_the_result_alone(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route, before;
 
-	(void)state;
 	memset(&route, 0x5a, sizeof(route));
 	memcpy(&before, &route, sizeof(route));
 	mnl_attr_put_u32(nlh, RTA_OIF, 3);
@@ -277,7 +268,6 @@ static void unknown_attributes(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
 
-	(void)state;
 	mnl_attr_put(nlh, 200, 5, "1234");
 	mnl_attr_put_u32(nlh, RTA_TABLE | NLA_F_NET_BYTEORDER, 300);
 	mnl_attr_put_u32(nlh, 0x3fff, 1);
@@ -294,7 +284,6 @@ static void why_a_route_is_deleted(void **state)
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
 
-	(void)state;
 	mnl_attr_put_u8(nlh, DEL_REASON, 1);
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_int_equal(route.unknown_attr, DEL_REASON + 1);
@@ -320,7 +309,6 @@ static bool is_known(uint16_t type)
 /* Of a size that all of them may have: too short for most that are known, which are refused. */
 static void every_other_attribute_of_a_route(void **state)
 {
-	(void)state;
 	assert_false(is_known(FLOWLABEL));
 	for (uint16_t type = 0; type < 64; type++) {
 		struct nlmsghdr *nlh = build_route(), *deep;
@@ -361,7 +349,6 @@ static void metrics(void **state)
 		{ RTAX_FEATURES, 1u << 5, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build_metric(rows[i].metric, rows[i].value);
 		struct route route;
@@ -375,7 +362,6 @@ static void metrics(void **state)
 /* SEG6_IPTUNNEL_SRC (Linux 7.1), or whatever else: the kernel encapsulates. */
 static void attributes_of_encapsulations(void **state)
 {
-	(void)state;
 	for (uint16_t type = 0; type < 8; type++) {
 		struct nlmsghdr *nlh = build_route();
 		struct nlattr *nest = mnl_attr_nest_start(nlh, RTA_ENCAP);
@@ -397,7 +383,6 @@ static void attributes_of_neighbours_and_addresses(void **state)
 	struct address address;
 	struct neigh neigh;
 
-	(void)state;
 	mnl_attr_put(nlh, NDA_LLADDR, sizeof(mac), mac);
 	mnl_attr_put_u32(nlh, NDA_FLAGS_EXT, 0x80000004);
 	mnl_attr_put_u8(nlh, NDA_PROTOCOL, 186);
@@ -422,7 +407,6 @@ static void neighbour_link_layers(void **state)
 {
 	static const uint8_t address[20] = { 2, 4, 6, 8, 10, 12, 14 };
 
-	(void)state;
 	for (size_t size = 0; size <= sizeof(address); size++) {
 		struct nlmsghdr *nlh = build_neigh();
 		struct neigh out;
@@ -435,7 +419,6 @@ static void neighbour_link_layers(void **state)
 
 static void netdev_commands(void **state)
 {
-	(void)state;
 	for (uint8_t cmd = 0; cmd < 16; cmd++) {
 		struct nlmsghdr *nlh = build_netdev();
 		struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
@@ -456,7 +439,6 @@ static void addresses(void **state)
 	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	struct address address;
 
-	(void)state;
 	ifa->ifa_flags = IFA_F_DEPRECATED;
 	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
 	assert_true(addr_is(&address.addr, "2000::1"));
@@ -482,7 +464,6 @@ static void addresses_of_nobody(void **state)
 	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	struct address address;
 
-	(void)state;
 	ifa->ifa_index = 0;
 	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
 	ifa->ifa_index = 1u << 31;

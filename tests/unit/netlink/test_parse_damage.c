@@ -34,7 +34,6 @@ static int takers(const char *name)
 
 static void each_by_its_own_parser_only(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
 		_cleanup_free_ uint8_t *bytes;
 		size_t size;
@@ -51,7 +50,6 @@ static void nothing_captured_is_unknown(void **state)
 	static struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
 	static struct route_hop hops[ROUTE_MAX_HOPS];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(netlink_captures[i].name);
 		struct next_hop_bucket bucket = { 0 };
@@ -79,7 +77,6 @@ static void nothing_captured_is_unknown(void **state)
 
 static void cut_at_every_byte(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
 		_cleanup_free_ uint8_t *bytes;
 		size_t size;
@@ -94,7 +91,6 @@ static void every_byte_spoilt(void **state)
 {
 	static const uint8_t values[] = { 0, 1, 3, 5, 0x7f, 0x80, 0xff };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
 		_cleanup_free_ uint8_t *bytes;
 		size_t size;
@@ -392,7 +388,6 @@ static bool size_fits(const struct size_case *c, size_t size)
 
 static void every_size(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(size_cases); i++) {
 		const struct size_case *c = &size_cases[i];
 

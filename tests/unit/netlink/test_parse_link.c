@@ -26,7 +26,6 @@ static void link_below_another_namespace(void **state)
 	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 	struct link link;
 
-	(void)state;
 	mnl_attr_put_u32(nlh, IFLA_LINK, 12);
 	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
 	assert_int_equal(link.lower, 12);
@@ -43,7 +42,6 @@ static void link_addresses(void **state)
 {
 	static const uint8_t zero[6], address[20] = { 2, 4, 6, 8, 10, 12, 14 };
 
-	(void)state;
 	for (size_t size = 0; size <= sizeof(address); size++) {
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 		struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
@@ -77,7 +75,6 @@ static void link_xdp(void **state)
 		{ XDP_ATTACHED_MULTI + 1, 1, 1, 1, 1, 0, XDP_MODE_UNKNOWN, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const uint32_t ids[] = { cases[i].prog, cases[i].drv, cases[i].skb, cases[i].hw };
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
@@ -100,7 +97,6 @@ static void link_xdp(void **state)
 /* One more program, perhaps; the rest of the message counts. Other attributes of devices do not. */
 static void link_xdp_of_later_kernels(void **state)
 {
-	(void)state;
 	for (uint16_t type = 0; type < 32; type++) {
 		bool known = type >= IFLA_XDP_ATTACHED && type <= IFLA_XDP_HW_PROG_ID;
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
@@ -150,7 +146,6 @@ static void link_kinds(void **state)
 {
 	char kind[16];
 
-	(void)state;
 	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_PASSTHRU, kind));
 	assert_true(link_takes_frames("macvtap", MACVLAN_MODE_PASSTHRU, kind));
 	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_SOURCE, kind));
@@ -173,7 +168,6 @@ static void link_external_tunnels(void **state)
 {
 	static const char *const gre[] = { "gretap", "ip6gretap", "erspan", "ip6erspan" };
 
-	(void)state;
 	assert_true(link_keeps_tunnel("vxlan", IFLA_VXLAN_COLLECT_METADATA, 1, 1));
 	assert_false(link_keeps_tunnel("vxlan", IFLA_VXLAN_COLLECT_METADATA, 1, 0));
 	assert_false(link_keeps_tunnel("vxlan", IFLA_VXLAN_LEARNING, 1, 1));
@@ -205,7 +199,6 @@ static void link_vlans(void **state)
 		{ 100, 0, SIZE_MAX, ETH_P_8021Q, false, -1, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 		struct nlattr *info = mnl_attr_nest_start(nlh, IFLA_LINKINFO), *data;
@@ -246,7 +239,6 @@ static void link_vrf(void **state)
 	const uint32_t table = 70000;
 	struct link link;
 
-	(void)state;
 	link_of_kind("vrf", IFLA_VRF_TABLE, sizeof(table), &table, &link);
 	assert_int_equal(link.vrf_table, table);
 	/* The same number is another thing in the data of another kind, of whatever size. */
@@ -279,7 +271,6 @@ static void link_bonds(void **state)
 		{ -1, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_UNKNOWN },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 		struct nlattr *info, *data;
@@ -319,7 +310,6 @@ static void link_slaves(void **state)
 		{ "an_out_of_tree_master", "an_out_of_tree_", 0, 0, false, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 		struct nlattr *info, *data;
@@ -365,7 +355,6 @@ static void link_names_captured(void **state)
 	_cleanup_free_ struct nlmsghdr *nlh = capture_message("link_alt_names");
 	struct names names = { 0 };
 
-	(void)state;
 	assert_int_equal(parse_link_names(nlh, name_add, &names), 0);
 	assert_string_equal(names.text, "six0 uplink a:name-of-more-than-15-characters ");
 }
@@ -378,7 +367,6 @@ static void link_names(void **state)
 	struct names names = { 0 };
 	struct nlattr *list;
 
-	(void)state;
 	assert_int_equal(PARSE(parse_link_names, nlh, name_add, &names), 0);
 	assert_string_equal(names.text, "port ");
 	memset(longest, 'l', sizeof(longest) - 1);
@@ -401,7 +389,6 @@ static void link_not_described(void **state)
 	struct ifinfomsg *ifi;
 	struct link link;
 
-	(void)state;
 	nlh->nlmsg_type = RTM_NEWLINK;
 	ifi = header_put(nlh, sizeof(*ifi), AF_UNSPEC);
 	ifi->ifi_index = 7;
@@ -419,7 +406,6 @@ static void link_not_described(void **state)
 
 static void link_conf_of_older_kernels(void **state)
 {
-	(void)state;
 	for (size_t n = DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1; n <= 64; n++) {
 		struct nlmsghdr *nlh = build_link(AF_INET6);
 		struct nlattr *nest = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
@@ -443,7 +429,6 @@ static void link_hop_limits(void **state)
 		uint8_t hop_limit;
 	} rows[] = { { 1, 1 }, { 64, 64 }, { 255, 255 }, { 0, 0 }, { -1, 0 }, { 256, 0 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build_link(AF_INET6);
 		struct nlattr *nest = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
@@ -464,7 +449,6 @@ static void link_without_ipv6(void **state)
 	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 	struct link_ipv6 out;
 
-	(void)state;
 	assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), -ENOMSG);
 	nlh->nlmsg_type = RTM_DELLINK;
 	assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), -ENOMSG);
@@ -475,7 +459,6 @@ static void netconf_of_a_device_that_lost_ipv6(void **state)
 	struct nlmsghdr *nlh = build_netconf();
 	struct netconf out;
 
-	(void)state;
 	nlh->nlmsg_type = RTM_DELNETCONF;
 	assert_int_equal(PARSE(parse_netconf, nlh, &out), 0);
 	assert_int_equal(out.ifindex, 7);

@@ -52,7 +52,6 @@ static const struct next_hop_case next_hop_cases[] = {
 
 static void captured(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(next_hop_cases); i++) {
 		const struct next_hop_case *c = &next_hop_cases[i];
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(c->capture);
@@ -81,7 +80,6 @@ static void captured_deletes(void **state)
 	_cleanup_free_ struct nlmsghdr *group = capture_message("nexthop_del_group");
 	struct next_hop out;
 
-	(void)state;
 	assert_int_equal(parse_next_hop(one, &out, members), 0);
 	assert_int_equal(out.id, 10);
 	assert_int_equal(parse_next_hop(group, &out, members), 0);
@@ -97,7 +95,6 @@ static void captured_buckets(void **state)
 	unsigned int of_each[9] = { 0 };
 	struct next_hop_bucket out;
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(names[i]);
 
@@ -130,7 +127,6 @@ static void families(void **state)
 	};
 	const struct nexthop_grp member = { .id = 6 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_next_hop_of(cases[i].family);
 		struct next_hop out;
@@ -146,7 +142,6 @@ static void ids(void **state)
 	struct nlmsghdr *nlh = message_start();
 	struct next_hop out, before;
 
-	(void)state;
 	memset(&out, 0x5a, sizeof(out));
 	memcpy(&before, &out, sizeof(out));
 	nlh->nlmsg_type = RTM_NEWNEXTHOP;
@@ -170,7 +165,6 @@ static void gateways(void **state)
 {
 	static const uint8_t zero[32];
 
-	(void)state;
 	for (size_t size = 0; size <= 20; size++) {
 		struct nlmsghdr *nlh = build_next_hop();
 		struct next_hop out;
@@ -208,7 +202,6 @@ static void kinds(void **state)
 		{ { NHA_BLACKHOLE, 18 }, 0, NEXT_HOP_OTHER },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_next_hop();
 		struct next_hop out;
@@ -259,7 +252,6 @@ static void groups_of_later_kernels(void **state)
 		assert_int_equal(bucket.member, in_bucket ? 6 : 0);
 		assert_int_equal(bucket.unknown_attr, in_bucket ? 0 : NHA_RES_BUCKET + 1);
 	}
-	(void)state;
 }
 
 static void groups_with_unknown_attributes(void **state)
@@ -268,7 +260,6 @@ static void groups_with_unknown_attributes(void **state)
 	struct next_hop_bucket bucket;
 	struct next_hop group;
 
-	(void)state;
 	mnl_attr_put_u16(nlh, 18, 1);
 	assert_int_equal(PARSE(parse_next_hop, nlh, &group, members), 0);
 	assert_int_equal(group.kind, NEXT_HOP_OTHER);
@@ -303,7 +294,6 @@ static void weights(void **state)
 		{ 0, 0, 1, ENTRIES_CLEAN, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint8_t entries[2][8] = { { 6 }, { 7 } };
 		struct nlmsghdr *nlh = build_next_hop_of(AF_UNSPEC);
@@ -333,7 +323,6 @@ static void numbers_of_members(void **state)
 	static struct nexthop_grp entries[NEXT_HOP_MAX_MEMBERS + 2];
 	struct next_hop out;
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(entries); i++)
 		entries[i].id = i + 1;
 	for (size_t size = 0; size <= sizeof(entries); size++) {
@@ -361,7 +350,6 @@ static void a_member_without_an_id(void **state)
 	struct nlmsghdr *nlh = build_next_hop_of(AF_UNSPEC);
 	struct next_hop out;
 
-	(void)state;
 	mnl_attr_put(nlh, NHA_GROUP, sizeof(entries), entries);
 	assert_int_equal(PARSE(parse_next_hop, nlh, &out, members), -EBADMSG);
 }
@@ -384,7 +372,6 @@ static void group_types(void **state)
 		{ 65535, 8, 0, NEXT_HOP_OTHER },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_group();
 		struct next_hop out;
@@ -412,7 +399,6 @@ static void deletes_need_the_id_only(void **state)
 	struct nlmsghdr *nlh = build_next_hop_of(AF_UNSPEC);
 	struct next_hop out;
 
-	(void)state;
 	nlh->nlmsg_type = RTM_DELNEXTHOP;
 	assert_int_equal(PARSE(parse_next_hop, nlh, &out, members), 0);
 	assert_int_equal(out.id, 5);
@@ -437,7 +423,6 @@ static void bucket_attributes(void **state)
 		{ 2, 3, 6, -EBADMSG }, { 2, 8, 6, -EBADMSG },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const uint64_t index = 65535, member = cases[i].member;
 		struct nlmsghdr *nlh = build_bucket();
@@ -465,7 +450,6 @@ static void bucket_messages(void **state)
 	struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
 	struct next_hop_bucket out;
 
-	(void)state;
 	assert_int_equal(PARSE(parse_next_hop_bucket, nlh, &out), 0);
 	assert_int_equal(out.index, 3);
 	nhm->nh_family = AF_INET;

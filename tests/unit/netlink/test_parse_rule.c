@@ -125,7 +125,6 @@ static void assert_rule(const struct rule_case *c, const struct rule *rule)
 
 static void captured(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rule_cases); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(rule_cases[i].capture);
 		struct rule out;
@@ -152,7 +151,6 @@ static void every_other_attribute_is_unknown(void **state)
 		{ SPORT_MASK, 2 },	{ DPORT_MASK, 2 },
 	};
 
-	(void)state;
 	for (uint16_t type = 0; type < 64; type++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct rule out;
@@ -182,7 +180,6 @@ static void prefixes(void **state)
 {
 	const union sixlane_addr all_ones = { .halves = { ~0ull, ~0ull } };
 
-	(void)state;
 	for (unsigned int len = 0; len <= 255; len++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
@@ -212,7 +209,6 @@ static void flags(void **state)
 	const uint32_t harmless = FIB_RULE_PERMANENT | FIB_RULE_UNRESOLVED | FIB_RULE_IIF_DETACHED |
 				  FIB_RULE_OIF_DETACHED | FIB_RULE_FIND_SADDR | FIB_RULE_INVERT;
 
-	(void)state;
 	for (unsigned int bit = 0; bit < 32; bit++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
@@ -230,7 +226,6 @@ static void traffic_classes(void **state)
 {
 	struct rule out;
 
-	(void)state;
 	for (unsigned int tos = 0; tos <= UINT8_MAX; tos++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
@@ -270,7 +265,6 @@ static void dscp_masks(void **state)
 		{ 2, -1, 8, 8, 0xfc, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
@@ -298,7 +292,6 @@ static void marks(void **state)
 		{ 0, 0, false },   { -1, 0xff, true }, { 0, 1, true },	{ 5, 4, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct rule out;
@@ -325,7 +318,6 @@ static void held_by_no_packet(void **state)
 		{ 1, { 0, 0 }, true },		{ 1ull << 63, { 0, 0 }, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (unsigned int inverted = 0; inverted < 2; inverted++) {
 			struct nlmsghdr *nlh = build_rule();
@@ -381,7 +373,6 @@ static void port_ranges(void **state)
 	};
 	struct rule out;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct port_case *c = &cases[i];
 		const struct fib_rule_port_range range = { c->start, c->end };
@@ -417,7 +408,6 @@ static void jumps(void **state)
 		{ 7, 7, -EBADMSG }, { 8, 7, -EBADMSG },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nlmsghdr *nlh = build_rule();
 		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
@@ -439,7 +429,6 @@ static void suppressors(void **state)
 	struct nlmsghdr *nlh;
 	struct rule out;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		nlh = build_rule();
 		mnl_attr_put_u32(nlh, FRA_SUPPRESS_PREFIXLEN, (uint32_t)lengths[i]);
@@ -461,7 +450,6 @@ static void failure_leaves_the_result_alone(void **state)
 	struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
 	struct rule out, before;
 
-	(void)state;
 	memset(&out, 0x5a, sizeof(out));
 	memcpy(&before, &out, sizeof(out));
 	frh->family = AF_INET;

@@ -49,7 +49,6 @@ static void dump_of_links(void **state)
 	struct seen seen = { 0 };
 	bool filtered = true;
 
-	(void)state;
 	assert_int_equal(nl_socket_dump(socket, link_dump(), count, &seen, idle, &seen, TIMEOUT_MS,
 					&filtered),
 			 0);
@@ -65,7 +64,6 @@ static void errors_of_the_kernel(void **state)
 	struct seen seen = { 0 };
 	struct nlmsghdr *nlh;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	assert_int_equal(route_change(socket, RTM_DELROUTE, 1, 48), -ESRCH);
@@ -93,7 +91,6 @@ static void large_dump_survives_its_own_interruption(void **state)
 	struct seen seen = { .fail_at = 3, .fail_with = -EXFULL };
 	struct nlmsghdr *nlh;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	for (uint16_t n = 0; n < 1000; n++)
@@ -125,7 +122,6 @@ static void dump_in_pieces(void **state)
 	struct seen seen = { 0 };
 	int r;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	other = new_socket(0);
@@ -168,7 +164,6 @@ static void one_answer(void **state)
 	struct seen seen = { 0 };
 	char byte;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
@@ -189,7 +184,6 @@ static void answers_nobody_waits_for(void **state)
 	struct seen seen = { 0 };
 	char byte;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	wrong->nlmsg_flags = NLM_F_REQUEST;
@@ -205,7 +199,6 @@ static void notifications(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *requests = NULL;
 	struct seen seen = { 0 };
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(1 << 20);
 	requests = new_socket(0);
@@ -233,7 +226,6 @@ static void group_above_31(void **state)
 	struct nlmsghdr *nlh;
 	struct seen seen = { 0 };
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	requests = new_socket(0);
@@ -253,7 +245,6 @@ static void real_overrun(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *requests = NULL;
 	struct seen seen = { 0 };
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(1);
 	requests = new_socket(0);
@@ -284,7 +275,6 @@ static void foreign_senders_are_ignored(void **state)
 	socklen_t size = sizeof(to);
 	struct seen seen = { 0 };
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	receiver = new_socket(0);
 	other = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -302,7 +292,6 @@ static void route_dumps_are_always_called_filtered(void **state)
 	struct seen seen = { 0 };
 	bool filtered = false;
 
-	(void)state;
 	NEEDS_NAMESPACE();
 	socket = new_socket(0);
 	/* Because they leave out exceptions (rt6_dump_route): the mark says nothing of routes. */
@@ -327,7 +316,6 @@ static int loopback_up(void)
 
 static int namespace_enter(void **state)
 {
-	(void)state;
 	in_namespace = unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
 	return in_namespace ? loopback_up() : 0;
 }

@@ -172,7 +172,6 @@ static const char *fate(struct world *world, uint32_t table, const char *dst)
 
 static void test_rows(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct world *world = world_new(true);
 		char text[256];
@@ -193,7 +192,6 @@ static void test_sources_by_objects(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "2001:db8::/32 nhid 10 via 3");
 	world_add(world, "2001:db9::/32 via 4 src");
 	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10");
@@ -222,7 +220,6 @@ static const char *fate_of_equals(unsigned int n)
 
 static void test_many_equals(void **state)
 {
-	(void)state;
 	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST), "first dev 100 dev 10");
 	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST + 1), "punt_equal_metric");
 }
@@ -255,7 +252,6 @@ static void test_stale(void **state)
 				 *const idle[2] = { "via 7 dev 7", "metric 2000 dev 3" },
 				 *const higher[2] = { "dev 3", "metric 2000 via 3 via 4" };
 
-	(void)state;
 	assert_string_equal(fate_of_dumped(one), "one via 3");
 	assert_string_equal(fate_of_dumped(object), "object 10");
 	assert_string_equal(fate_of_dumped(higher), "one dev 3");
@@ -270,7 +266,6 @@ static void test_unlike(void **state)
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
 
-	(void)state;
 	world_parse("2001:db8::/32 via 3 via 4", &route, hops);
 	assert_int_equal(rib_put(world->rib, RT_TABLE_MAIN, &route.dst, &route, 1), 0);
 	assert_string_equal(fate(world, 254, "2001:db8::/32"), "hashed via 3*1 via 4*1");
@@ -287,7 +282,6 @@ static void test_transient_unread(void **state)
 	static const char *const pairs[][2] = { { "dev 3", "dev 4 expires 9" },
 						{ "dev 3", "via 4 proto 9 pref 1" } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		struct world *world = world_new(false);
 		char text[256];
@@ -309,7 +303,6 @@ static void test_tables_apart(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "2001:db8::/32 dev 3 table 100");
 	world_add(world, "local 2001:db8::/32 table 255 dev 3");
 	assert_string_equal(fate(world, 100, "2001:db8::/32"), "one dev 3");
@@ -326,7 +319,6 @@ static void test_local_before_main(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "2001:db8::/64 dev 3");
 	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
 	world_add(world, "local 2001:db9::/32 table 255 dev 1");
@@ -347,7 +339,6 @@ static void test_main_by_itself(void **state)
 {
 	struct world *world = world_new(false);
 
-	(void)state;
 	world_add(world, "local 2001:db9::/32 table 255 dev 1");
 	world_add(world, "2001:db9:1::/48 dev 3");
 	assert_string_equal(fate(world, 254, "2001:db9:1::/48"), "one dev 3");
@@ -360,7 +351,6 @@ static void test_throw_in_local(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "throw 2001:db8::/32 table 255");
 	world_add(world, "2001:db8:1::/48 dev 3");
 	assert_string_equal(fate(world, 254, "2001:db8::/32"), "-");
@@ -380,7 +370,6 @@ static void test_sources_under_local(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "2001:db8::/32 from 3000::/16 dev 3");
 	world_add(world, "2001:db9::/32 from 3000::/16 dev 3");
 	world_add(world, "local 2001:db9::/32 table 255 dev 3");
@@ -416,7 +405,6 @@ static void test_affected(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "::/0 dev 3");
 	world_add(world, "2001:db8::/32 dev 3");
 	world_add(world, "2001:db8:1::/48 dev 7");
@@ -441,7 +429,6 @@ static void test_affected_by_source(void **state)
 {
 	struct world *world = world_new(true);
 
-	(void)state;
 	world_add(world, "2001:db8::/32 dev 3");
 	world_add(world, "2001:db8:1::/48 from 3000::/16 dev 3");
 	world_add(world, "2001:db8:2::/48 dev 7");
@@ -477,7 +464,6 @@ static void test_each(void **state)
 	struct world *world = world_new(true);
 	const struct prefix discarded = world_prefix("2001:db9::/32");
 
-	(void)state;
 	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
 	world_bring_all(world); /* main has no route at all */
 	assert_int_equal(world->n_told, 2);

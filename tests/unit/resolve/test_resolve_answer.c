@@ -65,7 +65,6 @@ static void no_hop_limit(struct links *links)
 
 static void other_rules(struct links *links)
 {
-	(void)links;
 	ports_set_rules(false);
 }
 
@@ -224,7 +223,6 @@ static void set_up(struct links *links, const struct row *row)
 
 static void test_rows(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		union sixlane_addr expected = { 0 };
 		struct links links = { 0 };
@@ -247,7 +245,6 @@ static void test_hop_limit(void **state)
 	static const struct row row = { .what = "", .given = { { 2, "2001:db8::2", 0 } } };
 	struct links links = { 0 };
 
-	(void)state;
 	set_up(&links, &row);
 	device_of(&links, 2)->ipv6.hop_limit = 255;
 	assert_int_equal(ports_port(&links, 2).hop_limit, 255);

@@ -129,7 +129,6 @@ best_of(const struct lab *lab, uint32_t oif, const union sixlane_addr *dst,
 
 static bool is_port(const struct lab *lab, uint32_t oif, uint32_t ifindex)
 {
-	(void)lab;
 	return ifindex == oif;
 }
 
@@ -298,7 +297,6 @@ static void test_random(void **state)
 {
 	uint32_t sure = 0, all = 0, others = 0;
 
-	(void)state;
 	ports_set_rules(true);
 	for (uint32_t seed = 1; seed <= 40000; seed++) {
 		struct lab lab = { .seed = seed * 2654435761u };

@@ -176,7 +176,6 @@ static const struct row rows[] = {
 
 static void test_rows(void **state)
 {
-	(void)state;
 	ports_set_rules(true);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct links links = { 0 };
@@ -223,7 +222,6 @@ static void test_kinds(void **state)
 		{ "", ARPHRD_INFINIBAND, P(STRANGE) },
 	};
 
-	(void)state;
 	ports_set_rules(true);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct links links = { 0 };
@@ -244,7 +242,6 @@ static void test_unknown_device(void **state)
 	struct sixlane_port port;
 	bool changed;
 
-	(void)state;
 	assert_int_equal(links_set_features(&links, 5, NDO_XMIT, &changed), 0);
 	port = ports_port(&links, 5);
 	assert_int_equal(port.flags, 0);
@@ -267,7 +264,6 @@ static void test_kernel_does_not_tell(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "");
 	ports_add(&links, 6, "bond");

@@ -29,7 +29,6 @@ static void test_vlan(void **state)
 	struct links links = { 0 };
 	struct sixlane_port port;
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "")->ours = true;
 	ports_add_vlan(&links, 6, 5, 100);
@@ -68,7 +67,6 @@ static void test_vlan_in_vlan(void **state)
 	struct links links = { 0 };
 	struct sixlane_port port;
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "bond")->ours = true;
 	ports_add_vlan(&links, 6, 5, 100)->link.vlan_protocol = ETH_P_8021AD;
@@ -107,7 +105,6 @@ static void test_vlan_on_others(void **state)
 		{ "team", P(STRANGE) },	 { "veth", P(OPEN_CHECKSUMS) }, { "bond", 0 },
 	};
 
-	(void)state;
 	ports_set_rules(true);
 	for (size_t i = 0; i < ARRAY_SIZE(lower); i++) {
 		struct links links = { 0 };
@@ -124,7 +121,6 @@ static void test_vlan_ring(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add_vlan(&links, 5, 6, 100);
 	ports_add_vlan(&links, 6, 5, 100);
@@ -137,7 +133,6 @@ static void test_mtu(void **state)
 	struct links links = { 0 };
 	struct device *device;
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "");
 	ports_add_vlan(&links, 6, 5, 100);
@@ -166,7 +161,6 @@ static void test_vrf(void **state)
 	struct links links = { 0 };
 	struct sixlane_port port;
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "")->ours = true;
 	ports_add(&links, 9, "vrf")->link.vrf_table = 700;
@@ -194,7 +188,6 @@ static void test_rules(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	ports_add(&links, 5, "")->ours = true;
 	ports_set_rules(false);
 	assert_int_equal(ports_port(&links, 5).flags, SERVED | P(RULES));
@@ -209,7 +202,6 @@ static void test_bond(void **state)
 	struct device *master, *slave;
 	struct sixlane_port port;
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "bond");
 	ports_add_slave(&links, 6, 5);
@@ -262,7 +254,6 @@ static void test_external_tunnel(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	ports_set_rules(true);
 	ports_add(&links, 5, "vxlan")->ours = true;
 	ports_add_vlan(&links, 6, 5, 100);

@@ -380,13 +380,11 @@ static void run_random(bool local_first)
 
 static void test_tables_apart(void **state)
 {
-	(void)state;
 	run_random(false);
 }
 
 static void test_local_first(void **state)
 {
-	(void)state;
 	run_random(true);
 }
 

@@ -48,7 +48,6 @@ static void test_hash(void **state)
 		{ BOND_CHOICE_ENCAP23, 0, TO_KERNEL, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bonds); i++) {
 		bool chosen = bonds[i].tagged == TO_SLAVES;
 		struct links links = { 0 };
@@ -80,7 +79,6 @@ static void test_old_bonds(void **state)
 						    BOND_CHOICE_L34 };
 	const union sixlane_tag tags[2] = { { .word = 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		struct resolve_port_policy policy = { .old_bonds = true };
 		struct sixlane_port port = { 0 };
@@ -106,7 +104,6 @@ static void test_slaves_that_are_no_ports(void **state)
 		      { "bond", false }, { "vlan", false }, { "gretap", false } };
 	static const enum bond_choice choices[] = { BOND_CHOICE_STATE, BOND_CHOICE_L34 };
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
 		const char *kind = kinds[i / 2].kind;
 		bool plain = kinds[i / 2].plain;
@@ -130,7 +127,6 @@ static void test_header_in_place(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	add_bond(&links, BOND_CHOICE_L34, 1);
 	links_find(&links, VLAN)->link.vlan_reorders = false;
 	assert_int_equal(ports_port(&links, VLAN).flags, TO_KERNEL);
@@ -154,7 +150,6 @@ static void test_order(void **state)
 	static const uint32_t places[] = { 3, 1, 4, 2 };
 	struct links links = { 0 };
 
-	(void)state;
 	add_bond(&links, BOND_CHOICE_L34, 4);
 	assert_slaves(&links, (const uint32_t[]){ 10, 11, 12, 13 }, 4);
 	for (uint32_t i = 0; i < 4; i++)
@@ -170,7 +165,6 @@ static void test_slaves_not_in_use(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	add_bond(&links, BOND_CHOICE_L34, 6);
 	links_find(&links, 10)->link.slave_active = false;
 	links_find(&links, 11)->link.slave_link = false;
@@ -188,7 +182,6 @@ static void test_other_mtu(void **state)
 {
 	struct links links = { 0 };
 
-	(void)state;
 	add_bond(&links, BOND_CHOICE_L34, 2);
 	links_find(&links, 11)->link.mtu--;
 	assert_int_equal(ports_port(&links, VLAN).flags, TO_KERNEL);
@@ -200,7 +193,6 @@ static void test_many_slaves(void **state)
 	struct links links = { 0 };
 	uint32_t all[SIXLANE_MAX_SLAVES];
 
-	(void)state;
 	add_bond(&links, BOND_CHOICE_L34, SIXLANE_MAX_SLAVES + 1);
 	assert_int_equal(ports_port(&links, VLAN).flags, TO_KERNEL);
 	assert_int_equal(ports_port(&links, VLAN).n_slaves, 0);

@@ -145,7 +145,6 @@ static void test_rows(void **state)
 {
 	char text[WORLD_TEXT];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct world *world = world_new(true);
 
@@ -166,7 +165,6 @@ static void test_deepest(void **state)
 	const struct fib_target *target;
 	char text[WORLD_TEXT], buf[PREFIX_STRLEN];
 
-	(void)state;
 	for (unsigned int i = 0; i <= 128; i++) {
 		struct prefix prefix = { .addr = host.addr, .len = (uint8_t)i };
 
@@ -195,7 +193,6 @@ static void test_many(void **state)
 	const unsigned int n = 20000;
 	char text[128];
 
-	(void)state;
 	world_add(world, "::/0 dev 3");
 	for (unsigned int i = n; i; i--) { /* the highest metric first: rib_add() is quick then */
 		snprintf(text, sizeof(text), "2001:db8::/32 from 3000:%x:%x::/48 metric %u dev 4",
@@ -216,7 +213,6 @@ static void test_a_dump_may_have_left_out_others(void **state)
 	char now[WORLD_TEXT];
 	struct route set;
 
-	(void)state;
 	world_add(world, "::/0 dev 3");
 	world_add(world, "2001:db8::/32 dev 5");
 	world_parse(what, &set, hops);

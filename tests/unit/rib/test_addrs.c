@@ -53,7 +53,6 @@ static void test_set_and_delete(void **state)
 	struct addrs addrs = { 0 };
 	size_t n = 0, of;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct address address = make(i);
 
@@ -93,7 +92,6 @@ static void test_unannounced(void **state)
 	struct addrs addrs = { 0 };
 	bool changed;
 
-	(void)state;
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(
 			addrs_set_unannounced(&addrs, address.ifindex, &address.addr, &changed), 0);
@@ -117,7 +115,6 @@ static void test_sweep(void **state)
 {
 	struct addrs addrs = { 0 };
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct address address = make(i);
 
@@ -154,7 +151,6 @@ static void test_what_is_kept(void **state)
 		{ "::2", true, false },		{ "fe7f::1", true, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct address address = { .ifindex = 1 };
 		struct addrs addrs = { 0 };
@@ -172,7 +168,6 @@ static void test_device_down(void **state)
 	struct address address = { .addr.bytes = { 0x20 }, .ifindex = 2 };
 	struct addrs addrs = { 0 };
 
-	(void)state;
 	assert_false(addrs_device_down(&addrs, 2));
 	set(&addrs, &address);
 	address.addr.bytes[15] = 1;

@@ -28,7 +28,6 @@ static struct neigh make_neigh(uint32_t n)
 
 static void count(void *ctx, const struct neigh *neigh)
 {
-	(void)neigh;
 	++*(unsigned int *)ctx;
 }
 
@@ -37,7 +36,6 @@ static void test_set(void **state)
 	struct neighs *neighs = neighs_new();
 	unsigned int n = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct neigh neigh = make_neigh(i);
 
@@ -63,7 +61,6 @@ static void test_delete_and_sweep(void **state)
 	struct neighs *neighs = neighs_new();
 	unsigned int n = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct neigh neigh = make_neigh(i);
 
@@ -101,7 +98,6 @@ static void test_usable(void **state)
 		{ NUD_PROBE, true },	 { NUD_PERMANENT, true },   { NUD_NOARP, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct neigh neigh = make_neigh(1);
 

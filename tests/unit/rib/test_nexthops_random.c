@@ -384,7 +384,6 @@ static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT], boo
 
 static void test_random(void **state)
 {
-	(void)state;
 	for (uint32_t seed = 1; seed <= 300; seed++) {
 		static char before[IDS + 1][STORE_TEXT];
 		struct store store;

@@ -40,7 +40,6 @@ static void test_parse(void **state)
 	char buf[PREFIX_STRLEN];
 	struct prefix out = { .len = 77 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(prefix_parse(bad[i], &out), -EINVAL);
 	assert_int_equal(out.len, 77);
@@ -75,7 +74,6 @@ static void test_covers(void **state)
 		{ "2001:db8::2/128", "2001:db8::3/128", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct prefix outer = pfx(rows[i].outer), inner = pfx(rows[i].inner);
 
@@ -212,7 +210,6 @@ static void test_edges(void **state)
 		    "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::" } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct prefix prefix, wanted;
 		union sixlane_addr edges[PREFIX_EDGES];
@@ -230,7 +227,6 @@ static void test_against_array(void **state)
 {
 	struct world world = { .random = util_now_ns() };
 
-	(void)state;
 	print_message("seed %llu\n", (unsigned long long)world.random);
 	for (int op = 0; op < OPERATIONS; op++) {
 		struct prefix prefix = random_prefix(&world);
@@ -263,7 +259,6 @@ static void test_remove_while_walking(void **state)
 	struct world world = { .random = 4711 };
 	struct radix_node *node, *next;
 
-	(void)state;
 	while (world.n < MAX_ENTRIES) {
 		struct prefix prefix = random_prefix(&world);
 

@@ -185,7 +185,6 @@ static void test_unknown_attribute(void **state)
 	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) } };
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	assert_int_equal(steps_apply(&world, &step), 0);
 	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
@@ -210,7 +209,6 @@ static void test_unlike_by_the_unknown(void **state)
 	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) }, .unknown = true };
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	assert_int_equal(steps_apply(&world, &step), 0);
 	step.flags = APPEND;
@@ -224,7 +222,6 @@ static void test_mark_and_sweep(void **state)
 	struct step one = steps_device(MORE, 1, 0), two = steps_device(MORE, 2, 0);
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	assert_int_equal(steps_apply(&world, &one), 0);
 	assert_int_equal(steps_apply(&world, &two), 0);
@@ -250,7 +247,6 @@ static void test_twins_in_a_dump(void **state)
 	struct step gone = steps_device(DEL, 2, 0);
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	for (int dump = 0; dump < 2; dump++) {
 		rib_mark(world.rib);
@@ -279,7 +275,6 @@ static void test_dump_in_rounds(void **state)
 	};
 	struct rib *rib = rib_new(NULL, NULL);
 
-	(void)state;
 	for (int round = 0; round < 2; round++) {
 		for (uint8_t i = 0; i < 4; i++) {
 			route.dst.len = 8 + i / 2;
@@ -303,7 +298,6 @@ static void test_hop_left_after_a_dump(void **state)
 	struct step gone = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xa, 1) } };
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	assert_int_equal(steps_apply(&world, &set), -EINPROGRESS);
 	assert_int_equal(steps_apply(&world, &gone), -EINPROGRESS);
@@ -324,7 +318,6 @@ static void test_truncated_set(void **state)
 			       .hops = hops };
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	for (unsigned int i = 0; i < ROUTE_MAX_HOPS; i++)
 		hops[i] = (struct route_hop)VIA((uint8_t)i, 1);
@@ -350,7 +343,6 @@ static void test_truncated_set(void **state)
 
 static bool uses_device_2(const struct route *route, void *ctx)
 {
-	(void)ctx;
 	return route->hops[0].ifindex == 2;
 }
 
@@ -359,7 +351,6 @@ static void test_prune(void **state)
 	struct step one = steps_device(MORE, 1, 0), two = steps_device(MORE, 2, 0);
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	steps_apply(&world, &one);
 	steps_apply(&world, &two);
@@ -378,7 +369,6 @@ static void test_users(void **state)
 	};
 	struct rib *rib = rib_new(NULL, NULL);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_false(rib_may_use_device(rib, 7) || rib_by_object(rib, 5).n);
 		assert_int_equal(rib_add(rib, &route, NLM_F_CREATE), 0);
@@ -411,7 +401,6 @@ static void test_tables(void **state)
 	struct rib *rib = rib_new(NULL, NULL);
 	uint64_t sum = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		assert_null(rib_table(rib, tables[i]));
 		route.table = tables[i];
@@ -455,7 +444,6 @@ static bool has_sources(const struct rib *rib, uint32_t table)
 
 static bool is_even(const struct route *route, void *ctx)
 {
-	(void)ctx;
 	return route->n_hops && route->hops[0].ifindex % 2 == 0;
 }
 
@@ -466,7 +454,6 @@ static void test_sources(void **state)
 	unsigned int seen[2] = { 0, 0 };
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned int i = 0; i < 20000; i++) {
 		struct route_hop hops[2] = { VIA(1, 1), VIA(2, 1) };
 		struct route route = { .type = RTN_UNICAST, .n_hops = 1, .hops = hops };
@@ -514,7 +501,6 @@ static void test_time(void **state)
 			       .hops = &hop };
 	uint64_t random = 1, start = util_now_ns();
 
-	(void)state;
 	for (unsigned int i = 0; i < n; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		route.dst.len = (uint8_t)(24 + (random >> 60) * 2);

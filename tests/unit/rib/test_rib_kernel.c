@@ -47,7 +47,6 @@ static void test_dumps(void **state)
 	};
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(dumps); i++) {
 		rib_mark(world.rib);
@@ -220,7 +219,6 @@ static void test_readings(void **state)
 	};
 	struct steps_world world;
 
-	(void)state;
 	steps_open(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(readings); i++) {
 		if (is_used(&readings[i].told))

@@ -426,7 +426,6 @@ static void test_random(void **state)
 {
 	size_t answers = 0, punts = 0, single = 0, overlaid = 0;
 
-	(void)state;
 	for (uint32_t seed = 1; seed <= 30000; seed++) {
 		struct lab lab = { .seed = seed * 2654435761u };
 

@@ -98,7 +98,6 @@ static int set_mtu(struct nic_undo *undo, uint32_t ifindex, uint32_t mtu)
 
 static int make_machine(void **state)
 {
-	(void)state;
 	machine = mmap(NULL, sizeof(*machine), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
 	assert_true(machine != MAP_FAILED);
@@ -109,7 +108,6 @@ static int make_machine(void **state)
 
 static int drop_machine(void **state)
 {
-	(void)state;
 	return munmap(machine, sizeof(*machine));
 }
 
@@ -132,7 +130,6 @@ static void test_last_first(void **state)
 	struct nic_undo *undo = begin();
 	const uint32_t order[] = { 1, 2, 1, 3, 3, 1, 2, 1 };
 
-	(void)state;
 	assert_int_equal(set_mtu(undo, 1, 2000), 0);
 	assert_int_equal(set_mtu(undo, 2, 3000), 0);
 	assert_int_equal(set_mtu(undo, 1, 4000), 0);
@@ -148,7 +145,6 @@ static void test_nothing_to_do(void **state)
 {
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	assert_int_equal(set_mtu(undo, 1, 1500), 0);
 	assert_int_equal(machine->n, 0);
 	assert_int_equal(set_mtu(undo, 2, 2000), 0);
@@ -163,7 +159,6 @@ static void test_kept(void **state)
 	struct nic_undo *undo = begin();
 	const struct nic_change now = mtu_of(4, 1500);
 
-	(void)state;
 	assert_int_equal(nic_undo_keep(undo, &now), 0);
 	assert_int_equal(machine->n, 0);
 	machine->mtu[4] = 9000;
@@ -175,7 +170,6 @@ static void test_refused_change(void **state)
 {
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	assert_int_equal(set_mtu(undo, 1, 2000), 0);
 	machine->make_error[2] = -EPERM;
 	assert_int_equal(set_mtu(undo, 2, 2000), -EPERM);
@@ -190,7 +184,6 @@ static void test_what_cannot_be_restored(void **state)
 {
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
 		assert_int_equal(set_mtu(undo, i, 2000), 0);
 	machine->make_error[2] = -EBUSY;
@@ -205,7 +198,6 @@ static void test_what_is_gone(void **state)
 {
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	for (uint32_t i = 1; i <= 2; i++)
 		assert_int_equal(set_mtu(undo, i, 2000), 0);
 	machine->read_error[1] = -ENODEV;
@@ -232,7 +224,6 @@ static void test_guardian_follows(void **state)
 	const struct nic_change outside = netns_of(NIC_INSIDE, false);
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	assert_int_equal(set_mtu(undo, 1, 2000), 0);
 	assert_int_equal(nic_undo_keep(undo, &outside), 0);
 	assert_true(machine->inside);
@@ -251,7 +242,6 @@ static void test_guardian_cannot_follow(void **state)
 	const struct nic_change outside = netns_of(NIC_INSIDE, false);
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	assert_int_equal(set_mtu(undo, 1, 2000), 0);
 	machine->inside_error = -EPERM;
 	assert_int_equal(nic_undo_keep(undo, &outside), -EPERM);
@@ -276,7 +266,6 @@ static struct nic_undo *begin_and_move(void)
 
 static void test_comes_back(void **state)
 {
-	(void)state;
 	assert_int_equal(nic_undo_end(begin_and_move()), 0);
 	assert_false(machine->moved);
 	assert_restored();
@@ -285,7 +274,6 @@ static void test_comes_back(void **state)
 /* What has its name by then is not to get its settings. */
 static void test_does_not_come_back(void **state)
 {
-	(void)state;
 	machine->move_error = -EEXIST;
 	assert_int_equal(nic_undo_end(begin_and_move()), -EIO);
 	assert_int_equal(machine->mtu[0], 4000);
@@ -296,7 +284,6 @@ static void test_is_gone_in_there(void **state)
 {
 	struct nic_undo *undo = begin_and_move();
 
-	(void)state;
 	machine->find_error = -ENODEV;
 	assert_int_equal(nic_undo_end(undo), 0);
 	assert_int_equal(machine->mtu[0], 4000);
@@ -348,7 +335,6 @@ static void test_killed(void **state)
 {
 	static const int signals[] = { SIGKILL, SIGTERM, SIGABRT };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		run_and_kill(signals[i]);
 		assert_restored();
@@ -360,7 +346,6 @@ static void test_signals_to_the_guardian(void **state)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct nic_undo *undo = begin();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		assert_int_equal(kill(undo->guardian, signals[i]), 0);
 	assert_int_equal(set_mtu(undo, 1, 2000), 0);
@@ -373,7 +358,6 @@ static void test_no_guardian(void **state)
 	struct nic_undo *undo = begin();
 	siginfo_t info;
 
-	(void)state;
 	kill(undo->guardian, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)undo->guardian, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(set_mtu(undo, 1, 2000), -EOWNERDEAD);

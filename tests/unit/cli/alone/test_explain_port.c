@@ -20,7 +20,6 @@ static uint32_t kernel_ifindex, kernel_len;
 
 int nl_route_get(const union sixlane_addr *dst, uint32_t *ifindex, uint32_t *len)
 {
-	(void)dst;
 	if (!kernel_ifindex)
 		return -ENETUNREACH;
 	*ifindex = kernel_ifindex;
@@ -53,7 +52,6 @@ static const char *chosen(void)
 
 static void by_the_longest_prefix(void **state)
 {
-	(void)state;
 	fill();
 	assert_string_equal(chosen(), "in0");
 	assert_non_null(strstr(explain.port_reason, "first"));
@@ -66,7 +64,6 @@ static void by_the_longest_prefix(void **state)
 
 static void in_the_table_of_its_vrf(void **state)
 {
-	(void)state;
 	fill();
 	ports[SLOT_OUT].flags |= SIXLANE_PORT_VRF | SIXLANE_PORT_RULES;
 	ports[SLOT_OUT].table = 10;
@@ -83,7 +80,6 @@ static void in_the_table_of_its_vrf(void **state)
 
 static void with_rules_by_the_kernels_word(void **state)
 {
-	(void)state;
 	fill();
 	for (uint32_t slot = SLOT_IN; slot <= SLOT_OTHER; slot++)
 		ports[slot].flags |= SIXLANE_PORT_RULES;

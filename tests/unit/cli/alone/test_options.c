@@ -34,7 +34,6 @@ static void commands_are_abbreviated(void **state)
 	};
 	const struct cmd *found[ARRAY_SIZE(cmds)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(cmd_match(cmds, ARRAY_SIZE(cmds), rows[i].word, found), rows[i].n);
 		if (rows[i].n)
@@ -71,7 +70,6 @@ static struct taken take(const char *line, const char *left)
 
 static void options_stand_anywhere(void **state)
 {
-	(void)state;
 	assert_true(take("-j status", "status").options.json);
 	assert_true(take("status -j", "status").options.json);
 	assert_true(take("lookup -json ::1", "lookup ::1").options.json);
@@ -89,7 +87,6 @@ static void other_words_are_left(void **state)
 {
 	struct taken taken;
 
-	(void)state;
 	taken = take("stats -w 1 -n 2", "stats -w 1 -n 2");
 	assert_false(taken.options.json || taken.options.statistics || taken.options.pretty);
 	take("lookup -", "lookup -");
@@ -106,7 +103,6 @@ static void numbers_are_whole(void **state)
 {
 	uint32_t number = 7;
 
-	(void)state;
 	assert_true(cmd_parse_number("0", 0, &number) && number == 0);
 	assert_true(cmd_parse_number("4294967295", UINT32_MAX, &number) && number == UINT32_MAX);
 	assert_false(cmd_parse_number("4294967296", UINT32_MAX, &number));
@@ -122,7 +118,6 @@ static void tables_have_names(void **state)
 {
 	uint32_t table = 0;
 
-	(void)state;
 	assert_true(cmd_parse_table("main", &table) && table == 254);
 	assert_true(cmd_parse_table("local", &table) && table == 255);
 	assert_true(cmd_parse_table("default", &table) && table == 253);

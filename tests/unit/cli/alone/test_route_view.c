@@ -97,7 +97,6 @@ static void port_and_neighbour_decide(void **state)
 		{ 0, SIXLANE_PORT_OUT_TC, SIXLANE_PASS_TC },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		ports[SLOT_OUT].flags = (LIVE & ~rows[i].clear) | rows[i].set;
@@ -139,7 +138,6 @@ static void the_port_of_arrival_decides(void **state)
 	const union sixlane_addr src = address(SOURCE);
 	struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 
-	(void)state;
 	fill();
 	has_policy = true;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -180,7 +178,6 @@ static void the_first_reason_counts(void **state)
 		{ SERVED, LIVE | SIXLANE_PORT_SLAVES, IN, SIXLANE_PASS_EGRESS_DOWN, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 
@@ -197,7 +194,6 @@ static void members_are_asked_one_by_one(void **state)
 {
 	struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
-	(void)state;
 	fill();
 	ports[SLOT_OTHER].flags = SERVED;
 	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
@@ -214,7 +210,6 @@ static void members_are_asked_one_by_one(void **state)
 
 static void the_mtu_is_the_smaller_one(void **state)
 {
-	(void)state;
 	fill();
 	verdict_of(BY_OUT, 0);
 	assert_int_equal(view.hop.mtu, DEVICE_MTU);
@@ -247,7 +242,6 @@ static void members_have_their_weights(void **state)
 		{ { 10, 20, 30 }, { 1, 2, 3 }, 3 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		put_weighted(rows[i].weights, rows[i].n);
@@ -262,7 +256,6 @@ static void members_have_their_weights(void **state)
 
 static void buckets_are_counted(void **state)
 {
-	(void)state;
 	fill();
 	for (uint32_t i = 0; i < 64; i++) {
 		uint16_t id = i < 40 ? BY_OUT : BY_OTHER;
@@ -285,7 +278,6 @@ static void buckets_are_counted(void **state)
 
 static void the_best_of_those_in_use_counts(void **state)
 {
-	(void)state;
 	fill();
 	neighbours[GATEWAY].mac.flags = 0;
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
@@ -305,7 +297,6 @@ static void the_best_of_those_in_use_counts(void **state)
 
 static void of_equal_routes_it_is_the_first(void **state)
 {
-	(void)state;
 	fill();
 	cells[FIRST_CELL].below = BY_OTHER;
 	cells[FIRST_CELL + 1].below = BY_OUT;
@@ -319,7 +310,6 @@ static void of_equal_routes_it_is_the_first(void **state)
 
 static void expiry_ends_it(void **state)
 {
-	(void)state;
 	fill();
 	put_weighted(&(uint32_t){ 1 }, 1);
 	next_hops[GROUP].expires_ns = util_now_ns() + 3600ull * 1000000000;
@@ -336,7 +326,6 @@ static void a_source_set_is_asked_for_the_source(void **state)
 {
 	const union sixlane_addr src = address(SOURCE);
 
-	(void)state;
 	fill();
 	next_hops[BY_OUT + 20] =
 		(struct sixlane_next_hop){ .fate = { .kind = SIXLANE_KIND_SOURCES, .set = SET } };
@@ -365,7 +354,6 @@ static void an_exception_holds_for_marked_routes(void **state)
 {
 	const uint32_t mark = SIXLANE_ROUTE_EXCEPTIONS;
 
-	(void)state;
 	fill();
 	except(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_NEXT_HOP);
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
@@ -386,7 +374,6 @@ static void an_exception_may_lead_back(void **state)
 {
 	const struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
-	(void)state;
 	fill();
 	world_port(SLOT_OTHER, OTHER, SERVED);
 	except(SIXLANE_EXCEPTION_NEXT_HOP);
@@ -410,7 +397,6 @@ static void an_exception_may_not_apply(void **state)
 		  SIXLANE_PUNT_EXCEPTION },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		except(rows[i].flags);
@@ -432,7 +418,6 @@ static void filters_punt(void **state)
 	const union sixlane_addr dst = address(DESTINATION);
 	const uint32_t check = sixlane_exception_check(&dst);
 
-	(void)state;
 	fill();
 	maps_punted_add_to(punted, &dst);
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);

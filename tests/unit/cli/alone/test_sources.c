@@ -57,7 +57,6 @@ static void sets_are_told_apart(void **state)
 	const struct source *at;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sources.n, 5);
 	at = sources_of(&sources, 2, &n);
 	assert_int_equal(n, 3);
@@ -87,7 +86,6 @@ static void the_longest_prefix_matches(void **state)
 {
 	struct sources sources = read_all();
 
-	(void)state;
 	assert_int_equal(match(&sources, 2, "2001:db8:7fff::"), 33);
 	assert_int_equal(match(&sources, 2, "2001:db8:8000::"), 32);
 	assert_int_equal(match(&sources, 2, "2001:db9::"), 0);

@@ -12,35 +12,23 @@
 
 int maps_source_each(const struct maps *of, maps_route_fn fn, void *ctx)
 {
-	(void)of;
-	(void)fn;
-	(void)ctx;
 	return 0;
 }
 
 /* No verdict here is of the guard. */
 int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out)
 {
-	(void)view;
-	(void)out;
 	return -ENOMEM;
 }
 
 void cmd_guard_close(struct cmd_guard *guard)
 {
-	(void)guard;
 }
 
 void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
 		      const struct sixlane_port *in, uint32_t egress, const union sixlane_addr *src,
 		      const union sixlane_addr *dst, char *reason)
 {
-	(void)guard;
-	(void)verdict;
-	(void)in;
-	(void)egress;
-	(void)src;
-	(void)dst;
 	*reason = '\0';
 }
 
@@ -102,7 +90,6 @@ static void end_by(uint32_t verdict)
 
 static void a_route_by_a_gateway(void **state)
 {
-	(void)state;
 	fill();
 	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
 	RECORD(EGRESS, FORWARD, egress, .slot = SLOT_OUT, .ifindex = OUT, .flags = LIVE,
@@ -123,7 +110,6 @@ static void a_route_by_a_gateway(void **state)
 
 static void a_rule_that_decides(void **state)
 {
-	(void)state;
 	fill();
 	rules[3].priority = 100;
 	rules[4].priority = 200;
@@ -144,7 +130,6 @@ static void a_rule_that_decides(void **state)
 
 static void a_route_of_a_rule_that_goes_on_does_not_count(void **state)
 {
-	(void)state;
 	fill();
 	RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 2 });
 	ROUTE(100, BY_OTHER);
@@ -181,7 +166,6 @@ static void fill_group(void)
 
 static void the_last_draw_is_taken(void **state)
 {
-	(void)state;
 	fill_group();
 	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
 	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
@@ -195,7 +179,6 @@ static void the_last_draw_is_taken(void **state)
 
 static void what_is_found_by_asking_all_is_taken(void **state)
 {
-	(void)state;
 	fill_group();
 	RECORD(SCAN, FORWARD, none, .words = { 0 });
 	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
@@ -213,7 +196,6 @@ static void what_is_found_by_asking_all_is_taken(void **state)
 
 static void an_exception_takes_the_packet_elsewhere(void **state)
 {
-	(void)state;
 	fill();
 	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
 	RECORD(EXCEPTION, FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_APPLIED,
@@ -230,7 +212,6 @@ static void no_record_is_believed(void **state)
 {
 	const union sixlane_addr addr = address(DESTINATION);
 
-	(void)state;
 	fill();
 	trace_read(&maps, IN, &addr, &addr, trace);
 	assert_int_equal(trace->verdict, SIXLANE_PASS_NOT_READY);
@@ -300,7 +281,6 @@ static void every_rule_is_said_with_why(void **state)
 		{ SIXLANE_TRACE_RULE_DECIDES, 0, "decides" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 1 });
@@ -315,7 +295,6 @@ static void every_rule_is_said_with_why(void **state)
 
 static void what_was_decided_before_the_route_is_said(void **state)
 {
-	(void)state;
 	fill();
 	trace->records.decided = SIXLANE_PASS_PORT;
 	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
@@ -328,7 +307,6 @@ static void what_was_decided_before_the_route_is_said(void **state)
 
 static void the_guards_bit_is_said(void **state)
 {
-	(void)state;
 	for (uint32_t bit = 0; bit < 2; bit++) {
 		fill();
 		ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
@@ -342,7 +320,6 @@ static void the_guards_bit_is_said(void **state)
 
 static void the_member_that_is_taken_has_the_verdict(void **state)
 {
-	(void)state;
 	for (uint32_t decided = 0; decided < 2; decided++) {
 		fill_group();
 		if (decided)
@@ -357,7 +334,6 @@ static void the_member_that_is_taken_has_the_verdict(void **state)
 
 static void an_incomplete_table_is_said(void **state)
 {
-	(void)state;
 	fill();
 	RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 1 });
 	RECORD(RULE, PUNT_MAP_FULL, rule, .outcome = SIXLANE_TRACE_RULE_DECIDES,
@@ -369,7 +345,6 @@ static void an_incomplete_table_is_said(void **state)
 
 static void another_mac_is_said(void **state)
 {
-	(void)state;
 	fill();
 	explain.has_mac = true;
 	explain.packet.dst_mac[5] = 9;
@@ -387,7 +362,6 @@ static void what_has_expired_is_not_said_to_expire(void **state)
 	char expiry[SHOW_EXPIRY_LEN];
 	double seconds;
 
-	(void)state;
 	assert_int_equal(sscanf(show_expiry(util_now_ns() + 2 * minute_ns, expiry),
 				"expires in %lf s", &seconds),
 			 1);
@@ -422,7 +396,6 @@ static void selectors_that_were_not_told_are_open(void **state)
 		  false, true, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct trace_rule tried = {
 			.rule = { .flags = rows[i].flags,

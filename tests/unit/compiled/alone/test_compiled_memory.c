@@ -79,7 +79,6 @@ static void test_build_without_chunks(void **state)
 	struct cworld_table *table = open_with(CWORLD_REAL, 300000);
 	uint32_t needed;
 
-	(void)state;
 	cworld_fill(&world, table, 200000);
 	assert_int_equal(cworld_build(&world), 0);
 	needed = world.n_chunks;
@@ -138,7 +137,6 @@ static void changes_in_little_memory(uint32_t units)
 
 static void test_changes_without_chunks(void **state)
 {
-	(void)state;
 	open_with(CWORLD_ANY, 300);
 	cworld_add_table(&world, 1000, CWORLD_PATHS, 300);
 	cworld_add_table(&world, 0, CWORLD_SMALL, 300);
@@ -158,14 +156,12 @@ static unsigned int chunks_asked;
 
 static void *only_one(void *ctx, uint32_t n)
 {
-	(void)ctx;
 	chunks_asked++;
 	return n ? NULL : one_chunk;
 }
 
 static int no_wait(void *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
@@ -176,7 +172,6 @@ static void test_room_across_lines(void **state)
 	uint32_t unit, across = 0, n = 0;
 	struct compiled_store store;
 
-	(void)state;
 	compiled_store_init(&store, &memory);
 	while ((unit = compiled_take(&store, 1)))
 		n++;
@@ -197,7 +192,6 @@ static void test_grace_fails(void **state)
 	uint64_t graces;
 	int err = 0;
 
-	(void)state;
 	cworld_fill(&world, table, 200);
 	assert_can_be_built();
 	cworld_make_tight(&world, 2000);
@@ -238,7 +232,6 @@ static void test_new_without_memory(void **state)
 {
 	static const struct compiled_memory memory;
 
-	(void)state;
 	allocations_left = 0;
 	assert_null(compiled_new(&memory, NULL));
 	allocations_left = -1;
@@ -251,7 +244,6 @@ static void test_build_without_memory(void **state)
 	struct cworld_table *table;
 	int n, err = -ENOMEM;
 
-	(void)state;
 	for (n = 0; err; n++) {
 		table = open_with(CWORLD_ANY, 200);
 		cworld_fill(&world, table, 100);
@@ -302,7 +294,6 @@ static void change_without_memory(int n, bool tight)
 
 static void test_changes_without_memory(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		open_with(CWORLD_ANY, 300);
 		cworld_add_table(&world, 7, CWORLD_SMALL, 100);

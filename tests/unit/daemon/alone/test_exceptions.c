@@ -105,15 +105,12 @@ static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record)
 {
-	(void)view;
 	return record->flags & RTF_EXPIRES ? record->expires : 0;
 }
 
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view)
 {
-	(void)reader;
-	(void)choice;
 	*view = view_of(table, dst);
 	return read_error;
 }
@@ -122,10 +119,6 @@ int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
 			  struct kernel_view *view)
 {
-	(void)reader;
-	(void)budget;
-	(void)choice;
-	(void)cursor;
 	*view = view_of(0, NULL);
 	return 0;
 }
@@ -138,30 +131,25 @@ static int restored; /* what the operator said was asked for anew */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
-	(void)audit;
 	return read_since_ns;
 }
 
 uint64_t audit_passes(const struct audit *audit)
 {
-	(void)audit;
 	return 0;
 }
 
 struct kernel_reader *audit_reader(const struct audit *audit)
 {
-	(void)audit;
 	return (struct kernel_reader *)&read_since_ns; /* there is one */
 }
 
 void audit_read_all(struct sync *sync)
 {
-	(void)sync;
 }
 
 int maps_hints_lost(const struct maps *maps, uint64_t *out)
 {
-	(void)maps;
 	*out = lost;
 	return 0;
 }
@@ -171,8 +159,6 @@ int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
 	struct sixlane_hint *hints = records;
 	const int n = heard;
 
-	(void)ring;
-	(void)max;
 	if (heard)
 		hints[0] = (struct sixlane_hint){ .dst = dst_ };
 	heard = false;
@@ -181,19 +167,15 @@ int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
 
 int maps_ring_fd(const struct maps_ring *ring)
 {
-	(void)ring;
 	return -1;
 }
 
 void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
-	(void)sync;
-	(void)ifindex;
 }
 
 void operator_want(struct sync *sync)
 {
-	(void)sync;
 	restored++;
 }
 
@@ -205,8 +187,6 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 
 void ports_need(struct sync *sync, uint32_t ifindex)
 {
-	(void)sync;
-	(void)ifindex;
 }
 
 /* --- a daemon --------------------------------------------------------------------------------- */
@@ -235,7 +215,6 @@ static int start(void **state)
 	const struct next_hop object = { .id = OBJECT };
 	struct fib_writer writer;
 
-	(void)state;
 	memset(punted, 0, sizeof(punted));
 	memset(fresh, 0, sizeof(fresh));
 	memset(kernel, 0, sizeof(kernel));
@@ -268,7 +247,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	exceptions_free(sync_.exceptions);
 	nexthops_free(sync_.nexthops);
 	neighs_free(sync_.neighs);
@@ -426,7 +404,6 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 
 static void test_steps(void **state)
 {
-	(void)state;
 	take_steps(steps, ARRAY_SIZE(steps), read_alone);
 	take_steps(steps, ARRAY_SIZE(steps), pass_alone);
 	take_steps(always, ARRAY_SIZE(always), read_alone);
@@ -438,7 +415,6 @@ static void test_its_neighbour_fails(void **state)
 {
 	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
 
-	(void)state;
 	kernel[0].mtu = 1300;
 	read_alone();
 	exceptions_neighbour_changes(&sync_, 3, &other);
@@ -460,7 +436,6 @@ static void test_its_neighbour_fails(void **state)
 /* Until the first pass is through, and while it cannot be read, it is punt. */
 static void test_not_known(void **state)
 {
-	(void)state;
 	kernel[0].mtu = 1300;
 	meet();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
@@ -486,7 +461,6 @@ static void test_overflow(void **state)
 {
 	struct radix *store = &sync_.exceptions->store;
 
-	(void)state;
 	kernel[0].mtu = 1300;
 	store->entries += SIXLANE_MAX_EXCEPTIONS;
 	pass();
@@ -503,7 +477,6 @@ static void test_overflow(void **state)
 /* What is over the bound is punt, until another one goes. */
 static void test_bound(void **state)
 {
-	(void)state;
 	kernel[0].mtu = 1300;
 	sync_.exceptions->n[EXCEPTED_EXACT] = config.max_exceptions;
 	pass_alone();
@@ -520,7 +493,6 @@ static void test_before_the_operators(void **state)
 {
 	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
 
-	(void)state;
 	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
 	maps_punted_add(&maps, &dst_);
 	assert_true(exceptions_prevail(&sync_, &dst_));
@@ -577,7 +549,6 @@ static void set_fresh(void)
 
 static void test_fresh_until_it_is_read(void **state)
 {
-	(void)state;
 	kernel[0].mtu = 1300;
 	set_fresh();
 	hear();
@@ -601,7 +572,6 @@ static void test_fresh_until_it_is_read(void **state)
 /* The halves turn between the program's store and the event, which is heard of after that. */
 static void test_fresh_before_it_is_heard(void **state)
 {
-	(void)state;
 	kernel[0].mtu = 1300;
 	for (int i = 0; i < 2; i++) {
 		sync_.exceptions->fresh.next_turn_ns = 0;
@@ -620,7 +590,6 @@ static void test_fresh_before_it_is_heard(void **state)
 
 static void test_fresh_until_a_pass(void **state)
 {
-	(void)state;
 	sync_.hints.until_ns = UINT64_MAX;
 	lost = 1;
 	set_fresh();

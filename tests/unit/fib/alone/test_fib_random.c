@@ -429,7 +429,6 @@ static void play(uint64_t seed, bool trouble_allowed, bool tight)
 
 static int tell_seed(void **state)
 {
-	(void)state;
 	if (history.sim)
 		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
 			      (unsigned long long)history.seed, history.operation);
@@ -450,7 +449,6 @@ static void test_histories(void **state)
 	const char *given = getenv("HISTORIES");
 	uint64_t seed = seed_of_run(), n = given ? strtoull(given, NULL, 0) : N_HISTORIES;
 
-	(void)state;
 	for (uint64_t i = 0; i < n; i++)
 		play(seed + i, (seed + i) % 4 != 0, (seed + i) % 2);
 }

@@ -33,15 +33,12 @@ static void _printf_(1, 2) say(const char *format, ...)
 
 uint32_t guard_add_table(struct guard_ruleset *rules, const char *words)
 {
-	(void)rules;
 	say("%s", words);
 	return 0;
 }
 
 uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char *name)
 {
-	(void)rules;
-	(void)table;
 	say("; chain %s", name);
 	return n_chains++;
 }
@@ -49,22 +46,18 @@ uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char
 void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook hook, bool accepts,
 		    const char *device, bool nat)
 {
-	(void)rules;
-	(void)chain;
 	assert_null(device);
 	say(" at %d %s%s", hook, accepts ? "accept" : "drop", nat ? " nat" : "");
 }
 
 void guard_add_rule(struct guard_ruleset *rules, uint32_t chain, uint64_t handle)
 {
-	(void)rules;
 	say("; %u.%u:", chain, (unsigned int)handle);
 }
 
 void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		enum guard_fact fact)
 {
-	(void)rules;
 	assert_int_equal(reg, 0);
 	assert_int_equal(bytes, IFNAMSIZ);
 	say(" %s", fact == GUARD_FACT_IIFNAME ? "in" : "out");
@@ -73,26 +66,22 @@ void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int byte
 void guard_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		   enum guard_compare how, const void *value)
 {
-	(void)rules;
 	assert_int_equal(reg, 0);
 	say("%s%.*s/%u", how == GUARD_EQ ? "=" : "!=", (int)bytes, (const char *)value, bytes);
 }
 
 void guard_may_match(struct guard_ruleset *rules)
 {
-	(void)rules;
 	say(" may");
 }
 
 void guard_effect(struct guard_ruleset *rules, const char *words)
 {
-	(void)rules;
 	say(" effect(%s)", words);
 }
 
 void guard_asks_conntrack(struct guard_ruleset *rules)
 {
-	(void)rules;
 	say(" asks");
 }
 
@@ -102,7 +91,6 @@ void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint
 		"accept", "drop", "jump", "goto", "return", "continue"
 	};
 
-	(void)rules;
 	say(" %s", names[verdict]);
 	if (verdict == GUARD_JUMP || verdict == GUARD_GOTO)
 		say(" %u", chain);
@@ -237,7 +225,6 @@ static void tables(void **state)
 {
 	static struct blob blob;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		blob_build(&blob, rows[i].table, rows[i].entries, rows[i].n);
 		assert_int_equal(parse(&blob), 0);
@@ -487,7 +474,6 @@ static void contradictions(void **state)
 {
 	static struct blob blob;
 
-	(void)state;
 	blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
 	assert_int_equal(parse(&blob), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
@@ -503,7 +489,6 @@ static void truncations(void **state)
 {
 	static struct blob blob;
 
-	(void)state;
 	blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
 	for (size_t size = 0; size < blob.size; size++) {
 		struct ip6t_getinfo info = blob.info;

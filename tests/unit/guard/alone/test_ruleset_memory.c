@@ -102,7 +102,6 @@ static void test_every_allocation(void **state)
 	unsigned int n_failed = 0;
 	bool held = true;
 
-	(void)state;
 	for (int i = 1; held; i++) {
 		struct guard_ruleset *rules;
 

@@ -60,12 +60,6 @@ static int fail_with(int error)
 int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
 		   __u32 max_entries, const struct bpf_map_create_opts *opts)
 {
-	(void)type;
-	(void)name;
-	(void)key_size;
-	(void)value_size;
-	(void)max_entries;
-	(void)opts;
 	return kernel.no_room ? fail_with(ENOMEM) : dup(STDOUT_FILENO);
 }
 
@@ -73,7 +67,6 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
 	const struct sixlane_counters *counters = value;
 
-	(void)flags;
 	if (fd != LOADER_COUNTERS)
 		return fail_with(EBADF);
 	for (int cpu = 0; cpu < N_CPUS; cpu++)
@@ -131,7 +124,6 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	uint32_t room = *count, at = 0, n = 0;
 	int error = 0;
 
-	(void)opts;
 	kernel.calls++;
 	*count = 0;
 	if (kernel.calls == 1 && kernel.refuse)
@@ -177,49 +169,37 @@ static int note(const char *what, uint32_t number)
 
 int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *next_hop)
 {
-	(void)fib;
-	(void)next_hop;
 	return note("next hop ", id);
 }
 
 int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *neigh)
 {
-	(void)fib;
-	(void)neigh;
 	return note("neigh ", slot);
 }
 
 int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *port)
 {
-	(void)fib;
-	(void)port;
 	return note("port ", slot);
 }
 
 int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot)
 {
-	(void)fib;
 	assert_int_equal(key->lower, 3);
 	return note("vlan ", slot);
 }
 
 void fib_adopt_cells(struct fib *fib, const union sixlane_cell *given)
 {
-	(void)fib;
 	note("cells ", given->bound);
 }
 
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)fib;
-	(void)key;
 	return note("source ", value);
 }
 
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)fib;
-	(void)key;
 	note("route ", value);
 	return -EINVAL;
 }
@@ -227,22 +207,17 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
-	(void)ctx;
-	(void)dst;
-	(void)value;
 	return 0;
 }
 
 int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
 {
-	(void)ctx;
 	note("delete ", dst->bytes[15]);
 	return 0;
 }
 
 void maps_punted_add(const struct maps *of, const union sixlane_addr *dst)
 {
-	(void)of;
 	note("punted ", dst->bytes[15]);
 }
 
@@ -253,7 +228,6 @@ int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
 	const struct sixlane_exception oper = { .flags = SIXLANE_EXCEPTION_OPERATOR, .mtu = 1300 },
 				       learnt = { .flags = SIXLANE_EXCEPTION_KERNEL };
 
-	(void)of;
 	return fn(ctx, &first, &oper) ?: fn(ctx, &second, &learnt);
 }
 
@@ -262,7 +236,6 @@ static int exception_error;
 int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value)
 {
-	(void)fib;
 	note("exception ", dst->bytes[15] + value->mtu);
 	return exception_error;
 }
@@ -291,7 +264,6 @@ static struct maps maps = {
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&kernel, 0, sizeof(kernel));
 	memset(&meta, 0, sizeof(meta));
@@ -336,7 +308,6 @@ static uint8_t seen[ROOM + 1];
 
 static int see(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	(void)ctx;
 	assert_int_equal(key->addr.words[0], value - 1);
 	seen[value]++;
 	return 0;
@@ -377,14 +348,12 @@ static void walks_without_batches(void **state)
 
 static void walk_goes_on_when_entries_go_away(void **state)
 {
-	(void)state;
 	kernel.interrupts = 5;
 	walk(BATCH + 10);
 }
 
 static void walk_ends_with_its_errors(void **state)
 {
-	(void)state;
 	put_routes(BATCH + 10);
 	kernel.refuse_later = EINVAL; /* too late to start anew without batches */
 	assert_int_equal(maps_route_each(&maps, see, NULL), -EINVAL);
@@ -402,7 +371,6 @@ static void adopts_what_is_consistent(void **state)
 	const struct sixlane_route_key all = { .prefix_len = 32 };
 	const uint32_t eth = 3, gone = 4, wild = 5;
 
-	(void)state;
 	ports[1].ifindex = eth;
 	ports[2].ifindex = 99;
 	put(LOADER_PORT_INDEX, &eth, 1);
@@ -435,7 +403,6 @@ static void slots_are_checked_against_their_keys(void **state)
 	struct sixlane_neigh_key key = { .ifindex = 3, .addr.words = { 1 } };
 	const uint32_t ifindex = 3;
 
-	(void)state;
 	put(LOADER_NEIGH_INDEX, &key, 5);
 	put(LOADER_PORT_INDEX, &ifindex, 5);
 	assert_int_equal(maps_neigh_slot(&maps, 3, &key.addr), 0);
@@ -456,7 +423,6 @@ static void sources_are_of_their_set(void **state)
 					       .addr = addr };
 	uint32_t value;
 
-	(void)state;
 	put(LOADER_SOURCES, &key, 99);
 	assert_int_equal(maps_source_lookup(&maps, 0x01020304, &addr, &value), 0);
 	assert_int_equal(value, 99);
@@ -469,7 +435,6 @@ static void counters_are_summed(void **state)
 	struct sixlane_counters sum;
 	uint64_t lost;
 
-	(void)state;
 	for (int cpu = 0; cpu < N_CPUS; cpu++) {
 		cpu_counters[1][cpu].verdicts[0].packets = 1u << cpu;
 		cpu_counters[1][cpu].verdicts[SIXLANE_MAX_VERDICTS - 1].bytes = 10u << cpu;
@@ -509,7 +474,6 @@ static void writer_stores_whole_entries(void **state)
 	const union sixlane_fate fate = { .word = 11 };
 	const union sixlane_cell cell = { .word = 12 };
 
-	(void)state;
 	writer.port_set(writer.ctx, 2, &port);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 	writer.neigh_set(writer.ctx, 2, &neigh);
@@ -529,7 +493,6 @@ static void gaps_are_one_flag_of_several(void **state)
 {
 	const struct fib_writer writer = maps_writer(&maps);
 
-	(void)state;
 	meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
 	writer.gaps_set(writer.ctx, true);
 	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC | SIXLANE_META_GAPS);
@@ -563,7 +526,6 @@ static void a_live_port_passes_while_its_meaning_changes(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
 
-	(void)state;
 	memset(&at_grace, 0, sizeof(at_grace));
 	writer.port_set(writer.ctx, 2, &port);
 	port.flags |= SIXLANE_PORT_RULES;
@@ -595,7 +557,6 @@ static void a_source_is_taken_back_before_another_is_given(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
 
-	(void)state;
 	memset(&at_grace, 0, sizeof(at_grace));
 	writer.port_set(writer.ctx, 2, &port);
 	port.source = one;
@@ -639,7 +600,6 @@ static void rules_change_as_a_whole(void **state)
 							    { .priority = 11 } };
 	uint64_t before;
 
-	(void)state;
 	memset(&at_grace, 0, sizeof(at_grace));
 	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
 	assert_rules(SIXLANE_MAX_RULES, 2, 10);
@@ -678,7 +638,6 @@ static void a_slots_new_device_counts_from_zero(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3 };
 
-	(void)state;
 	writer.port_set(writer.ctx, 6, &port);
 	port.mtu = 1280;
 	writer.port_set(writer.ctx, 6, &port); /* the same device goes on counting */
@@ -695,7 +654,6 @@ static void a_slots_new_device_is_held_back(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3 };
 
-	(void)state;
 	writer.port_set(writer.ctx, 6, &port);
 	for (uint32_t slot = 5; slot < 8; slot++) {
 		maps_set_pair(&maps, 6, slot, true);
@@ -719,13 +677,11 @@ static unsigned int used_slots;
 
 static void take_used(void *ctx, uint32_t slot)
 {
-	(void)ctx;
 	used_slots += slot;
 }
 
 static void use_is_told_once(void **state)
 {
-	(void)state;
 	neighbours[3].used = 1;
 	neighbours[SIXLANE_MAX_NEIGHBOURS - 1].used = 1;
 	used_slots = 0;
@@ -737,7 +693,6 @@ static void use_is_told_once(void **state)
 
 static void a_sample_is_asked_for(void **state)
 {
-	(void)state;
 	for (uint32_t slot = 0; slot < 3; slot++)
 		neighbours[slot].used = 1;
 	assert_true(maps_sample_draw(&maps, 1));
@@ -755,7 +710,6 @@ static void refused_pages_of_an_arena_are_no_chunk(void **state)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	(void)state;
 	assert_true(at != MAP_FAILED);
 	maps.arena = at;
 	assert_ptr_equal(maps_write_fib_chunk(&maps, 1), maps.arena + SIXLANE_FIB_CHUNK_BYTES);

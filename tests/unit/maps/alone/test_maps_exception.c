@@ -40,7 +40,6 @@ static const union sixlane_addr key = { .words = { 0x20010db8, 1, 2, 3 } };
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	memset(filter, 0, sizeof(filter));
 	maps.no_memory = false;
@@ -58,7 +57,6 @@ int libbpf_num_possible_cpus(void)
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-	(void)left;
 	assert_int_equal(wanted->tv_nsec, REFILL_STEP_NS);
 	kernel.naps++;
 	return 0;
@@ -105,16 +103,12 @@ int bpf_map_update_elem(int fd, const void *dst, const void *value, __u64 flags)
 
 int bpf_map_delete_elem(int fd, const void *dst)
 {
-	(void)fd;
-	(void)dst;
 	kernel.has = false;
 	return 0;
 }
 
 int bpf_map_lookup_elem(int fd, const void *dst, void *value)
 {
-	(void)fd;
-	(void)dst;
 	if (!kernel.has)
 		return fail_with(ENOENT);
 	memcpy(value, kernel.values, sizeof(kernel.values));
@@ -189,7 +183,6 @@ static void packets_never_take_half_of_each(void **state)
 						.expires_ns = 20 };
 	struct sixlane_exception other = both;
 
-	(void)state;
 	assert_int_equal(race(&hop, &both), 3);
 	assert_true(punted);
 	race(&both, &hop);
@@ -210,7 +203,6 @@ static void versions_tell_one_state_from_the_next(void **state)
 	const uint32_t *flags = &kernel.values[0].flags;
 	uint32_t first;
 
-	(void)state;
 	assert_int_equal(set(&value), 0);
 	first = *flags;
 	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
@@ -234,7 +226,6 @@ static void each_cpu_keeps_what_it_has_counted(void **state)
 	struct sixlane_exception *cpus = kernel.values;
 	uint64_t begin_ns = util_now_ns(), added_ns;
 
-	(void)state;
 	assert_int_equal(set(&value), 0);
 	added_ns = cpus[0].added_ns;
 	assert_in_range(added_ns, begin_ns, util_now_ns());
@@ -272,7 +263,6 @@ static void memory_is_waited_for_once(void **state)
 	};
 	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_MTU, .mtu = 1300 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		kernel.naps = 0;
 		memset(filter, 0, sizeof(filter));
@@ -291,7 +281,6 @@ static void checks_of_a_plan_differ(void **state)
 {
 	union sixlane_addr one = key, other = key;
 
-	(void)state;
 	for (uint32_t i = 0; i < 64; i++) {
 		for (uint32_t j = 0; j < i; j++) {
 			one.words[1] = other.words[3] = htobe32(i);

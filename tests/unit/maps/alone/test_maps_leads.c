@@ -30,21 +30,16 @@ static bool has_index;
 
 int maps_view(const struct maps *of, struct compiled_view *view)
 {
-	(void)of;
-	(void)view;
 	return has_index ? 0 : -ENODATA;
 }
 
 void maps_unview(struct compiled_view *view)
 {
-	(void)view;
 }
 
 int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
 		  uint32_t *value)
 {
-	(void)view;
-	(void)addr;
 	assert_int_equal(table, TABLE);
 	*value = compiled ? sixlane_route_value(compiled, LEN + 1) : 0;
 	return 0;
@@ -53,8 +48,6 @@ int compiled_find(const struct compiled_view *view, uint32_t table, const union 
 int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value)
 {
-	(void)of;
-	(void)addr;
 	assert_int_equal(table, TABLE);
 	*value = sixlane_route_value(in_trie, LEN);
 	return in_trie ? 0 : -ENOENT;
@@ -63,8 +56,6 @@ int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane
 int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	(void)of;
-	(void)addr;
 	assert_int_equal(set, SET);
 	*value = sixlane_route_value(by_source, 32);
 	return by_source ? 0 : -ENOENT;
@@ -79,7 +70,6 @@ static const struct maps_flow on_link = {
 
 static int setup(void **state)
 {
-	(void)state;
 	next_hops[ON_LINK].fate = (union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 5 };
 	next_hops[GATEWAY].fate =
 		(union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 4, .neighbour = 9 };
@@ -118,7 +108,6 @@ static bool leads(const struct maps_flow *flow)
 
 static void each_kind(void **state)
 {
-	(void)state;
 	assert_false(leads(&by_gateway));
 	in_trie = GATEWAY;
 	assert_true(leads(&by_gateway));
@@ -144,7 +133,6 @@ static void each_kind(void **state)
 
 static void a_group_expires(void **state)
 {
-	(void)state;
 	in_trie = GROUP;
 	next_hops[GROUP].expires_ns = NOW + 1;
 	assert_true(leads(&by_gateway));
@@ -154,7 +142,6 @@ static void a_group_expires(void **state)
 
 static void ports_out_of_use(void **state)
 {
-	(void)state;
 	in_trie = GATEWAY;
 	ports[4].flags |= SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT;
 	assert_true(leads(&by_gateway));
@@ -174,7 +161,6 @@ static void by_the_engine_in_use(void **state)
 {
 	uint8_t len = 0;
 
-	(void)state;
 	in_trie = GATEWAY;
 	compiled = ON_LINK;
 	assert_true(maps_may_lead(&maps, &by_gateway, NOW, &len));

@@ -130,7 +130,6 @@ static int dump_scripted(struct nl_socket *socket, struct seen *seen, int timeou
 
 static int script_end(void **state)
 {
-	(void)state;
 	scripted = false;
 	return 0;
 }
@@ -139,7 +138,6 @@ static void dump_interrupted(void **state)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 
-	(void)state;
 	for (int where = 0; where < 4; where++) {
 		struct seen seen = { 0 };
 
@@ -167,7 +165,6 @@ static void dump_filtered(void **state)
 	};
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct seen seen = { 0 };
 		bool filtered = !cases[i].expected;
@@ -189,7 +186,6 @@ static void dump_that_fails_in_the_end(void **state)
 	struct nlmsgerr err = { .error = -EOPNOTSUPP };
 	struct seen seen = { 0 };
 
-	(void)state;
 	script_begin(true);
 	answer_add(RTM_NEWLINK, NLM_F_MULTI);
 	done_add(-ENOMEM, NLM_F_MULTI);
@@ -207,7 +203,6 @@ static void dump_without_an_end(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	(void)state;
 	script_begin(true);
 	answer_add(RTM_NEWLINK, NLM_F_MULTI);
 	assert_int_equal(dump_scripted(socket, &seen, 50, NULL), -ETIMEDOUT);
@@ -221,7 +216,6 @@ static void dump_ignores_what_is_no_answer(void **state)
 	struct seen seen = { 0 };
 	int ended = 0;
 
-	(void)state;
 	script_begin(true);
 	message_add(script_add(), NLMSG_DONE, 0, 0, &ended, sizeof(ended));
 	message_add(script_add(), RTM_NEWLINK, 0, 12345, NULL, 0);
@@ -239,7 +233,6 @@ static void dump_damaged(void **state)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 
-	(void)state;
 	for (int how = 0; how < 4; how++) {
 		struct seen seen = { 0 };
 		struct nlmsghdr *nlh;
@@ -268,7 +261,6 @@ static void read_overruns(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	(void)state;
 	/* ENOBUFS comes first, what is still there after it is handed on all the same. */
 	script_begin(false);
 	script_add()->error = ENOBUFS;
@@ -304,7 +296,6 @@ static void read_damaged(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	(void)state;
 	script_begin(false);
 	answer_add(RTM_NEWLINK, 0);
 	script_add()->flags = MSG_TRUNC;
@@ -323,7 +314,6 @@ static void read_skips_control_messages(void **state)
 	struct seen seen = { 0 };
 	struct datagram *d;
 
-	(void)state;
 	script_begin(false);
 	d = script_add();
 	message_add(d, NLMSG_ERROR, 0, 0, NULL, 0);
@@ -339,7 +329,6 @@ static void read_lets_go_of_a_storm(void **state)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	(void)state;
 	script_begin(false);
 	answer_add(RTM_NEWLINK, 0);
 	endless = NL_SOCKET_READ_MAX + 9;

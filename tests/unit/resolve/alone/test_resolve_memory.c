@@ -44,7 +44,6 @@ static void test_new(void **state)
 {
 	const struct resolve_view view = { 0 };
 
-	(void)state;
 	allowed = 0;
 	assert_null(resolve_new(&view));
 	resolve_free(NULL);
@@ -80,7 +79,6 @@ static void test_prefix(void **state)
 {
 	struct world *world = world_with_memory();
 
-	(void)state;
 	world_add(world, "::/0 via 3 via 4");
 	world_add(world, "2001:db8::/32 from 3000::/16 dev 4");
 	world_add(world, "local 2001:db8:1::/48 table 255 dev 4");
@@ -96,8 +94,6 @@ static void test_prefix(void **state)
 
 static void count(void *ctx, uint32_t table, const struct prefix *dst)
 {
-	(void)table;
-	(void)dst;
 	++*(unsigned int *)ctx;
 }
 
@@ -115,7 +111,6 @@ static void test_affected(void **state)
 	struct world *world = world_with_memory();
 	unsigned int n = 0;
 
-	(void)state;
 	world_add(world, "2001:db8::/32 dev 7");
 	world_add(world, "2001:db8::/32 dev 7 table 100");
 	world_add(world, "::/0 from 3000::/16 dev 3");

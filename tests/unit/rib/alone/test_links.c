@@ -66,7 +66,6 @@ static void test_store(void **state)
 	struct link link;
 	bool changed;
 
-	(void)state;
 	/* in an order that makes the array move */
 	for (uint32_t i = 0; i < 100; i++) {
 		char name[IFNAMSIZ];
@@ -104,7 +103,6 @@ static void test_linkdown(void **state)
 			       .ignore_linkdown = true };
 	bool changed;
 
-	(void)state;
 	set(&links, &link);
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_false(links_ignored(&links, 1));
@@ -139,7 +137,6 @@ static void test_force_forwarding(void **state)
 	struct links links = { 0 };
 	bool changed;
 
-	(void)state;
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_false(links_set_netconf(&links, &all));
 	all.forwarding = true;
@@ -164,7 +161,6 @@ static void test_taken(void **state)
 		{ "ip6tnl", false, false }, { "invented", false, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(uppers); i++) {
 		struct links links = { 0 };
 		struct link port = make_link(1, "p", ""), upper = make_link(2, "u", uppers[i].kind);
@@ -195,7 +191,6 @@ static void test_owner(void **state)
 	struct link port = make_link(1, "p", ""), other = make_link(2, "u", "hsr");
 	struct links links = { 0 };
 
-	(void)state;
 	assert_true(links_upper_takes(NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(uppers); i++) {
 		struct link upper = make_link(2, "u", uppers[i].kind);
@@ -228,7 +223,6 @@ static void test_masters(void **state)
 		{ "bond", 0, false, true, false, true },   { "bond", 0, true, false, false, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(masters); i++) {
 		struct links links = { 0 };
 		struct link port = make_link(1, "p", "");
@@ -275,7 +269,6 @@ static void test_marks(void **state)
 	struct links links = { 0 };
 	struct link link = make_link(1, "p", ""), upper = make_link(2, "u", "vlan");
 
-	(void)state;
 	set(&links, &link);
 	upper.lower = 1;
 	links_note_moved(&links, &upper);
@@ -308,7 +301,6 @@ static void test_bottom(void **state)
 	union sixlane_tag tags[2];
 	unsigned int n_tags;
 
-	(void)state;
 	link.lower = 9; /* a veth's peer is not below it */
 	set(&links, &link);
 	for (uint32_t i = 2; i <= 4; i++) {
@@ -372,7 +364,6 @@ static void test_dependents(void **state)
 	struct links links = { 0 };
 	struct link link;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 2; i++) {
 		link = make_link(i, "slave", "");
 		link.master = 3;
@@ -421,7 +412,6 @@ static void test_dependents(void **state)
 
 static void test_changes(void **state)
 {
-	(void)state;
 	CHANGE(strcpy(link.name, "q"));
 	CHANGE(strcpy(link.kind, "veth"));
 	CHANGE(strcpy(link.master_kind, "vrf"));
@@ -454,7 +444,6 @@ static void test_ipv6(void **state)
 	struct link_ipv6 ipv6 = { .ifindex = 1, .mtu6 = 1500 };
 	bool changed;
 
-	(void)state;
 	assert_false(links_clear_ipv6(&links, 1));
 	for (int part = 0; part < 7; part++) {
 		ipv6.mtu6 += part == 1;
@@ -485,7 +474,6 @@ static void test_mtu_moves(void **state)
 	struct links links = { 0 };
 	bool changed;
 
-	(void)state;
 	set(&links, &link);
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_int_equal(links_set_ipv6(&links, &other, &changed), 0);
@@ -523,7 +511,6 @@ static void test_memory(void **state)
 	struct link link;
 	bool changed;
 
-	(void)state;
 	for (uint32_t i = 1; i <= 16; i++) {
 		link = make_link(i, "p", "");
 		set(&links, &link);
@@ -549,7 +536,6 @@ static void test_netconf(void **state)
 			       .forwarding = true };
 	struct netconf device = { .ifindex = 4, .has_forwarding = true, .forwarding = false };
 
-	(void)state;
 	assert_true(links_set_netconf(&links, &all));
 	assert_false(links_set_netconf(&links, &all));
 	assert_true(links.forwarding);

@@ -43,7 +43,6 @@ static void test_single(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	assert_means(&store, 1, "none");
 	assert_int_equal(store_set_one(&store, 1, 3), 0);
@@ -82,7 +81,6 @@ static void test_gateway(void **state)
 	struct nexthops *nexthops;
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	nexthops_set(store.nexthops, &next_hop);
 	assert_true(nexthops_view(store.nexthops, 1, &view));
@@ -111,7 +109,6 @@ static void test_group(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_one(&store, 2, 4);
@@ -155,7 +152,6 @@ static void test_delete_leaves_groups(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_one(&store, 2, 4);
@@ -188,7 +184,6 @@ static void test_new_member_of_old_group(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	nexthops_mark(store.nexthops);
 	store_set_one(&store, 2, 4);
@@ -208,7 +203,6 @@ static void test_kinds_change(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	GROUP(&store, 10, 1, 1);
@@ -248,7 +242,6 @@ static void test_buckets(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	for (uint32_t id = 1; id <= 3; id++)
 		store_set_one(&store, id, id);
@@ -294,7 +287,6 @@ static void test_devices(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_kind(&store, 2,
@@ -320,7 +312,6 @@ static void test_dump(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	/* groups may have lower ids than their members */
 	nexthops_mark(store.nexthops);
@@ -365,7 +356,6 @@ static void test_dump_new_member_of_old_group(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 2, 4);
 	GROUP(&store, 10, 5, 1, 2, 1); /* 5 is not known */
@@ -392,7 +382,6 @@ static void test_sweep_empties_groups(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_one(&store, 2, 4);
@@ -420,7 +409,6 @@ static void test_each(void **state)
 	struct store store;
 	uint64_t sum = 0;
 
-	(void)state;
 	store_open(&store);
 	for (uint32_t id = 1; id <= 100; id++)
 		nexthops_set(store.nexthops,
@@ -450,7 +438,6 @@ static void test_doubt(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_one(&store, 2, 4);
@@ -483,7 +470,6 @@ static void test_stale(void **state)
 {
 	struct store store;
 
-	(void)state;
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	store_set_one(&store, 2, 4);
@@ -518,7 +504,6 @@ static void test_memory(void **state)
 {
 	struct store store;
 
-	(void)state;
 	allocations_left = 1;
 	assert_null(nexthops_new(NULL, NULL));
 	allocations_left = -1;

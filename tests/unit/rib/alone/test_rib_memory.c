@@ -50,9 +50,6 @@ static unsigned int changes;
 
 static void note_change(void *ctx, uint32_t table, const struct prefix *dst)
 {
-	(void)ctx;
-	(void)table;
-	(void)dst;
 	changes++;
 }
 
@@ -122,7 +119,6 @@ static int apply(struct rib *rib, const struct message *message)
 
 static void test_memory(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct message *last = &cases[i][MESSAGES - 1];
 		struct rib *rib = rib_new(note_change, NULL);

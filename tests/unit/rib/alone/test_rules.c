@@ -344,7 +344,6 @@ static void test_lists(void **state)
 {
 	struct links links = make_links(VRF_TABLE);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		struct rules rules = read_rules(lists[i].rules);
 		struct rules_program program;
@@ -375,7 +374,6 @@ static void test_bytes(void **state)
 	struct links links = make_links(VRF_TABLE);
 	struct rules_program a, b;
 
-	(void)state;
 	memset(&a, 0xff, sizeof(a));
 	memset(&b, 0, sizeof(b));
 	rules_compile(&rules, &links, &a);
@@ -394,7 +392,6 @@ static void test_too_many(void **state)
 	struct rule rule = { .action = FR_ACT_TO_TBL, .table = 255, .suppress_len = -1 };
 	struct rule nothing = { .action = FR_ACT_NOP };
 
-	(void)state;
 	for (uint32_t i = 0; i < SIXLANE_MAX_RULES; i++) {
 		assert_int_equal(rules_add(&rules, &rule), 0);
 		assert_int_equal(rules_add(&rules, &nothing), 0);
@@ -428,7 +425,6 @@ static void test_full(void **state)
 	struct rules_program program;
 	struct rule rule = { .action = FR_ACT_TO_TBL, .table = 9, .suppress_len = -1 };
 
-	(void)state;
 	strcpy(rule.iif, "p2");
 	while (rules.n < SIXLANE_MAX_RULES)
 		assert_int_equal(rules_add(&rules, &rule), 0);
@@ -455,7 +451,6 @@ static void test_vrf_of_main(void **state)
 		{ RT_TABLE_MAIN, "0 l3mdev goto 1;1 lookup 255;2 lookup 254", true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct links links = make_links(cases[i].table);
 		struct rules rules = read_rules(cases[i].rules);
@@ -474,7 +469,6 @@ static void test_names(void **state)
 	struct links links = make_links(VRF_TABLE);
 	struct rules_program program;
 
-	(void)state;
 	rules_compile(&rules, &links, &program);
 	assert_int_equal(program.n, 0);
 	add_link(&links, 9, "p9", "", 0);
