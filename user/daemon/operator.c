@@ -15,15 +15,6 @@
 #define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
 #define LEAVE_MAX 1024	    /* in one run */
 
-/* What a reading finds. */
-struct found {
-	size_t n;
-	size_t missing; /* lead out by a device that is not there */
-	int error;	/* of the reading, or of one that failed otherwise */
-	uint64_t next_expire_ns;
-	bool by_device; /* an entry names one */
-};
-
 struct operator_list {
 	struct sync *sync;
 	int poke_fd;
@@ -31,7 +22,11 @@ struct operator_list {
 	uint64_t next_ns; /* to be read then, whatever changes */
 	uint64_t changes; /* counted before the reading */
 	struct maps_cursor cursor;
-	struct found found, last; /* by the one under way, and by the last one */
+	/* What the reading has found; the last one, if none is under way. */
+	size_t n;
+	int error;	/* of it, or of an entry but for one whose device is not there */
+	bool by_device; /* an entry names one */
+	uint64_t next_expire_ns;
 };
 
 /* By the device of that name; false: there is none. */
@@ -62,7 +57,7 @@ static void drop(struct sync *sync, const union sixlane_addr *dst)
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
-static int bring(struct operator_list *list, const union sixlane_addr *dst,
+static int bring(struct sync *sync, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
 {
 	struct fib_exception exception = {
@@ -72,7 +67,6 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		.mtu_locked = entry->mtu != 0,
 		.expires_ns = entry->expires_ns,
 	};
-	struct sync *sync = list->sync;
 
 	if (exceptions_prevail(sync, dst))
 		return 0;
@@ -88,7 +82,6 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 		      const struct sixlane_operator *entry)
 {
 	struct operator_list *list = ctx;
-	struct found *found = &list->found;
 	const uint64_t now_ns = util_now_ns();
 	int ret;
 
@@ -96,31 +89,16 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 		maps_operator_expire(list->sync->maps, dst, now_ns);
 		return 0;
 	}
-	found->n++;
-	found->by_device |= *entry->device != '\0';
-	ret = bring(list, dst, entry);
+	list->n++;
+	list->by_device |= *entry->device != '\0';
+	ret = bring(list->sync, dst, entry);
 	if (ret)
 		drop(list->sync, dst);
-	found->missing += ret == -ENODEV;
 	if (ret && ret != -ENODEV)
-		found->error = ret;
-	if (entry->expires_ns && entry->expires_ns < found->next_expire_ns)
-		found->next_expire_ns = entry->expires_ns;
+		list->error = ret;
+	if (entry->expires_ns)
+		list->next_expire_ns = util_earlier(list->next_expire_ns, entry->expires_ns);
 	return 0;
-}
-
-static void report(const struct operator_list *list)
-{
-	const struct found *found = &list->found, *last = &list->last;
-
-	if (found->error)
-		log_warning_limited(
-			"cannot apply the operator's exceptions: %s; sixlaned tries again",
-			strerror(-found->error));
-	if (found->missing && found->missing != last->missing)
-		log_warning_limited(
-			"%zu operator exceptions name devices that do not exist; they stay inactive until the devices appear",
-			found->missing);
 }
 
 static uint64_t count_changes(const struct sync *sync)
@@ -135,29 +113,31 @@ static void begin(struct operator_list *list)
 	list->changes = count_changes(list->sync);
 	list->next_ns = UINT64_MAX;
 	list->cursor = (struct maps_cursor){ 0 };
-	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
+	list->n = 0;
+	list->error = 0;
+	list->by_device = false;
+	list->next_expire_ns = UINT64_MAX;
 }
 
 static void finish(struct operator_list *list)
 {
 	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
 
-	report(list);
-	list->last = list->found;
 	list->reading = false;
-	if (!list->last.error) {
+	if (list->error) {
+		log_warning_limited(
+			"cannot apply the operator's exceptions: %s; sixlaned tries again",
+			strerror(-list->error));
+	} else {
 		/* not for each of many that expire */
-		next_ns += list->last.n * LOOK_EACH_NS;
-		if (next_ns < list->last.next_expire_ns)
-			next_ns = list->last.next_expire_ns;
+		next_ns = util_later(next_ns + list->n * LOOK_EACH_NS, list->next_expire_ns);
 		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
 				 __ATOMIC_RELEASE);
 	}
 	/* it may be wanted since it began */
-	if (next_ns < list->next_ns)
-		list->next_ns = next_ns;
+	list->next_ns = util_earlier(list->next_ns, next_ns);
 	/* once, since it goes over all neighbours */
-	if (list->last.by_device)
+	if (list->by_device)
 		list->sync->next_keep_ns = 0;
 }
 
@@ -194,7 +174,7 @@ void operator_run(struct sync *sync)
 	/* at the end there is no more, however often */
 	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
 	if (ret < 0)
-		list->found.error = ret;
+		list->error = ret;
 	if (ret < 0 || (!ret && !leave_some(list)))
 		finish(list);
 }
@@ -254,7 +234,7 @@ static void mark_gateway(void *ctx, const union sixlane_addr *dst, const struct 
 
 void operator_mark_gateways(struct sync *sync)
 {
-	if (sync->operator->last.by_device)
+	if (sync->operator->by_device)
 		fib_exception_each(sync->fib, mark_gateway, sync);
 }
 
@@ -273,6 +253,6 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 
 void operator_device_changed(struct sync *sync)
 {
-	if (sync->operator->found.by_device)
+	if (sync->operator->by_device)
 		operator_want(sync);
 }
