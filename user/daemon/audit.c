@@ -18,7 +18,6 @@
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
-#define OBJECTS 0u /* as the id of a table: the next-hop objects */
 /* More of them in one piece: messages were lost, and a dump is what helps. */
 #define MAX_SUSPECTS 2048u
 
@@ -167,17 +166,14 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 		.now_ns = util_now_ns(),
 	};
 
-	if (table->id == OBJECTS) {
-		both.err =
-			kernel_reader_objects(reader, PIECE_RECORDS, &choice, &table->cursor, view);
-		if (!both.err)
-			exceptions_note(sync, 0, view, view->records, view->n);
-	} else {
-		both.err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice,
-					      &table->cursor, view);
-		if (!both.err)
-			compare_view(&both, view);
-	}
+	both.err =
+		kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
+	if (both.err)
+		return both.err;
+	if (table->id == KERNEL_READER_OBJECTS)
+		exceptions_note(sync, table->id, view, view->records, view->n);
+	else
+		compare_view(&both, view);
 	return both.err;
 }
 
@@ -241,22 +237,22 @@ static void note_table(void *ctx, uint32_t id)
 /* Tables that the kernel or the RIB has: one of the two may have missed that one came or went. */
 static void find_tables(struct sync *sync)
 {
-	static uint32_t ids[KERNEL_READER_TABLES];
 	struct audit *audit = sync->audit;
-	size_t n = 0, kept = 0;
+	struct kernel_view view = { 0 };
+	size_t kept = 0;
 	int ret;
 
 	audit->listed_ns = util_now_ns();
-	ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
+	ret = kernel_reader_tables(audit->reader, &view);
 	if (ret)
 		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
 	for (size_t i = 0; i < audit->n_tables; i++)
 		audit->tables[i].known = false;
-	for (size_t i = 0; i < n; i++)
-		note_table(audit, ids[i]);
+	for (size_t i = 0; i < view.n; i++)
+		note_table(audit, view.records[i].table);
 	rib_each_table(sync->rib, note_table, audit);
 	if (nexthops_count(sync->nexthops))
-		note_table(audit, OBJECTS);
+		note_table(audit, KERNEL_READER_OBJECTS);
 	for (size_t i = 0; i < audit->n_tables; i++)
 		if (audit->tables[i].known)
 			audit->tables[kept++] = audit->tables[i];
