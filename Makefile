@@ -182,10 +182,11 @@ $(B)/guard_dump: $(call obj,tests/lab/guard_dump.c $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
 
-# Says what the kernel reader reads, for end-to-end tests to compare with what rtnetlink says.
-$(B)/kernel_reader_dump: $(call obj,tests/lab/kernel_reader_dump.c user/daemon/kernel_reader.c $(COMMON_SRC))
+# The kernel reader for end-to-end tests, which compare what it reads with what rtnetlink says.
+READER_SRC := user/daemon/kernel_reader.c $(call src,lib netlink loader)
+$(B)/kernel_reader.so: $(call obj,$(READER_SRC))
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
+	@$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -shared -fPIC -o $@ $(READER_SRC) $(LIBS_sixlaned)
 
 # Puts the daemon's clock ahead, for tests of what lasts.
 $(B)/clock_ahead.so: tests/lab/clock_ahead.c Makefile
@@ -195,7 +196,7 @@ $(B)/clock_ahead.so: tests/lab/clock_ahead.c Makefile
 
 .PHONY: check-programs
 check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump \
-	$(B)/kernel_reader_dump $(B)/clock_ahead.so
+	$(B)/kernel_reader.so $(B)/clock_ahead.so
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))

@@ -1,43 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel reader's routes are those that rtnetlink says, of any table and beside any change.
+"""The kernel reader's routes are those that rtnetlink says, of any table and beside any change; and
+its exceptions those that Packet Too Big messages left: at each hop of a route, and at a next-hop
+object once, whatever routes are by it.
 
-The audit compares them, attribute by attribute, with what messages told. So all that is left is that
+The audit compares routes, attribute by attribute, with what messages told. So what is left is that
 readings of either kind, and in pieces of any size, are the same.
 """
 
 import collections
 import ipaddress
+import os
 import random
 
+import exceptions as ex
 import kernel_reader as kr
 import pytest
-from lab import Lab, Router, kernel_version, wait_until
-from topology import SEED
+from lab import kernel_version, wait_until
+from topology import FAR, HOST_MAC, PREFIX, SEED, host_addr, next_hop_objects
 
 OTHERS = (77, 77 + 256, 1_000_000)  # two of them in one bucket of the kernel's
-N_RECORDS = 16384  # KERNEL_READER_RECORDS
 HIGHEST_METRIC = 0xFFFFFFFF
 BLACKHOLE = 6  # RTN_BLACKHOLE
-OBJECTS = [
-    "nexthop add id 7 via fe80::7 dev d0",
-    "nexthop add id 8 via fe80::8 dev d1",
-    "nexthop add id 9 blackhole",
-]
+RTF_MODIFIED, RTF_EXPIRES = 0x20, 0x00400000
+MTU = 1300
+MAX_COST = kr.N_RECORDS - 2048  # of the exceptions of one destination
 
-kinds = pytest.mark.parametrize("kind", kr.KINDS)
+kinds = pytest.mark.parametrize("kind", (kr.CAST, kr.PROBE), ids=("cast", "probe"))
 
 
 @pytest.fixture
-def ns():
-    with Lab() as lab:
-        router, peer = lab.ns("r"), lab.ns("peer")
-        for i in range(3):
-            lab.link(router, "d%d" % i, peer, "e%d" % i)
-            peer.ip("link set dev e%d up" % i)
-            router.addr("d%d" % i, "2001:db8:%d::1/64" % i)
-        wait_until(lambda: all(router.is_running("d%d" % i) for i in range(3)), 10, "carriers")
-        yield router
-    assert lab.leftovers() == []
+def net(idle):
+    ex.prepare(idle)
+    return idle
 
 
 # --- a table of all kinds of routes -----------------------------------------------------------
@@ -53,7 +47,7 @@ def random_prefix(rng):
 
 def random_hops(rng):
     """Those of which the kernel makes a multipath route if they have a metric in common."""
-    gateway = "via fe80::%x dev d%d" % (rng.randrange(1, 9), rng.randrange(3))
+    gateway = "via fe80::%x dev p%d" % (rng.randrange(1, 9), rng.randrange(3))
     return rng.choice((
         gateway, gateway,
         gateway + " mtu %d" % rng.randrange(1200, 1500),
@@ -62,7 +56,7 @@ def random_hops(rng):
         gateway + " pref " + rng.choice(("low", "high")),
         gateway + " expires %d" % rng.randrange(1000, 9000),
         gateway + " src 2001:db8:1::1",
-        "nexthop via fe80::5 dev d0 weight 3 nexthop via fe80::6 dev d1",
+        "nexthop via fe80::5 dev p0 weight 3 nexthop via fe80::6 dev p1",
     ))  # fmt: skip
 
 
@@ -74,7 +68,7 @@ def random_route(rng, verbs):
     source = rng.choice(("", "", "from 2001:db8:%x::/48" % rng.randrange(4)))
     metric, hops = rng.choice((1, 1024, HIGHEST_METRIC)), random_hops(rng)
     if rng.random() < 0.4:
-        device = "dev d%d" % rng.randrange(3)
+        device = "dev p%d" % rng.randrange(3)
         other = (device, "nhid %d" % rng.choice((7, 8, 9, 10, 11)), kind,
                  device + " encap seg6 mode encap segs 2001:db8:e::1")  # fmt: skip
         metric, hops = rng.choice((2, 1025)), rng.choice(other)
@@ -85,90 +79,172 @@ def random_route(rng, verbs):
         "metric %d" % metric, hops))  # fmt: skip
 
 
-def fill(ns, count, verbs=("add", "append", "prepend")):
+def fill(net, count, verbs=("add", "append", "prepend")):
     rng = random.Random(SEED)
-    ns.batch(OBJECTS)
-    for group in ("id 10 group 7/8", "id 11 group 9"):
-        ns.run("ip", "nexthop", "add", *group.split())
-    ns.batch((random_route(rng, verbs) for _ in range(count)), force=True)
+    next_hop_objects(net, "7/8")
+    net.r.ip("nexthop add id 9 blackhole")
+    net.r.run("ip", "nexthop", "add", "id", "11", "group", "9")
+    net.r.batch((random_route(rng, verbs) for _ in range(count)), force=True)
 
 
 def place(record):
     """Where a destination stands in a walk."""
-    return int(ipaddress.ip_address(record["dst"])), record["dst_len"]
+    return int(ipaddress.ip_address(record.dst)), record.dst_len
 
 
-def test_the_audit_finds_what_messages_told(ns):
+def test_the_audit_finds_what_messages_told(net):
     """Nothing is to be corrected, but where a route was added twice: then the kernel sets MTU and
     lifetime without a message. Which of equal routes stands before another none tells."""
-    router = Router(ns, [])
-    router.start()
-    fill(ns, 2000, verbs=("add", "append"))
+    router = net.start().router
+    fill(net, 2000, verbs=("add", "append"))
     router.barrier()
     passes = router.status()["audit"]["passes"] + 2
     wait_until(lambda: router.status()["audit"]["passes"] >= passes, 10, "passes of the audit")
     corrected = router.status()["audit"]["corrected"]
     assert corrected.pop("lifetime") + corrected.pop("mtu") < 20, router.log()
     assert not any(corrected.values()), router.log()
-    router.stop()
 
 
 @kinds
-@pytest.mark.parametrize("budget", (1, 7, N_RECORDS))
-def test_all_readings_are_the_same(ns, kind, budget):
+@pytest.mark.parametrize("budget", (1, 7, kr.N_RECORDS))
+def test_all_readings_are_the_same(net, kind, budget):
     """In the order of the trie; no call ends amid a destination; and each destination is found."""
-    fill(ns, 3000)
-    tables = kr.rows(ns, kind)
-    assert sorted(tables) == sorted((kr.MAIN, kr.LOCAL, *OTHERS))
-    for table in tables:
-        wanted = kr.walk(ns, table)
-        assert len(wanted) > 300 or table == kr.LOCAL
-        assert sorted(wanted, key=lambda row: (place(row), row["src_len"] > 0)) == wanted
-        records, calls = kr.call(ns, kind, "-b", budget, table)
-        assert records == wanted
-        end = 0
-        for each in calls[:-1]:
-            end += each["n"]
-            assert each["n"] >= budget and not each["end"]
-            assert end == len(records) or place(records[end - 1]) != place(records[end])
-        destinations = dict.fromkeys(map(kr.prefix, wanted))
-        none = ("2001:db8::/20", "2001:db8::/34", "::2/128", "2001:db8:1:99::/66")
-        assert kr.call(ns, kind, table, *none, *destinations)[0] == wanted
+    fill(net, 3000)
+    assert kr.tables(net.r, kind) == sorted((kr.MAIN, kr.LOCAL, *OTHERS))
+    for table in (kr.OBJECTS, kr.MAIN, kr.LOCAL, *OTHERS):
+        wanted = kr.walk(net.r, table)
+        assert len(wanted) > 300 or table in (kr.OBJECTS, kr.LOCAL)
+        assert sorted(wanted, key=lambda row: (place(row), row.src_len > 0)) == wanted
+        calls = kr.calls(net.r, table, kind, budget)
+        assert [record for records, _ in calls for record in records] == wanted
+        for (before, view), (after, _) in zip(calls, calls[1:]):
+            assert view.n >= budget and not view.end
+            assert place(before[-1]) != place(after[0])
+        if table != kr.OBJECTS:
+            none = ("2001:db8::/20", "2001:db8::/34", "::2/128", "2001:db8:1:99::/66")
+            dsts = (*none, *dict.fromkeys(map(kr.dst_of, wanted)))
+            assert [record for dst in dsts for record in kr.find(net.r, table, dst, kind)[0]] == wanted
+    assert [record.id for record in kr.walk(net.r, kr.OBJECTS, kind)] == [7, 8, 9, 10, 11]
 
 
 @kinds
-def test_what_the_audit_does_not_compare(ns, kind):
-    fill(ns, 0)
-    lines = ("nhid 7", "nhid 9", "nhid 10", "nhid 11", "dev d0 features ecn")
-    ns.batch("route add 2001:db8:f::/48 metric %d %s" % words for words in enumerate(lines, 1))
-    records = kr.call(ns, kind, kr.MAIN, "2001:db8:f::/48")[0]
-    assert [row["type"] == BLACKHOLE for row in records] == [False, True, False, True, False]
-    assert [row["features"] for row in records] == [0, 0, 0, 0, 1]
+def test_what_the_audit_does_not_compare(net, kind):
+    fill(net, 0)
+    lines = ("nhid 7", "nhid 9", "nhid 10", "nhid 11", "dev p0 features ecn")
+    net.r.batch("route add 2001:db8:f::/48 metric %d %s" % words for words in enumerate(lines, 1))
+    records = kr.walk(net.r, kr.MAIN, kind)
+    records = [record for record in records if kr.dst_of(record) == "2001:db8:f::/48"]
+    assert [record.type == BLACKHOLE for record in records] == [False, True, False, True, False]
+    assert [record.features for record in records] == [0, 0, 0, 0, 1]
 
 
 @kinds
-def test_more_tables_than_buckets(ns, kind):
+def test_more_tables_than_buckets(net, kind):
     """Without a default route, in whose place the kernel has one that is none."""
     created = {1 + 256 * i for i in range(40)} | set(range(1000, 1300))
-    ns.batch("route add blackhole 2001:db8::/32 table %d" % table for table in created)
-    assert sorted(kr.rows(ns, kind)) == sorted(created | {kr.MAIN, kr.LOCAL})
+    net.r.batch("route add blackhole 2001:db8::/32 table %d" % table for table in created)
+    assert kr.tables(net.r, kind) == sorted(created | {kr.MAIN, kr.LOCAL})
     for table, count in ((1, 1), (1 + 256 * 39, 1), (1299, 1), (999, 0)):
-        assert len(kr.walk(ns, table, kind)) == count
+        assert len(kr.walk(net.r, table, kind)) == count
 
 
 @kinds
-def test_more_routes_to_a_destination_than_fit(ns, kind):
-    dsts = {"2001:db8:a::/48": N_RECORDS - 10, "2001:db8:b::/48": 20, "2001:db8:c::/48": N_RECORDS + 1,
-            "2001:db8:d::/48": 20}  # fmt: skip
+def test_more_routes_to_a_destination_than_fit(net, kind):
+    dsts = {"2001:db8:a::/48": kr.N_RECORDS - 10, "2001:db8:b::/48": 20,
+            "2001:db8:c::/48": kr.N_RECORDS + 1, "2001:db8:d::/48": 20}  # fmt: skip
     # The kernel looks through the list from its beginning.
-    ns.batch("route add %s dev d0 metric %d" % (dst, count - i)
-             for dst, count in dsts.items() for i in range(count))  # fmt: skip
-    records, calls = kr.call(ns, kind, "-b", N_RECORDS, kr.MAIN)
-    read = collections.Counter(map(kr.prefix, records))
-    assert {dst: read[dst] for dst in dsts} == {**dsts, "2001:db8:c::/48": N_RECORDS}
-    assert [(each["n"], each["cut_routes"]) for each in calls if each["cut"]] == [(N_RECORDS, 1)]
-    calls = kr.call(ns, kind, kr.MAIN, *dsts)[1]
-    assert [(each["cut"], each["cut_routes"]) for each in calls] == [(0, 0), (0, 0), (1, 1), (0, 0)]
+    net.r.batch("route add %s table 77 dev p0 metric %d" % (dst, count - i)
+                for dst, count in dsts.items() for i in range(count))  # fmt: skip
+    calls = kr.calls(net.r, 77, kind, kr.N_RECORDS)
+    read = collections.Counter(kr.dst_of(record) for records, _ in calls for record in records)
+    assert read == {**dsts, "2001:db8:c::/48": kr.N_RECORDS}
+    cut = [(view.cut, view.cut_routes) for _, view in calls]
+    assert cut == [(False, False), (False, False), (True, True), (False, False)]
+    for dst in dsts:
+        view = kr.find(net.r, 77, dst, kind)[1]
+        assert view.cut == view.cut_routes == (dst == "2001:db8:c::/48")
+
+
+# --- exceptions -------------------------------------------------------------------------------
+
+
+def learn_many(net, count):
+    """A Path MTU to each of that many destinations; returns these."""
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 1, count))
+    return {str(ipaddress.ip_address(ex.crowd_address(number))) for number in range(2, count + 2)}
+
+
+def exceptions_of(records):
+    """[(record of a route or object, [its exceptions])] of those that have any."""
+    hops = []
+    for record in records:
+        if record.kind == kr.EXCEPTION:
+            hops[-1][1].append(record)
+        else:
+            hops.append((record, []))
+    return [(hop, exceptions) for hop, exceptions in hops if exceptions]
+
+
+ROUTES = {
+    "one hop": ["via " + host_addr("b")],
+    "two hops": ["nexthop via " + host_addr(host) for host in "bc"],
+    "an object": ["nhid 7"],
+    "a group": ["nhid 10"],
+}
+
+
+@kinds
+@pytest.mark.parametrize("words", ROUTES.values(), ids=list(ROUTES))
+def test_each_exception_is_read_once(net, kind, words):
+    """Also those of a second hop, which `ip route show cache` leaves out."""
+    by_object = words[0].startswith("nhid")
+    next_hop_objects(net, "7/8")
+    net.r.route("add", PREFIX, *words)
+    net.r.route("add 2001:db8:e00::/48", *words)
+    wanted = learn_many(net, 64)
+
+    def read(exceptions, budget=1):
+        tables = [kr.walk(net.r, table, kind, budget, exceptions) for table in (kr.MAIN, kr.OBJECTS)]
+        return exceptions_of(sum(tables, []))
+
+    hops = read("all")
+    assert read("all", 1024) == hops
+    assert {hop.kind for hop, _ in hops} == {kr.OBJECT if by_object else kr.ROUTE}
+    assert len(hops) == (2 if words in (ROUTES["two hops"], ROUTES["a group"]) else 1)
+    learnt = [each.dst for _, exceptions in hops for each in exceptions]
+    assert len(learnt) == len(wanted) and set(learnt) == wanted
+    for hop, exceptions in hops:
+        gateway = host_addr("b" if hop.id == 7 else "c") if by_object else hop.gateway
+        for each in exceptions:
+            assert (each.gateway, each.mtu) == (gateway, MTU)
+            assert each.ifindex and each.flags & RTF_MODIFIED and each.flags & RTF_EXPIRES
+    ((_, (one,)),) = read(learnt[0])
+    assert one in hops[0][1]
+    if not by_object:
+        assert kr.find(net.r, kr.MAIN, PREFIX, kind, learnt[0])[0].count(one) == 1
+    for absent in ("2001:db8:f00::3", "::", None):
+        assert not read(absent)
+
+
+@kinds
+def test_more_exceptions_than_fit(net, kind):
+    """Routes are all reported, and that exceptions are missing is."""
+    gateways = ["fe80::b:%x" % i for i in range(16, 20)]
+    for gateway in gateways:  # or else the kernel's collector forgets all
+        ex.router(net, gateway, HOST_MAC["b"], "b")
+    net.r.route("add", PREFIX, *("nexthop via %s dev p1" % gateway for gateway in gateways))
+    net.r.route("add 2001:db8:e00::/48 via", gateways[0], "dev p1")
+    net.r.route("add 2001:db8:f01::/48 via", gateways[0], "dev p1")
+    learn_many(net, MAX_COST + 4000)
+    calls = kr.calls(net.r, kr.MAIN, kind, kr.N_RECORDS, "all")
+    records = [record for records, _ in calls for record in records]
+    assert [record for record in records if record.kind == kr.ROUTE] == kr.walk(net.r)
+    cut = [view.cut_routes for _, view in calls if view.cut]
+    assert cut == [False] and not calls[-1][1].cut, "it goes on behind it"
+    assert MAX_COST - 200 < sum(record.kind == kr.EXCEPTION for record in records) <= MAX_COST
+    # One destination's are few, but all have to be looked through.
+    found, view = kr.find(net.r, kr.MAIN, PREFIX, kind, FAR)
+    assert len(found) == 4 and view.cut
 
 
 # --- beside changes ---------------------------------------------------------------------------
@@ -182,66 +258,70 @@ def passing(count):
     rng = random.Random(SEED + 1)
     words = {"%s %s" % (random_prefix(rng), rng.choice(("", "from 2001:db8:1::/48", "from 2001:db8:2::/40")))
              for _ in range(count)}  # fmt: skip
-    return ["route %s %s table 77 via fe80::9 dev d2 metric %d" % (verb, route, PASSING)
+    return ["route %s %s table 77 via fe80::9 dev p2 metric %d" % (verb, route, PASSING)
             for verb in ("add", "del") for route in rng.sample(sorted(words), len(words))]  # fmt: skip
 
 
 @kinds
-def test_standing_routes_are_read_once_beside_changes(ns, kind):
-    passes, others = 0, set()
-    fill(ns, 3000)
-    wanted = kr.walk(ns, 77)
+def test_standing_routes_are_read_once_beside_changes(net, kind):
+    fill(net, 3000)
+    wanted = kr.walk(net.r, 77)
 
-    def is_enough():
-        nonlocal passes
-        records = kr.call(ns, kind, "-b", 16, 77)[0]
-        stood = [row for row in records if row["metric"] != PASSING]
-        others.add(len(records) - len(stood))
+    def look():
+        records = kr.walk(net.r, 77, kind, budget=16)
+        stood = [record for record in records if record.metric != PASSING]
         assert stood == wanted
-        assert writer.poll() is None
-        passes += 1
-        return passes >= 25 and len(others) > 10
+        return {len(records) - len(stood)}
 
-    with kr.written(ns, passing(800)) as writer:
-        wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
+    kr.look_beside(net.r, passing(800), 25, look)
 
 
 @kinds
-def test_a_branch_above_all_that_comes_and_goes(ns, kind):
-    """The kernel links it before what is below it: so many short calls meet that moment."""
-    count, seen = 2000, set()
-    ns.batch("route add blackhole 2001:db8:%x::/48 table 77" % i for i in range(count))
-    lines = ["route %s blackhole 3001::/16 table 77" % verb for verb in ("add", "del")] * 1000
+@pytest.mark.parametrize("dst, count", (("default", 0), ("3001::/16", 2000)))
+def test_a_route_above_all_that_comes_and_goes(net, kind, dst, count):
+    """A call does not see what an earlier one saw. And the kernel links a branch before what is
+    below it: so many short calls meet that moment."""
+    net.r.batch("route add blackhole 2001:db8:%x::/48 table 77" % i for i in range(count))
+    lines = ["route %s blackhole %s table 77" % (verb, dst) for verb in ("add", "del")] * 1000
 
-    def is_enough():
-        lengths = {row["n"] for row in kr.rows(ns, kind, "-b", 1, "-n", 100, 77)}
+    def look():
+        lengths = {len(kr.walk(net.r, 77, kind, budget=1)) for _ in range(100)}
         assert lengths <= {count, count + 1}
-        assert writer.poll() is None
-        seen.update(lengths)
-        return len(seen) == 2
+        return lengths
 
-    with kr.written(ns, lines) as writer:
-        for _ in range(2):
-            wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
+    kr.look_beside(net.r, lines, 2, look)
 
 
 @kinds
-def test_a_call_sees_what_has_changed_since_the_last_one(ns, kind):
-    lines = ["route %s blackhole default table 77" % verb for verb in ("add", "del")] * 1000
-    with kr.written(ns, lines):
-        wait_until(lambda: {row["n"] for row in kr.rows(ns, kind, "-n", 1000, 77)} == {0, 1}, what="both")
+def test_objects_beside_changes(net, kind):
+    """The kernel's tree of them turns all the while."""
+    standing, others = list(range(1000, 1600, 2)), range(1, 1000)
+    by_b = "via %s dev p1" % host_addr("b")
+    net.r.batch("nexthop add id %d %s" % (i, by_b) for i in standing)
+    lines = ["nexthop add id %d %s" % (i, by_b) for i in others]
+    lines += ["nexthop del id %d" % i for i in others]
+
+    def look():
+        ids = [record.id for record in kr.walk(net.r, kr.OBJECTS, kind, budget=16)]
+        assert [each for each in ids if each >= 1000] == standing
+        assert ids == sorted(set(ids))
+        return {len(ids)}
+
+    kr.look_beside(net.r, lines, 11, look)
 
 
 # --- how it is loaded ------------------------------------------------------------------------
 
 
-def test_the_faster_object_is_used_where_it_can_be(ns):
-    by = [kr.rows(ns, kind, kr.MAIN)[-1]["by"] for kind in ("usual", "probe")]
-    assert by == ["cast" if kernel_version() >= (6, 2) else "probe", "probe"]
+def test_the_faster_object_is_used_where_it_can_be():
+    used = [kr.library().kernel_reader_kind(kr.load(kind)) for kind in (kr.CAST, kr.PROBE)]
+    assert used == [kr.CAST if kernel_version() >= (6, 2) else kr.PROBE, kr.PROBE]
 
 
-def test_a_missing_capability_is_named(ns):
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    done = ns.run(*nobody, kr.DUMP, check=False)
-    assert done.returncode == 1
-    assert "CAP_BPF" in done.stderr and "CAP_PERFMON" in done.stderr
+def test_a_missing_capability_is_named():
+    os.seteuid(65534)
+    try:
+        with pytest.raises(PermissionError, match="CAP_BPF.*CAP_PERFMON"):
+            kr.load.__wrapped__(kr.CAST)
+    finally:
+        os.seteuid(0)

@@ -97,7 +97,7 @@ def jobs(parity_seconds):
         pytest_job("vm", "arm64", "test_arm64.py", nics=4, arch="arm64"),
         pytest_job("e2e", "e2e-guard-devices", "test_guard_tc.py", "test_guard_uppers.py"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py", "test_audit.py"),
-        pytest_job("e2e", "e2e-kernel-reader", "test_kernel_reader.py", "test_kernel_reader_exceptions.py"),
+        pytest_job("e2e", "e2e-kernel-reader", "test_kernel_reader.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py", "test_names.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
         pytest_job("e2e", "e2e-groups", "test_multipath.py", "test_next_hop_objects.py"),

@@ -18,7 +18,6 @@
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
-#define OBJECTS 0u /* as the id of a table: the next-hop objects */
 
 static const struct prefix all;
 
@@ -141,14 +140,13 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	const struct radix_node *node = node_behind(sync, table->id, &table->cursor);
 	int err;
 
-	if (table->id == OBJECTS) {
-		err = kernel_reader_objects(reader, PIECE_RECORDS, &choice, &table->cursor, view);
-		if (!err)
-			exceptions_note(sync, 0, view, view->records, view->n);
-		return err;
-	}
 	err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
-	return err ? err : compare_view(sync, table->id, node, view);
+	if (err)
+		return err;
+	if (table->id != KERNEL_READER_OBJECTS)
+		return compare_view(sync, table->id, node, view);
+	exceptions_note(sync, table->id, view, view->records, view->n);
+	return 0;
 }
 
 /* What is missing in a pass that fails is not known. */
@@ -209,20 +207,19 @@ static void note_table(void *ctx, uint32_t id)
 /* Tables that came; the kernel keeps the empty ones, too. The RIB's, if it has too many to list. */
 static void find_tables(struct sync *sync)
 {
-	static uint32_t ids[KERNEL_READER_TABLES];
 	struct audit *audit = sync->audit;
-	size_t n = 0;
+	struct kernel_view view = { 0 };
 	int ret;
 
 	audit->listed_ns = util_now_ns();
-	ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
+	ret = kernel_reader_tables(audit->reader, &view);
 	if (ret)
 		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
-	for (size_t i = 0; i < n; i++)
-		note_table(audit, ids[i]);
+	for (size_t i = 0; i < view.n; i++)
+		note_table(audit, view.records[i].table);
 	rib_each_table(sync->rib, note_table, audit);
 	if (nexthops_count(sync->nexthops))
-		note_table(audit, OBJECTS);
+		note_table(audit, KERNEL_READER_OBJECTS);
 }
 
 /* Whose turn is next. NULL: there are no tables. */

@@ -92,10 +92,12 @@ static void read_objects(struct reading *reading)
 	struct kernel_view view = { 0 };
 
 	while (!view.end && !reading->err) {
-		reading->err = kernel_reader_objects(reading->reader, KERNEL_READER_RECORDS / 4,
-						     &reading->choice, &cursor, &view);
+		reading->err = kernel_reader_walk(reading->reader, KERNEL_READER_OBJECTS,
+						  KERNEL_READER_RECORDS / 4, &reading->choice,
+						  &cursor, &view);
 		if (!reading->err)
-			exceptions_note(reading->sync, 0, &view, view.records, view.n);
+			exceptions_note(reading->sync, KERNEL_READER_OBJECTS, &view, view.records,
+					view.n);
 	}
 }
 

@@ -47,21 +47,21 @@ struct {
 	struct kernel_reader_call call; /* first: the daemon's, too */
 	__u64 stack[STACK];		/* nodes to visit, the next one on top */
 	__u32 depth;			/* of the stack */
-	__u32 base;		  /* what lies above it is of the destination's source subtree */
-	__u64 prefetched;	  /* of no use */
-	__u64 node;		  /* that is compared with the key */
-	__u64 route;		  /* the destination's next one */
-	__u64 null_entry;	  /* stands for "no route" at a root */
-	__u64 key[2];		  /* of the question's prefix, in host order */
-	__u32 seeking;		  /* the key is still ahead */
-	__u32 cost;		  /* in records: what the call has done */
-	__u32 first;		  /* record of this destination (or object) */
-	__u64 found;		  /* the next-hop object behind the last one */
-	__u64 hop;		  /* fib6_nh of which exceptions are to be reported */
-	__u64 exception;	  /* the next one of a chain */
-	__u64 table;		  /* next one in its bucket */
-	__u64 root;		  /* of the question's table; 0: there is none */
-	__u32 bucket, end_bucket; /* the next one, and behind the last one */
+	__u32 base;	  /* what lies above it is of the destination's source subtree */
+	__u64 prefetched; /* of no use */
+	__u64 node;	  /* that is compared with the key */
+	__u64 route;	  /* the destination's next one */
+	__u64 null_entry; /* stands for "no route" at a root */
+	__u64 key[2];	  /* of the question's prefix, or last object, in host order */
+	__u32 seeking;	  /* the key is still ahead */
+	__u32 cost;	  /* in records: what the call has done */
+	__u32 first;	  /* record of this destination */
+	__u64 object;	  /* the next-hop object behind the last one */
+	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
+	__u64 exception;  /* the next one of a chain */
+	__u64 table;	  /* the next one of a bucket */
+	__u32 bucket;	  /* the next one */
+	bool has_root;	  /* the question's table was found */
 #ifdef KERNEL_READER_PROBE
 	struct {
 		__u64 address;
@@ -127,6 +127,17 @@ static __always_inline void copy_address(__u8 out[16], const void *address)
 	to[1] = from[1];
 }
 
+static __always_inline void push(__u64 node)
+{
+	if (node)
+		kr.stack[bound_index(kr.depth++, STACK)] = node;
+}
+
+static __always_inline __u64 pop(void)
+{
+	return kr.stack[bound_index(--kr.depth, STACK)];
+}
+
 static __always_inline const struct net *the_net(void)
 {
 	const struct task_struct *task = (const void *)bpf_get_current_task();
@@ -137,28 +148,39 @@ static __always_inline const struct net *the_net(void)
 /* Zeroed. NULL: there is no room. */
 static __always_inline struct kernel_record *add_record(enum kernel_record_kind kind)
 {
-	struct kernel_record *record = bpf_map_lookup_elem(&kr_records, &kr.call.answer.n);
+	struct kernel_record *record = bpf_map_lookup_elem(&kr_records, &kr.call.view.n);
 
 	if (!record)
 		return NULL;
 	__builtin_memset(record, 0, sizeof(*record));
 	record->kind = kind;
-	kr.call.answer.n++;
+	kr.call.view.n++;
 	return record;
 }
 
 /*
- * There is no room for all of the destination (or object). True: the call ends, and the next one
- * begins with it. False: it was the first one, and is cut.
+ * There is no room for all of the destination. True: the call ends, and the next one begins with
+ * it. False: it was the first one, and is cut.
  */
 static __always_inline bool take_back(void)
 {
 	if (kr.first) {
-		kr.call.answer.n = kr.first;
+		kr.call.view.n = kr.first;
 		return true;
 	}
-	kr.call.answer.cut = 1;
+	kr.call.view.cut = true;
 	return false;
+}
+
+/* A destination is through, if one was begun. Not 0: the call ends before the next one. */
+static __always_inline int end_destination(bool end)
+{
+	if (kr.call.view.n != kr.first) {
+		kr.call.view.last = kr.first;
+		kr.first = kr.call.view.n;
+	}
+	kr.call.view.end = end;
+	return kr.call.view.cut || end || kr.cost >= kr.call.question.budget;
 }
 
 #endif

@@ -94,7 +94,7 @@ static __always_inline int add_route(void)
 	struct kernel_record *record = add_record(KERNEL_RECORD_ROUTE);
 
 	if (!record) {
-		kr.call.answer.cut_routes = !take_back();
+		kr.call.view.cut_routes = !take_back();
 		return 1;
 	}
 	route = VIEW(fib6_info, address);
@@ -107,17 +107,6 @@ static __always_inline int add_route(void)
 	}
 	fill_hop(record, VIEW(fib6_nh, hop));
 	return add_exceptions_of(hop);
-}
-
-static __always_inline void push(__u64 node)
-{
-	if (node)
-		kr.stack[bound_index(kr.depth++, STACK)] = node;
-}
-
-static __always_inline __u64 pop(void)
-{
-	return kr.stack[bound_index(--kr.depth, STACK)];
 }
 
 /* Whether the leaf is the node's own, not one from below, not that of its source subtree. */
@@ -175,7 +164,7 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 		return 0;
 	node = VIEW(fib6_node, address);
 	if (is_unfinished(node, by_source)) {
-		kr.call.answer.n = kr.first;
+		kr.call.view.n = kr.first;
 		return 1;
 	}
 	/* A load that nothing waits for is the only prefetch there is: a fifth of a walk's time. */
@@ -192,26 +181,17 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 	return 0;
 }
 
-/* The destination is through. Not 0: the call ends before the next one. */
-static __always_inline int end_destination(void)
-{
-	kr.base = NO_BASE;
-	if (kr.call.answer.n != kr.first) {
-		kr.call.answer.last = kr.first;
-		kr.first = kr.call.answer.n;
-	}
-	kr.call.answer.end = !kr.depth;
-	return kr.call.answer.cut || !kr.depth || kr.cost >= kr.call.question.budget;
-}
-
 /* A node with its first route, or another route of it. Not 0: the call ends. */
 __noinline int walk_step(void)
 {
 	if (!kr.route) {
 		const bool by_source = kr.depth > kr.base;
 
-		if (kr.depth <= kr.base && end_destination())
-			return 1;
+		if (!by_source) {
+			kr.base = NO_BASE;
+			if (end_destination(!kr.depth))
+				return 1;
+		}
 		if (enter_node(pop(), by_source))
 			return 1;
 		if (!kr.route)
@@ -226,27 +206,38 @@ static __always_inline void begin(void)
 {
 	const struct kernel_reader_question *question = &kr.call.question;
 
-	__builtin_memset(&kr.call.answer, 0, sizeof(kr.call.answer));
-	kr.call.answer.now_ns = bpf_ktime_get_ns();
-	kr.call.answer.jiffies = bpf_jiffies64();
-	kr.call.answer.object = question->object;
+	__builtin_memset(&kr.call.view, 0, sizeof(kr.call.view));
+	kr.call.view.now_ns = bpf_ktime_get_ns();
+	kr.call.view.jiffies = bpf_jiffies64();
 	view_forget();
 	kr.depth = 0;
 	kr.base = NO_BASE;
 	kr.route = 0;
 	kr.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
-	kr.key[0] = load_be64(question->dst);
-	kr.key[1] = load_be64(question->dst + 8);
+	kr.key[0] = load_be64(&question->dst.halves[0]);
+	kr.key[1] = load_be64(&question->dst.halves[1]);
+	kr.seeking = question->reading == KERNEL_READ_BEHIND || question->reading == KERNEL_READ_AT;
 	kr.cost = 0;
 	kr.first = 0;
+	kr.table = 0;
+	kr.bucket = 0;
+	kr.has_root = false;
+}
+
+/* Not 0: the call ends. */
+static __always_inline int step(void)
+{
+	if (kr.has_root)
+		return walk_step();
+	if (kr.call.question.reading == KERNEL_READ_TABLES || kr.call.question.table)
+		return table_step();
+	return object_step();
 }
 
 __noinline int steps(void)
 {
-	const bool objects = kr.call.question.reading == KERNEL_READ_OBJECTS;
-
 	for (int i = 0; i < STEPS_AT_ONCE; i++)
-		if (objects ? object_step() : walk_step())
+		if (step())
 			return 1;
 	return 0;
 }
@@ -254,20 +245,12 @@ __noinline int steps(void)
 SEC("raw_tp")
 int kr_read(void *ctx)
 {
-	const enum kernel_reading reading = kr.call.question.reading;
-	int ended;
-
 	(void)ctx;
 	begin();
-	kr.seeking = reading == KERNEL_READ_BEHIND || reading == KERNEL_READ_AT;
-	find_tables(reading == KERNEL_READ_TABLES);
-	push(kr.root);
-	kr.call.answer.end = reading == KERNEL_READ_TABLES;
-	ended = kr.call.answer.end;
-	for (int i = 0; !ended && i < STEPS; i++)
-		ended = steps();
-	if (!ended)
-		take_back();
+	for (int i = 0; i < STEPS; i++)
+		if (steps())
+			return 0;
+	take_back();
 	return 0;
 }
 

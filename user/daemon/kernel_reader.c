@@ -15,7 +15,7 @@
 #include "../loader/loader.h"
 #include "kernel_reader.h"
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S 1000000000ll
 #define RECORD_BYTES (KERNEL_READER_RECORDS * sizeof(struct kernel_record))
 /* A millisecond. What is waited for takes nanoseconds, unless its virtual CPU is taken away. */
 #define MAX_TRIES 1000
@@ -59,15 +59,12 @@ static struct bpf_object *open_object(enum kernel_reader_kind kind)
 	return bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes, NULL);
 }
 
-/* The map whose name ends like that. NULL, and errno: it cannot be mapped. */
-static void *map_open(const struct bpf_object *object, const char *suffix, size_t bytes)
+/* NULL, and errno: it cannot be mapped. */
+static void *map_open(const struct bpf_object *object, const char *name, size_t bytes)
 {
-	const struct bpf_map *map;
-	void *mapped;
+	const int fd = bpf_object__find_map_fd_by_name(object, name);
+	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), suffix)) break;
-	mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map ? bpf_map__fd(map) : -1,
-		      0);
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
@@ -86,7 +83,7 @@ static int reader_load(struct kernel_reader *reader)
 	reader->call = map_open(reader->object, ".bss", sizeof(*reader->call));
 	if (!reader->call)
 		return -errno;
-	reader->records = map_open(reader->object, KERNEL_READER_RECORD_MAP, RECORD_BYTES);
+	reader->records = map_open(reader->object, "kr_records", RECORD_BYTES);
 	return reader->records ? 0 : -errno;
 }
 
@@ -107,7 +104,6 @@ static int explain(int r, char *err)
 	return r;
 }
 
-/* 0 or -errno. */
 static int open_kind(struct kernel_reader **out, enum kernel_reader_kind kind)
 {
 	struct kernel_reader *reader = calloc(1, sizeof(*reader));
@@ -141,69 +137,45 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)
 /* --- calls --- */
 
 /* Again while it has read nothing, since the kernel is just linking a node. */
-static int run(struct kernel_reader *reader, const struct kernel_reader_question *question)
+static int ask(struct kernel_reader *reader, const struct kernel_reader_question *question,
+	       struct kernel_view *view)
 {
-	const struct kernel_reader_answer *answer = &reader->call->answer;
+	const struct kernel_view *answer = &reader->call->view;
 
 	reader->call->question = *question;
 	for (int i = 0; i < MAX_TRIES; i++) {
 		LIBBPF_OPTS(bpf_test_run_opts, opts);
 		int r = bpf_prog_test_run_opts(reader->fd, &opts);
 
-		if (r || answer->n || answer->end || answer->object != question->object)
+		if (r)
 			return r;
+		if (answer->n || answer->end) {
+			*view = *answer;
+			view->records = reader->records;
+			return 0;
+		}
 	}
 	return -EAGAIN;
-}
-
-static int read_view(struct kernel_reader *reader, struct kernel_reader_question *question,
-		     const struct kernel_choice *choice, struct kernel_view *view)
-{
-	const struct kernel_reader_answer *answer = &reader->call->answer;
-	int r;
-
-	if (choice) {
-		question->exceptions = choice->exceptions;
-		memcpy(question->exception, choice->dst.bytes, sizeof(question->exception));
-	}
-	r = run(reader, question);
-	if (r)
-		return r;
-	*view = (struct kernel_view){
-		.records = reader->records,
-		.n = answer->n,
-		.now_ns = answer->now_ns,
-		.jiffies = answer->jiffies,
-		.end = answer->end,
-		.cut = answer->cut,
-		.cut_routes = answer->cut_routes,
-	};
-	return 0;
-}
-
-static void set_prefix(struct kernel_reader_question *question, const struct prefix *prefix)
-{
-	memcpy(question->dst, prefix->addr.bytes, sizeof(question->dst));
-	question->dst_len = prefix->len;
 }
 
 int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
 		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
 		       struct kernel_view *view)
 {
-	struct kernel_reader_question question = {
+	const struct kernel_reader_question question = {
+		.choice = choice ? *choice : (struct kernel_choice){ 0 },
+		.dst = cursor->last.addr,
+		.dst_len = cursor->last.len,
 		.reading = cursor->started ? KERNEL_READ_BEHIND : KERNEL_READ_TABLE,
 		.table = table,
 		.budget = budget ?: 1,
 	};
 	const struct kernel_record *last;
-	int r;
+	int r = ask(reader, &question, view);
 
-	set_prefix(&question, &cursor->last);
-	r = read_view(reader, &question, choice, view);
 	if (r || !view->n)
 		return r;
-	last = &view->records[reader->call->answer.last];
+	last = &view->records[view->last];
 	memcpy(cursor->last.addr.bytes, last->dst, sizeof(last->dst));
 	cursor->last.len = last->dst_len;
 	cursor->started = true;
@@ -213,69 +185,46 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view)
 {
-	struct kernel_reader_question question = {
+	const struct kernel_reader_question question = {
+		.choice = choice ? *choice : (struct kernel_choice){ 0 },
+		.dst = dst->addr,
+		.dst_len = dst->len,
 		.reading = KERNEL_READ_AT,
 		.table = table,
 		.budget = KERNEL_READER_RECORDS,
 	};
 
-	set_prefix(&question, dst);
-	return read_view(reader, &question, choice, view);
+	return ask(reader, &question, view);
 }
 
-int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
-			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
-			  struct kernel_view *view)
-{
-	struct kernel_reader_question question = {
-		.reading = KERNEL_READ_OBJECTS,
-		.object = cursor->object,
-		.budget = budget ?: 1,
-	};
-	int r = read_view(reader, &question, choice, view);
-
-	if (!r)
-		cursor->object = reader->call->answer.object;
-	return r;
-}
-
-int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n)
+int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view)
 {
 	const struct kernel_reader_question question = { .reading = KERNEL_READ_TABLES };
-	const struct kernel_reader_answer *answer = &reader->call->answer;
-	int r = run(reader, &question);
+	int r = ask(reader, &question, view);
 
-	if (r)
-		return r;
-	if (answer->n_tables > max || answer->n_tables > KERNEL_READER_TABLES)
-		return -E2BIG;
-	*n = answer->n_tables;
-	memcpy(ids, reader->call->tables, *n * sizeof(*ids));
-	return 0;
+	return !r && view->cut ? -E2BIG : r;
 }
 
 /* --- time --- */
 
 /* TICK_NSEC, which is how often the coarse clock moves. */
-static uint64_t jiffy_ns(void)
+static int64_t jiffy_ns(void)
 {
 	struct timespec length;
 
 	clock_getres(CLOCK_MONOTONIC_COARSE, &length);
-	return (uint64_t)length.tv_sec * NS_PER_S + (uint64_t)length.tv_nsec;
+	return length.tv_sec * NS_PER_S + length.tv_nsec;
 }
 
+/* The kernel bounds lifetimes to 31 bits: nothing overflows. */
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record)
 {
 	const int64_t left = (int64_t)(record->expires - view->jiffies);
-	uint64_t jiffy, past;
+	int64_t at_ns;
 
 	if (!(record->flags & RTF_EXPIRES))
 		return 0;
-	jiffy = jiffy_ns();
-	if (left >= 0)
-		return view->now_ns + (uint64_t)left * jiffy;
-	past = (uint64_t)-left * jiffy;
-	return past < view->now_ns ? view->now_ns - past : 1;
+	at_ns = (int64_t)view->now_ns + left * jiffy_ns();
+	return at_ns > 0 ? (uint64_t)at_ns : 1;
 }

@@ -10,37 +10,15 @@
 #ifndef USER_DAEMON_KERNEL_READER_H
 #define USER_DAEMON_KERNEL_READER_H
 
-#include <stdbool.h>
-
 #include "../rib/object.h"
 #include "kernel_reader_abi.h"
 
 struct kernel_reader;
 
-/* Which exceptions a call is to report, behind the route or object that they are of. */
-struct kernel_choice {
-	enum kernel_exceptions exceptions;
-	union sixlane_addr dst; /* of KERNEL_EXCEPTIONS_ONE */
-};
-
-/* What a call has read. */
-struct kernel_view {
-	/* Borrowed, valid until the next call. All of a destination is in one view: first its plain
-	 * routes, as the kernel has ordered them, then those of its sources. */
-	const struct kernel_record *records;
-	size_t n;
-	uint64_t now_ns;  /* CLOCK_MONOTONIC of the call … */
-	uint64_t jiffies; /* … and the kernel's clock */
-	bool end;	  /* nothing is left behind these */
-	bool cut;	  /* the last destination (or object) has more than fits: exceptions … */
-	bool cut_routes;  /* … or even routes */
-};
-
 /* Where a walk goes on. All zero: at the beginning. */
 struct kernel_cursor {
 	struct prefix last;
 	bool started;
-	uint32_t object; /* id of the last next-hop object */
 };
 
 /* What the program is built for. */
@@ -62,6 +40,9 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
  * by address, the shorter prefix first. The call ends at a destination's end once budget records
  * are written. choice NULL: no exceptions. A table that does not exist is empty. -EAGAIN, which is
  * rare: the kernel is in the middle of a change just there; the cursor has not moved.
+ *
+ * Table KERNEL_READER_OBJECTS are the next-hop objects by id, each of them a destination. A group,
+ * or one of IPv4, has no exceptions.
  */
 int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
 		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
@@ -71,13 +52,8 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
-/* The single next-hop objects of IPv6 with greater ids than the cursor's object, which moves. */
-int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
-			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
-			  struct kernel_view *view);
-
-/* The ids of all IPv6 tables, in no order. -E2BIG: more than max, or than KERNEL_READER_TABLES. */
-int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n);
+/* All IPv6 tables, in no order. -E2BIG: more than KERNEL_READER_RECORDS. */
+int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view);
 
 /*
  * CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. Exact to

@@ -7,25 +7,31 @@
 #define USER_DAEMON_KERNEL_READER_ABI_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
-#define KERNEL_READER_RECORD_MAP "kr_records"
+#include "../../bpf/abi/sixlane.h"
+
 #define KERNEL_READER_RECORDS 16384u
-#define KERNEL_READER_TABLES 4096u
+#define KERNEL_READER_OBJECTS 0u /* as a table, which no kernel has: the next-hop objects */
 
 enum kernel_record_kind {
 	KERNEL_RECORD_ROUTE,	 /* one fib6_info: a route, or one hop of a multipath route */
 	KERNEL_RECORD_EXCEPTION, /* one rt6_exception, of the route or object before it */
-	KERNEL_RECORD_OBJECT,	 /* one next-hop object (not a group): only next_hop_id counts */
+	KERNEL_RECORD_OBJECT,	 /* one next-hop object, or group */
+	KERNEL_RECORD_TABLE,	 /* one routing table: only its id counts */
 };
 
 /* Addresses are in network order, integers in host order. */
 struct kernel_record {
-	__u8 dst[16], src[16]; /* host bits 0 */
+	__u8 dst[16], src[16]; /* host bits 0; of an object dst is its id, as a number */
 	__u8 gateway[16];      /* 0: none */
 	__u64 expires;	       /* jiffies; counts only with RTF_EXPIRES in flags */
 	__u32 flags;	       /* RTF_* */
 	__u32 metric;
-	__u32 next_hop_id; /* of a next-hop object or group; 0: none. Then no gateway and ifindex */
+	union {
+		__u32 next_hop_id; /* 0: none. Else no gateway and ifindex */
+		__u32 table;	   /* of KERNEL_RECORD_TABLE */
+	};
 	__u32 ifindex;
 	__u32 mtu;	  /* RTAX_MTU, 0: none; of an exception its own */
 	__u32 hop_limit;  /* RTAX_HOPLIMIT, 0: none */
@@ -44,52 +50,53 @@ struct kernel_record {
 };
 _Static_assert(sizeof(struct kernel_record) == 104, "both sides see the same");
 
-enum kernel_reading {
-	KERNEL_READ_TABLE,   /* the destinations of a table … */
-	KERNEL_READ_BEHIND,  /* … behind this one */
-	KERNEL_READ_AT,	     /* exactly one destination */
-	KERNEL_READ_OBJECTS, /* the next-hop objects behind one */
-	KERNEL_READ_TABLES,  /* the ids of all tables */
+/* Which exceptions follow the record of the route, or object, that they are of. */
+struct kernel_choice {
+	enum kernel_exceptions {
+		KERNEL_EXCEPTIONS_NONE,
+		KERNEL_EXCEPTIONS_ALL,
+		KERNEL_EXCEPTIONS_ONE, /* of one destination address */
+	} exceptions;
+	union sixlane_addr dst; /* of KERNEL_EXCEPTIONS_ONE */
 };
 
-/* Which exceptions follow the record of the route, or object, that they are of. */
-enum kernel_exceptions {
-	KERNEL_EXCEPTIONS_NONE,
-	KERNEL_EXCEPTIONS_ALL,
-	KERNEL_EXCEPTIONS_ONE, /* of one destination address */
+enum kernel_reading {
+	KERNEL_READ_TABLE,  /* the destinations of a table … */
+	KERNEL_READ_BEHIND, /* … behind this one */
+	KERNEL_READ_AT,	    /* exactly one destination */
+	KERNEL_READ_TABLES, /* all tables */
 };
 
 struct kernel_reader_question {
-	__u8 dst[16];	    /* of KERNEL_READ_BEHIND and _AT */
-	__u8 exception[16]; /* KERNEL_EXCEPTIONS_ONE: this address */
-	__u32 reading;	    /* enum kernel_reading */
+	struct kernel_choice choice;
+	union sixlane_addr dst; /* of KERNEL_READ_BEHIND and _AT */
 	__u32 dst_len;
+	enum kernel_reading reading;
 	__u32 table;
-	__u32 object;	  /* objects: those with a greater id */
-	__u32 budget;	  /* a call ends where this many records are written */
-	__u32 exceptions; /* enum kernel_exceptions */
+	__u32 budget; /* a call ends where this many records are written */
 };
 
-struct kernel_reader_answer {
-	__u64 now_ns;	  /* CLOCK_MONOTONIC */
-	__u64 jiffies;	  /* at the same time */
-	__u32 n;	  /* records */
-	__u32 n_tables;	  /* ids */
-	__u32 last;	  /* index of the first record of the last destination, or object */
-	__u32 object;	  /* objects: id of the last one */
-	__u32 end;	  /* nothing is left behind the last one */
-	__u32 cut;	  /* the last one has more than is reported: exceptions … */
-	__u32 cut_routes; /* … or routes */
+/* What a call has read. */
+struct kernel_view {
+	/* Borrowed, valid until the next call. All of a destination is in one view: first its plain
+	 * routes, as the kernel has ordered them, then those of its sources. */
+	const struct kernel_record *records;
+	__u64 now_ns;	 /* CLOCK_MONOTONIC of the call … */
+	__u64 jiffies;	 /* … and the kernel's clock */
+	__u32 n;	 /* records */
+	__u32 last;	 /* the first record of the last destination */
+	bool end;	 /* nothing is left behind these */
+	bool cut;	 /* the last destination has more than fits: exceptions … */
+	bool cut_routes; /* … or even routes */
 };
 
 /*
- * The daemon maps KERNEL_READER_RECORD_MAP, which has that many records, and the program's global
- * data, which begin with this.
+ * The daemon maps the records, which are a map, and the program's global data, which begin with
+ * this. It puts the address of the records into the view.
  */
 struct kernel_reader_call {
 	struct kernel_reader_question question;
-	struct kernel_reader_answer answer;
-	__u32 tables[KERNEL_READER_TABLES]; /* ids, in no order */
+	struct kernel_view view;
 };
 
 #endif

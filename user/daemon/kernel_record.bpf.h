@@ -11,7 +11,6 @@
 
 #include "kernel_call.bpf.h"
 
-#define CHAINS_AT_ONCE 16u			 /* are looked at together, since most are empty */
 #define MAX_CHAIN 16				 /* the kernel lets at most 10 be */
 #define BUCKET_COST 8				 /* in records: 3 microseconds */
 #define MAX_COST (KERNEL_READER_RECORDS - 2048u) /* the rest is for routes */
@@ -95,14 +94,11 @@ static __always_inline void fill_exception(struct kernel_record *record, __u64 a
 
 static __always_inline bool is_wanted(__u64 cached)
 {
-	const __u64 *wanted = (const __u64 *)kr.call.question.exception;
-	__u64 dst[2];
+	const __u64 *dst = (const void *)&VIEW(rt6_info, cached)->rt6i_dst.addr;
+	const struct kernel_choice *choice = &kr.call.question.choice;
 
-	if (kr.call.question.exceptions != KERNEL_EXCEPTIONS_ONE)
-		return true;
-	bpf_probe_read_kernel(dst, sizeof(dst),
-			      (const void *)MEMBER(rt6_info, cached, rt6i_dst.addr));
-	return dst[0] == wanted[0] && dst[1] == wanted[1];
+	return choice->exceptions == KERNEL_EXCEPTIONS_ALL ||
+	       (dst[0] == choice->dst.halves[0] && dst[1] == choice->dst.halves[1]);
 }
 
 /* Reports kr.exception if it is asked for, and goes to the next of its chain. Not 0: no room. */
@@ -125,30 +121,13 @@ __noinline int add_exception(void)
 	return 0;
 }
 
-/* Not 0: more than fit. */
-static __always_inline int add_chain(__u64 first)
+/* Those of the chain that begins with kr.exception. Not 0: more than fit. */
+__noinline int add_chain(void)
 {
-	kr.exception = first;
 	for (int i = 0; kr.exception && i < MAX_CHAIN; i++)
 		if (add_exception())
 			return 1;
 	return kr.exception != 0;
-}
-
-/* Like all that are not static, verified once, not once a call. Not 0: more than fit. */
-__noinline int add_chains(__u32 first)
-{
-	const __u64 at = bound_mask(first, FIB6_EXCEPTION_BUCKET_SIZE - CHAINS_AT_ONCE);
-	__u64 any = 0;
-
-	for (__u32 i = 0; i < CHAINS_AT_ONCE; i++)
-		any |= kr.chains[at + i].first;
-	if (!any)
-		return 0;
-	for (__u32 i = 0; i < CHAINS_AT_ONCE; i++)
-		if (add_chain(kr.chains[at + i].first))
-			return 1;
-	return 0;
 }
 
 /* All that are asked for of kr.hop, which has a table of them. Not 0: more than fit. */
@@ -163,16 +142,18 @@ __noinline int add_exceptions(void)
 		return 1;
 	if (bpf_probe_read_kernel(kr.chains, sizeof(kr.chains), (const void *)bucket))
 		return 0;
-	for (__u32 i = 0; i < FIB6_EXCEPTION_BUCKET_SIZE; i += CHAINS_AT_ONCE)
-		if (add_chains(i))
+	for (__u32 i = 0; i < FIB6_EXCEPTION_BUCKET_SIZE; i++) {
+		kr.exception = kr.chains[i].first;
+		if (kr.exception && add_chain())
 			return 1;
+	}
 	return 0;
 }
 
 /* Those of a fib6_nh behind its record, if any are asked for. Not 0: the call ends. */
 static __always_inline int add_exceptions_of(__u64 hop)
 {
-	if (!kr.call.question.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
+	if (!kr.call.question.choice.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
 		return 0;
 	kr.hop = hop;
 	return add_exceptions() && take_back();

@@ -115,11 +115,11 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 	return read_error;
 }
 
-int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
-			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
-			  struct kernel_view *view)
+int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
+		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
+		       struct kernel_view *view)
 {
-	*view = view_of(0, NULL);
+	*view = view_of(KERNEL_READER_OBJECTS, NULL);
 	return 0;
 }
 
