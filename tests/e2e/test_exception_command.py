@@ -4,21 +4,18 @@
 What the operator's do to packets is in test_exceptions_operator.py.
 """
 
-import ipaddress
-import signal
-import subprocess
+import random
 
 import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import exception
 from explained import A, explain
-from lab import SIXLANE
 from netns import wait_until
-from topology import COVER, FAR, PORT, PREFIX, host_ll
+from topology import COVER, FAR, PORT, PREFIX, SEED, host_ll
 
 MTU = 1300
-MAX_EXCEPTIONS = 131_072  # SIXLANE_MAX_OPERATOR
+MAX_OPERATOR = 131_072
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 ALWAYS = {
     "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "active",
@@ -38,19 +35,7 @@ def refused(net, words, why, stdin=None):
     assert why in done.stderr, (words, done.stderr)
 
 
-# --- words and what is shown --------------------------------------------------------------------
-
-
-def test_words_are_abbreviated(net):
-    exception(net, "a", FAR, "mtu", MTU)
-    exception(net, "r", FAR, "mtu 1400")
-    assert net.router.sixlane_json("exc")[0]["mtu"] == 1400
-    for verb in ("show", "s", "list", "l", ""):
-        assert exception(net, verb).stdout.startswith(FAR + " mtu lock 1400"), verb
-    exception(net, "d", FAR)
-    exception(net, "a", FAR, "mtu", MTU)
-    assert exception(net, "f").stdout == "removed 1\n"
-    assert ex.shown(net) == {}
+# --- what is shown ------------------------------------------------------------------------------
 
 
 def test_show(net):
@@ -80,6 +65,7 @@ def test_show(net):
     assert "mtu lock 1400" in text and "hits 7 " in text, text
     one = exception(net, "show", SECOND).stdout
     assert one.startswith("%s via %s dev p1 origin operator hits 0 " % (SECOND, ex.OTHER)), one
+    assert exception(net, "l", SECOND).stdout.split()[:5] == one.split()[:5]
     explain(net, A, FAR)
     assert ex.shown(net)[FAR]["hits"] == 8
 
@@ -88,6 +74,10 @@ def test_without_a_daemon(idle):
     """Packets go on meeting what was asked for before, and what was not there waits."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     idle.router.attach()
+    lines = "".join("2001:db8:f01::%x:%x mtu 1300\n" % divmod(n, 1 << 16) for n in range(MAX_OPERATOR + 1))
+    refused(idle, "add -", "line %d: " % (MAX_OPERATOR + 1), lines)
+    refused(idle, "add %s mtu 1300" % FAR, "the limit of %d operator" % MAX_OPERATOR)
+    assert exception(idle, "flush").stdout == "removed %d\n" % MAX_OPERATOR
     lines = "%s mtu 1300\n%s mtu 1300\n" % (FAR, SECOND)
     done = {"requested": 2, "applied": 0, "daemon": False}
     assert idle.router.sixlane_json("exception add -", stdin=lines) == done
@@ -97,7 +87,6 @@ def test_without_a_daemon(idle):
         ex.wait_shown(idle, dst, active=True)
     done = {"requested": 2, "applied": 2, "daemon": True}
     assert idle.router.sixlane_json("exception flush") == done
-    assert idle.router.sixlane_json("exception flush") == {**done, "requested": 0, "applied": 0}
     before = ["mtu 1400 via", ex.OTHER, "dev p1"]
     exception(idle, "add", FAR, *before)
     idle.router.stop()
@@ -151,99 +140,54 @@ def test_why_it_is_inactive(net):
     assert net.router.lookup(SECOND)["mtu"] == 1300
 
 
-def test_tables_are_told_apart(net):
+# --- lists --------------------------------------------------------------------------------------
+
+
+def random_lines(rng, verb):
+    """[(destination, table, mtu)], by a model's own words, and the text of the list."""
+    pool, count = rng.choice([(4, 1), (4, 4), (65535, 2000)])
+    lines = [("2001:db8:f00::1:%x" % (1 + rng.randrange(pool)),
+              rng.choice([254, 254, 100]), rng.randint(1280, 1500)) for _ in range(count)]  # fmt: skip
+    words = "%s table %d" if verb == "delete" else "%s table %d mtu %d"
+    text = "".join("\t# one\r\n" + words % line[: words.count("%")] for line in lines)
+    return lines, text
+
+
+def carry_out(there, verb, lines):
+    """What the lines make of {destination: (table, mtu)}; the number of the one that fails, or None."""
+    for number, (dst, table, mtu) in enumerate(lines, 2):
+        in_table = there[dst][0] == table if dst in there else None
+        if not {"add": in_table is None, "replace": in_table is not False, "delete": in_table}[verb]:
+            return number
+        there[dst] = (table, mtu)
+        if verb == "delete":
+            del there[dst]
+    return None
+
+
+def test_lists(net):
+    """Line by line until one fails; in force, or gone, when the command returns."""
+    rng = random.Random(SEED)
     net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
     net.sync()
-    exception(net, "add", FAR, "mtu", MTU)
-    exception(net, "add", SECOND, "mtu 1400 table 100")
-    for verb in ("add", "replace"):
-        words = "'sixlane exception delete %s table main'" % FAR
-        refused(net, "%s %s mtu 1400 table 100" % (verb, FAR), words)
-    tables = {row["table"]: row["mtu"] for row in net.router.sixlane_json("exception")}
-    assert tables == {254: MTU, 100: 1400}
-    assert exception(net, "show table 100").stdout.startswith(SECOND + " table 100 mtu lock 1400 ")
-    assert exception(net, "show", SECOND, "table main").stdout == ""
-    refused(net, "del %s table 100" % FAR, "no operator exception")
-    assert exception(net, "flush table 100").stdout == "removed 1\n"
-    assert [row["table"] for row in net.router.sixlane_json("exception")] == [254]
-
-
-def test_the_kernels_are_its_own(net):
-    """They are not flushed, and the message says how they are forgotten, which is how."""
-    exception(net, "add", THIRD, "mtu", MTU)
-    for dst in (FAR, SECOND):
-        ex.learn(net, MTU, dst)
-        ex.wait_shown(net, dst)
-    words = "ip -6 route flush cache " + FAR
-    refused(net, "del " + FAR, "'%s'" % words)
-    exception(net, "flush")
-    assert set(ex.shown(net)) == {FAR, SECOND}
-    net.r.run(*words.split())
-    assert not ex.in_kernel(net, FAR) and ex.in_kernel(net, SECOND)
-
-
-# --- many, and too many -------------------------------------------------------------------------
-
-
-def test_many_lines(net):
-    """All in force when the command returns, and gone when the next one does."""
-    first = ipaddress.IPv6Address(FAR)
-    lines = ["%s mtu %d" % (first + i, 1280 + i % 200) for i in range(5000)]
-    exception(net, "add", "-", stdin="# peers\n\n" + "\t# one\r\n".join(lines))
-    rows = ex.shown(net)
-    assert {"%s mtu %d" % (dst, row["mtu"]) for dst, row in rows.items()} == set(lines)
-    assert all(row["active"] for row in rows.values())
-    exception(net, "del", "-", stdin="".join("%s\n" % line.split()[0] for line in lines))
-    assert ex.shown(net) == {}
-
-
-def start_adding(net, count, times=1):
-    """As many processes as `times`, which are each to add the same list; one has begun."""
-    path = net.lab.path("list")
-    with open(path, "w", encoding="ascii") as lines:
-        lines.writelines("2001:db8:f00:1::%x:%x mtu %d\n" % (i >> 16, i & 0xFFFF, MTU)
-                         for i in range(count))  # fmt: skip
-    command = "exec %s exception add - < %s" % (SIXLANE, path)
-    processes = [net.router.ns.popen("sh", "-c", command, stderr=subprocess.PIPE, text=True)
-                 for _ in range(times)]  # fmt: skip
-    first = ("exception", "show", "2001:db8:f00:1::")
-    wait_until(lambda: net.router.sixlane_json(*first), what="the first is noted")
-    return processes
-
-
-def test_interrupted(net):
-    (process,) = start_adding(net, 60_000)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
-    assert len(ex.shown(net)) == 60_000
-
-
-def test_the_first_that_fails_ends_it(net):
-    """What was carried out before is in force."""
-    exception(net, "add", SECOND, "mtu 1400")
-    lines = ["%s mtu %d" % (dst, MTU) for dst in (FAR, SECOND, THIRD)]
-    done = exception(net, "add -", stdin="\n".join(lines), check=False)
-    said = ["line 2: %s: File exists" % SECOND, "the 1 exceptions before it were applied"]
-    assert done.returncode == 1 and all(words in done.stderr for words in said), done.stderr
-    assert {dst: (row["mtu"], row["active"]) for dst, row in ex.shown(net).items()} == {
-        FAR: (MTU, True), SECOND: (1400, True),
-    }  # fmt: skip
-    exception(net, "replace -", stdin="%s mtu 1500\n%s mtu 1401\n" % (FAR, FAR))
-    assert ex.shown(net)[FAR]["mtu"] == 1401
-
-
-def test_full(net):
-    (process,) = start_adding(net, MAX_EXCEPTIONS + 1)
-    said = process.communicate(timeout=60)[1]
-    assert process.returncode == 1 and "the limit of %d" % MAX_EXCEPTIONS in said
-    wait_until(lambda: all(row["active"] for row in ex.shown(net).values()), 30, what="all hold")
-
-
-def test_added_twice_at_once(net):
-    processes = start_adding(net, 20_000, 3)
-    said = [process.communicate(timeout=60)[1] for process in processes]
-    codes = sorted(process.returncode for process in processes)
-    assert codes[1:] == [1, 1] and sum("File exists" in text for text in said) >= 2, said
+    there = {}
+    for _ in range(60):
+        verb = rng.choice(["add", "add", "replace", "delete"])
+        lines, text = random_lines(rng, verb)
+        failing = carry_out(there, verb, lines)
+        done = exception(net, verb, "-", stdin=text, check=False)
+        assert done.stderr.startswith("sixlane: error: line %d: " % failing if failing else "")
+        assert bool(done.stderr) == bool(failing) == done.returncode, done.stderr
+        if rng.random() < 0.1:
+            kept = {dst: row for dst, row in there.items() if row[0] != 100}
+            removed = exception(net, "flush table 100").stdout
+            assert removed == "removed %d\n" % (len(there) - len(kept))
+            there = kept
+        rows = net.router.sixlane_json("exception")
+        assert {row["destination"]: (row["table"], row["mtu"]) for row in rows} == there
+        assert all(row["active"] for row in rows)
+    rows = net.router.sixlane_json("exception show table 100")
+    assert {row["destination"] for row in rows} == {dst for dst in there if there[dst][0] == 100}
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -251,7 +195,7 @@ def test_added_twice_at_once(net):
 
 GOOD = [
     "mtu 1280", "mtu 65535", "mtu 1280 expires 1", "expires 4294967 table 4294967295 mtu 1280",
-    "via fe80::5 dev p1", "via fe80::77 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
+    "via fe80::5 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
 ]  # fmt: skip
 BAD = [
     ("nonsense", '"nonsense" is none of add, replace, delete, show, flush'),
@@ -280,6 +224,7 @@ BAD = [
     ("add %s via ff02::1 dev p1", "via ff02::1: it must be a unicast"),
     ("add %s via fe80::5 dev lo", "via a loopback device"),
     ("add " + SECOND + " mtu 1400", SECOND + ": File exists"),
+    ("replace " + SECOND + " mtu 1400 table 7", "'sixlane exception delete %s table main'" % SECOND),
     ("del", "a destination is needed"),
     ("del %s", "there is no operator exception"),
     ("del " + SECOND + " mtu 1300", 'unexpected argument "mtu"'),
@@ -297,7 +242,6 @@ BAD_LINES = [
 def test_input(net):
     """A clear message, an exit status, and nothing is changed."""
     net.r.run(*"ip link property add dev p1 altname uplink1".split())
-    net.r.run(*"ip addr add fe80::77 dev p2 nodad".split())
     for words in GOOD:
         exception(net, "add", FAR, words, check=False)
         assert len(exception(net, "show").stdout.splitlines()) == 1, words
@@ -334,9 +278,9 @@ def test_lookup_routes_and_status_tell_of_it(idle):
     assert [row["prefix"] for row in idle.router.routes() if row.get("exceptions")] == [PREFIX]
     assert " exceptions verdict forward" in idle.router.sixlane("routes", PREFIX).stdout
     row = {row["name"]: row for row in idle.router.status()["maps"]}["sl_exceptions"]
-    assert (row["entries"], row["max_entries"]) == (1, 2 * MAX_EXCEPTIONS)
+    assert (row["entries"], row["max_entries"]) == (1, 2 * MAX_OPERATOR)
     text = idle.router.status_text("-s")
-    assert "exceptions  1 of %d\n" % (2 * MAX_EXCEPTIONS) in text
+    assert "exceptions  1 of %d\n" % (2 * MAX_OPERATOR) in text
     assert "exceptions  0 punted, 0 overflowed, 0 ICMP events lost\n" in text
     exception(idle, "del", FAR)
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")

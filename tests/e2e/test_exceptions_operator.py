@@ -152,5 +152,21 @@ def test_the_kernels_comes_first(net):
     net.assert_forwarded([fr.udp(FAR, size=1500)], to="c")
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
-    exception(net, "del", FAR)
+    exception(net, "flush")
     assert_mtu(net, MTU)
+    words = "ip -6 route flush cache " + FAR
+    assert "'%s'" % words in exception(net, "del", FAR, check=False).stderr
+    net.r.run(*words.split())
+    assert not ex.in_kernel(net)
+
+
+def test_the_kernels_that_is_punt(net):
+    """Of several next hops: the wish is shown, and waits."""
+    net.route("replace", PREFIX, BY_BOTH)
+    ex.learn(net, MTU)
+    ex.wait_read(net)
+    assert "the kernel has learned" in exception(net, "add", FAR, "mtu 1400").stderr
+    row = ex.shown(net)[FAR]
+    assert (row["origin"], row["mtu"], row["punted"], row["active"]) == ("operator", 1400, True, False)
+    net.route("replace", ex.BY_B)
+    ex.wait_shown(net, FAR, active=True)

@@ -22,78 +22,84 @@
 #define NS_PER_S 1000000000ull
 
 #define MAX_WORDS 16
+#define BLANKS " \t\r\n"
 
-bool exception_fail(char *err, const char *fmt, ...)
+/* Says what is wrong with a line of the list, or with the command. False. */
+static _printf_(2, 3) bool refuse(const struct exception *one, const char *fmt, ...)
 {
+	char why[256];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(err, EXCEPTION_ERR, fmt, ap);
+	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
+	if (one->line)
+		log_error("line %u: %s", one->line, why);
+	else
+		cmd_usage(&cmd_exception, "%s", why);
 	return false;
 }
 
 /* --- one word ---------------------------------------------------------------------------- */
 
 /* Unicast: neither ff00::/8 nor :: nor ::1. */
-static bool parse_unicast(const char *word, const char *what, union sixlane_addr *out, char *err)
+static bool parse_unicast(const struct exception *one, const char *what, const char *word,
+			  union sixlane_addr *out)
 {
 	struct in6_addr addr;
 
 	if (inet_pton(AF_INET6, word, &addr) != 1)
-		return exception_fail(err, "\"%s\" is not an IPv6 address", word);
+		return refuse(one, "\"%s\" is not an IPv6 address", word);
 	if (IN6_IS_ADDR_MULTICAST(&addr) || IN6_IS_ADDR_UNSPECIFIED(&addr) ||
 	    IN6_IS_ADDR_LOOPBACK(&addr))
-		return exception_fail(err, "%s %s: it must be a unicast address", what, word);
+		return refuse(one, "%s %s: it must be a unicast address", what, word);
 	memcpy(out, &addr, sizeof(*out));
 	return true;
 }
 
-static bool take_dst(const char *word, struct exception *out, char *err)
+static bool take_dst(const char *word, struct exception *one)
 {
-	out->has_dst = parse_unicast(word, "destination", &out->dst, err);
-	if (out->has_dst && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&out->dst))
-		return exception_fail(err, "destination %s: link-local addresses are not forwarded",
-				      word);
-	return out->has_dst;
+	one->has_dst = parse_unicast(one, "destination", word, &one->dst);
+	if (one->has_dst && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&one->dst))
+		return refuse(one, "destination %s: link-local addresses are not forwarded", word);
+	return one->has_dst;
 }
 
-static bool take_table(const char *word, struct exception *out, char *err)
+static bool take_table(const char *word, struct exception *one)
 {
-	return cmd_parse_table(word, &out->table) ||
-	       exception_fail(err, "\"%s\" is not a table", word);
+	return cmd_parse_table(word, &one->value.table) ||
+	       refuse(one, "\"%s\" is not a table", word);
 }
 
-static bool take_mtu(const char *word, struct exception *out, char *err)
+static bool take_mtu(const char *word, struct exception *one)
 {
-	return (cmd_parse_number(word, MTU_MAX, &out->value.mtu) && out->value.mtu >= MTU_MIN) ||
-	       exception_fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN,
-			      MTU_MAX);
+	return (cmd_parse_number(word, MTU_MAX, &one->value.mtu) && one->value.mtu >= MTU_MIN) ||
+	       refuse(one, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
 }
 
-static bool take_via(const char *word, struct exception *out, char *err)
+static bool take_via(const char *word, struct exception *one)
 {
-	return parse_unicast(word, "via", &out->value.gateway, err);
+	return parse_unicast(one, "via", word, &one->value.gateway);
 }
 
-static bool take_dev(const char *word, struct exception *out, char *err)
+static bool take_dev(const char *word, struct exception *one)
 {
 	/* the daemon goes by the device's own name */
-	uint32_t ifindex = nl_link_find(word, out->value.device);
+	uint32_t ifindex = nl_link_find(word, one->value.device);
 
 	if (ifindex == LOOPBACK_IFINDEX)
-		return exception_fail(err, "via a loopback device, which forwards nothing");
-	return ifindex || exception_fail(err, "cannot find device \"%s\"", word);
+		return refuse(one, "via a loopback device, which forwards nothing");
+	return ifindex || refuse(one, "cannot find device \"%s\"", word);
 }
 
-static bool take_expires(const char *word, struct exception *out, char *err)
+static bool take_expires(const char *word, struct exception *one)
 {
 	uint32_t seconds;
 
 	if (!cmd_parse_number(word, EXPIRES_MAX_S, &seconds) || !seconds)
-		return exception_fail(err, "expires %s: it must be from 1 to %u seconds", word,
-				      EXPIRES_MAX_S);
-	out->value.expires_ns = out->value.added_ns + seconds * NS_PER_S;
+		return refuse(one, "expires %s: it must be from 1 to %u seconds", word,
+			      EXPIRES_MAX_S);
+	one->value.expires_ns = one->value.added_ns + seconds * NS_PER_S;
 	return true;
 }
 
@@ -101,9 +107,9 @@ static bool take_expires(const char *word, struct exception *out, char *err)
 
 enum { WORD_TABLE, WORD_MTU, WORD_VIA, WORD_DEV, WORD_EXPIRES };
 
-static const struct word {
+static const struct {
 	const char *name;
-	bool (*take)(const char *word, struct exception *out, char *err);
+	bool (*take)(const char *word, struct exception *one);
 } known[] = {
 	[WORD_TABLE] = { "table", take_table },
 	[WORD_MTU] = { "mtu", take_mtu },
@@ -113,8 +119,7 @@ static const struct word {
 };
 
 /* The first n_known of the words may be used. *seen: a bit for each. */
-static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, struct exception *out,
-		       char *err)
+static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, struct exception *one)
 {
 	for (int i = 0; i < argc; i += 2) {
 		size_t k = 0;
@@ -122,116 +127,93 @@ static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, st
 		while (k < n_known && strcmp(argv[i], known[k].name) != 0)
 			k++;
 		if (k == n_known)
-			return exception_fail(err, "unexpected argument \"%s\"", argv[i]);
+			return refuse(one, "unexpected argument \"%s\"", argv[i]);
 		if (i + 1 == argc)
-			return exception_fail(err, "\"%s\" needs a value", argv[i]);
+			return refuse(one, "\"%s\" needs a value", argv[i]);
 		if (*seen & 1u << k)
-			return exception_fail(err, "\"%s\" is given twice", argv[i]);
+			return refuse(one, "\"%s\" is given twice", argv[i]);
 		*seen |= 1u << k;
-		if (!known[k].take(argv[i + 1], out, err))
+		if (!known[k].take(argv[i + 1], one))
 			return false;
 	}
 	return true;
 }
 
-static bool check_whole(uint32_t seen, char *err)
+static bool check_whole(uint32_t seen, const struct exception *one)
 {
 	bool via = seen & 1u << WORD_VIA, dev = seen & 1u << WORD_DEV;
 
-	if (via && !dev)
-		return exception_fail(err, "via needs a device: \"via GW dev PORT\"");
-	if (dev && !via)
-		return exception_fail(err, "dev needs via: \"via GW dev PORT\"");
+	if (via != dev)
+		return refuse(one, "%s: \"via GW dev PORT\"",
+			      via ? "via needs a device" : "dev needs via");
 	return via || seen & 1u << WORD_MTU ||
-	       exception_fail(
-		       err,
-		       "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
+	       refuse(one, "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 }
 
-static bool parse(enum exception_verb verb, int argc, char **argv, struct exception *out, char *err)
+/* One more of the list. line: 0 of the command line. */
+static bool parse(enum exception_verb verb, int argc, char **argv, unsigned int line,
+		  struct exceptions *list)
 {
-	bool whole = verb >= EXCEPTION_ADD, needs_dst = verb >= EXCEPTION_DELETE;
-	struct exception one = { .value.added_ns = util_now_ns() };
-	bool has_dst = needs_dst || (argc && strcmp(argv[0], known[WORD_TABLE].name) != 0);
+	const bool whole = verb >= EXCEPTION_ADD, needs_dst = verb >= EXCEPTION_DELETE;
+	struct exception one = { .line = line, .value.added_ns = util_now_ns() };
+	const bool shows = verb <= EXCEPTION_LIST;
 	uint32_t seen = 0;
+	int n = 0;
 
-	if (verb == EXCEPTION_FLUSH && has_dst)
-		return exception_fail(err, "unexpected argument \"%s\"", argv[0]);
-	if (has_dst && !argc)
-		return exception_fail(err, "a destination is needed");
-	if (has_dst && !take_dst(argv[0], &one, err))
+	if (needs_dst && !argc)
+		return refuse(&one, "a destination is needed");
+	if (needs_dst || (shows && argc && strcmp(argv[0], known[WORD_TABLE].name) != 0))
+		n = 1;
+	if (n && !take_dst(argv[0], &one))
 		return false;
-	if (!take_pairs(argc - has_dst, argv + has_dst, whole ? ARRAY_SIZE(known) : WORD_TABLE + 1,
-			&seen, &one, err))
+	if (!take_pairs(argc - n, argv + n, whole ? ARRAY_SIZE(known) : WORD_TABLE + 1, &seen,
+			&one) ||
+	    (whole && !check_whole(seen, &one)))
 		return false;
-	if (whole && !check_whole(seen, err))
-		return false;
-	if (needs_dst && !one.table)
-		one.table = SIXLANE_TABLE_MAIN;
-	one.value.table = one.table;
-	*out = one;
-	return true;
+	if (needs_dst && !one.value.table)
+		one.value.table = SIXLANE_TABLE_MAIN;
+	return !exception_append(list, &one) || refuse(&one, "out of memory");
 }
 
-/* --- all lines --------------------------------------------------------------------------- */
+/* --- a list ------------------------------------------------------------------------------ */
 
 /* Words as the shell would split them without quotes; "#" ends the line. */
-static bool parse_line(enum exception_verb verb, char *line, unsigned int number,
-		       struct exceptions *out, char *err)
+static bool parse_line(enum exception_verb verb, char *text, size_t length, unsigned int line,
+		       struct exceptions *list)
 {
-	char *argv[MAX_WORDS], *save = NULL, why[EXCEPTION_ERR];
-	struct exception one;
+	const struct exception at = { .line = line };
+	char *argv[MAX_WORDS], *save = NULL;
 	int argc = 0;
 
-	line[strcspn(line, "#")] = '\0';
-	for (char *word = strtok_r(line, " \t\r\n", &save); word;
-	     word = strtok_r(NULL, " \t\r\n", &save)) {
+	if (strlen(text) != length)
+		return refuse(&at, "it is not text");
+	text[strcspn(text, "#")] = '\0';
+	for (char *word = strtok_r(text, BLANKS, &save); word;
+	     word = strtok_r(NULL, BLANKS, &save)) {
 		if (argc == MAX_WORDS)
-			return exception_fail(err, "line %u: the line has too many words", number);
+			return refuse(&at, "the line has too many words");
 		argv[argc++] = word;
 	}
-	if (!argc)
-		return true;
-	if (!parse(verb, argc, argv, &one, why))
-		return exception_fail(err, "line %u: %s", number, why);
-	one.line = number;
-	return !exception_append(out, &one) || exception_fail(err, "out of memory");
+	return !argc || parse(verb, argc, argv, line, list);
 }
 
-static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions *out, char *err)
+static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions *list)
 {
-	_cleanup_free_ char *line = NULL;
-	unsigned int number = 0;
+	_cleanup_free_ char *text = NULL;
+	unsigned int line = 0;
 	size_t size = 0;
-	bool good = true;
-	ssize_t n;
+	ssize_t length;
 
-	while (good && (n = getline(&line, &size, from)) >= 0) {
-		number++;
-		good = strlen(line) == (size_t)n
-			       ? parse_line(verb, line, number, out, err)
-			       : exception_fail(err, "line %u: it is not text", number);
+	while ((length = getline(&text, &size, from)) >= 0) {
+		if (!parse_line(verb, text, (size_t)length, ++line, list))
+			return false;
 	}
-	if (good && ferror(from))
-		good = exception_fail(err, "cannot read the list: %s", strerror(errno));
-	return good;
+	if (ferror(from))
+		log_error("cannot read the list: %s", strerror(errno));
+	return !ferror(from);
 }
 
 /* --- the verbs --------------------------------------------------------------------------- */
-
-static int change_lines(const struct cmd_options *options, enum exception_verb verb)
-{
-	struct exceptions list = { 0 };
-	char err[EXCEPTION_ERR];
-	int rc = CMD_USAGE;
-
-	if (parse_lines(verb, stdin, &list, err))
-		rc = exception_change(options, verb, &list);
-	else
-		log_error("%s", err);
-	free(list.at);
-	return rc;
-}
 
 static const struct cmd verbs[] = {
 	[EXCEPTION_SHOW] = { .name = "show" },	 [EXCEPTION_LIST] = { .name = "list" },
@@ -245,20 +227,22 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 					      "add, replace, delete, show, flush" };
 	const struct cmd *said = argc ? cmd_find_verb(&all, argv[0]) : &verbs[EXCEPTION_SHOW];
 	const enum exception_verb verb = said ? (enum exception_verb)(said - verbs) : 0;
-	struct exception one;
-	char err[EXCEPTION_ERR];
+	struct exceptions list = { 0 };
+	int rc = CMD_USAGE;
+	bool good;
 
 	if (!said)
 		return CMD_USAGE;
 	argv += argc > 0;
 	argc -= argc > 0;
-	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
-		return change_lines(options, verb);
-	if (!parse(verb, argc, argv, &one, err))
-		return cmd_usage(&cmd_exception, "%s", err);
-	if (verb <= EXCEPTION_LIST)
-		return exception_show(options, &one);
-	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
+	good = verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0])
+		       ? parse_lines(verb, stdin, &list)
+		       : parse(verb, argc, argv, 0, &list);
+	if (good)
+		rc = verb <= EXCEPTION_LIST ? exception_show(options, &list.at[0])
+					    : exception_change(options, verb, &list);
+	free(list.at);
+	return rc;
 }
 
 const struct cmd cmd_exception = {

@@ -9,8 +9,6 @@
 
 #include "print.h"
 
-#define EXCEPTION_ERR 256
-
 enum exception_verb {
 	EXCEPTION_SHOW,	  /* [DST] [table T] */
 	EXCEPTION_LIST,	  /* the same */
@@ -20,29 +18,21 @@ enum exception_verb {
 	EXCEPTION_REPLACE, /* the same */
 };
 
-/* One destination. It has one exception, which is of one table. */
+/* What the command, or a line of the standard input, says. */
 struct exception {
 	union sixlane_addr dst;
-	uint32_t table; /* 0: not said */
 	bool has_dst;
-	unsigned int line;	       /* of the standard input; 0: of the command line */
-	struct sixlane_operator value; /* what is asked for now; added_ns: now */
-	/* What the maps have of it: see exception_read(). */
-	bool has_entry, has_wish;
-	uint32_t elsewhere; /* the table of another one that was asked for; 0: none was */
-	struct sixlane_exception entry; /* of sl_exceptions */
-	struct sixlane_operator wish;	/* of sl_operator */
+	unsigned int line;	       /* 0: of the command line */
+	struct sixlane_operator value; /* table 0: not said; added_ns: now */
 };
 
+/* Begins as zeroes; free at. */
 struct exceptions {
 	struct exception *at;
 	size_t n;
 };
 
-/* Into err[EXCEPTION_ERR]. False. */
-bool exception_fail(char *err, const char *fmt, ...) _printf_(2, 3);
-
-/* exception_change.c: add, replace, delete or flush, of which the list has one that says which.
+/* exception_change.c: add, replace, delete or flush; flush replaces the list by what it removes.
  * CMD_OK or CMD_FAILED (said). */
 int exception_change(const struct cmd_options *options, enum exception_verb verb,
 		     struct exceptions *list);
@@ -52,29 +42,30 @@ int exception_show(const struct cmd_options *options, const struct exception *as
 
 /* --- exception_state.c ------------------------------------------------------------------- */
 
-/* 0 or -ENOMEM. Free with free(at). */
+/* 0 or -ENOMEM. */
 int exception_append(struct exceptions *list, const struct exception *one);
 
-/* dst and table of all that the operator asked for, and of all entries, but of those alone that
- * are asked for; some may be there twice. 0 or -errno. */
-int exception_collect(const struct maps *maps, const struct exception *asked, bool entries,
-		      struct exceptions *list);
+/* Append what the operator asked for in that table, or in all for 0. 0 or -errno. */
+int exception_collect(const struct maps *maps, uint32_t table, struct exceptions *list);
 
-/* What the maps have of that destination in that table; what has expired is not there. 0 or
- * -errno. */
-int exception_read(const struct maps *maps, struct exception *one);
+/* What the maps have of a destination. What is not there, or has expired, is all zeroes. */
+struct exception_state {
+	struct sixlane_exception entry; /* of sl_exceptions, which packets meet; flags are set */
+	struct sixlane_operator wish;	/* of sl_operator, for the daemon; table is set */
+};
+
+/* 0 or -errno. */
+int exception_read(const struct maps *maps, const union sixlane_addr *dst,
+		   struct exception_state *out);
 
 #define EXCEPTION_NAME (PRINT_PREFIX_LEN + 32)
 /* "2001:db8::1", "2001:db8::1 table 100". */
-const char *exception_name(const struct exception *one, char buf[EXCEPTION_NAME]);
+const char *exception_name(const union sixlane_addr *dst, uint32_t table, char buf[EXCEPTION_NAME]);
 
-struct exception_why {
-	char buf[128];
-	bool refused; /* nothing is waited for that may come */
-};
-
-/* Why what is asked for, or else what is there, meets no packet; NULL: it does. */
-const char *exception_why_not(const struct cmd_view *view, bool daemon, const struct exception *one,
-			      struct exception_why *out);
+#define EXCEPTION_WHY 128
+/* Why packets do not meet what is wished, or else what is there; NULL: they do. */
+const char *exception_why_not(const struct cmd_view *view, bool daemon,
+			      const union sixlane_addr *dst, const struct exception_state *state,
+			      char buf[EXCEPTION_WHY]);
 
 #endif

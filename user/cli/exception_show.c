@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane exception show: what is in force beside what the operator asked for, by table and
- * destination.
+ * sixlane exception show: a row for each destination of which there is something, what is in force
+ * before what the operator asked for.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,20 +10,13 @@
 #include "exception.h"
 #include "show.h"
 
-static int by_table(const void *a, const void *b)
-{
-	const struct exception *x = a, *y = b;
-	int rc = (x->table > y->table) - (x->table < y->table);
-
-	return rc ? rc : memcmp(&x->dst, &y->dst, sizeof(x->dst));
-}
-
 /* --- what is shown of one ---------------------------------------------------------------- */
 
 struct shown {
-	struct exception one; /* entry: of what is only asked for, too */
-	const char *why_not;  /* NULL: packets meet it */
-	struct exception_why why;
+	union sixlane_addr dst;
+	struct exception_state state; /* entry: of what is only asked for, too */
+	const char *why_not;	      /* NULL: packets meet it */
+	char why[EXCEPTION_WHY];
 	char gateway[PRINT_PREFIX_LEN]; /* "": on-link, or no next hop of its own */
 	char port[IFNAMSIZ];		/* "": no next hop of its own */
 	bool punted;
@@ -35,6 +28,7 @@ static struct sixlane_exception entry_of(const struct sixlane_operator *wish)
 		.flags = SIXLANE_EXCEPTION_OPERATOR |
 			 (wish->mtu ? SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED : 0),
 		.mtu = wish->mtu,
+		.table = wish->table,
 		.expires_ns = wish->expires_ns,
 		.added_ns = wish->added_ns,
 	};
@@ -42,35 +36,38 @@ static struct sixlane_exception entry_of(const struct sixlane_operator *wish)
 
 static void fill_next_hop(const struct cmd_view *view, struct shown *shown)
 {
-	const struct exception *one = &shown->one;
-	struct hop_view hop = { 0 };
+	const struct exception_state *state = &shown->state;
 	char name[IFNAMSIZ];
+	struct hop_view hop;
 
-	if (one->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP)
-		route_view_hop(&view->maps, one->entry.next_hop, &hop);
+	if (!state->entry.flags && *state->wish.device) {
+		print_prefix(&state->wish.gateway, 128, true, shown->gateway);
+		snprintf(shown->port, sizeof(shown->port), "%s", state->wish.device);
+	}
+	if (!(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP))
+		return;
+	route_view_hop(&view->maps, state->entry.next_hop, &hop);
 	if (hop.has_gateway)
 		print_prefix(&hop.neigh.key.addr, 128, true, shown->gateway);
-	if (hop.port) {
+	if (hop.port)
 		snprintf(shown->port, sizeof(shown->port), "%s",
 			 cmd_slot_name(view, hop.port, name));
-	} else if (one->has_wish && *one->wish.device) {
-		/* it is not there yet, or its device is gone */
-		print_prefix(&one->wish.gateway, 128, true, shown->gateway);
-		snprintf(shown->port, sizeof(shown->port), "%s", one->wish.device);
-	}
 }
 
-static void fill_shown(const struct cmd_view *view, bool daemon, const struct exception *one,
-		       struct shown *shown)
+static void fill(const struct cmd_view *view, bool daemon, struct shown *shown)
 {
-	*shown = (struct shown){ .one = *one };
-	shown->why_not = exception_why_not(view, daemon, one, &shown->why);
-	if (!one->has_entry)
-		shown->one.entry = entry_of(&one->wish);
+	struct exception_state *state = &shown->state;
+	const struct sixlane_exception *entry = state->entry.flags ? &state->entry : NULL;
+
+	/* of the kernel's, it holds whatever is wished */
+	if (state->entry.flags & SIXLANE_EXCEPTION_KERNEL)
+		state->wish = (struct sixlane_operator){ 0 };
+	shown->why_not = exception_why_not(view, daemon, &shown->dst, state, shown->why);
 	shown->punted =
-		route_view_punt(&view->maps, &one->dst, one->has_entry ? &one->entry : NULL) !=
-		SIXLANE_TRACE_EXCEPTION_ABSENT;
+		route_view_punt(&view->maps, &shown->dst, entry) != SIXLANE_TRACE_EXCEPTION_ABSENT;
 	fill_next_hop(view, shown);
+	if (!entry)
+		state->entry = entry_of(&state->wish);
 }
 
 static double seconds_since(uint64_t from_ns)
@@ -82,10 +79,10 @@ static double seconds_since(uint64_t from_ns)
 
 static void to_text(const struct shown *shown)
 {
-	const struct sixlane_exception *entry = &shown->one.entry;
+	const struct sixlane_exception *entry = &shown->state.entry;
 	char name[EXCEPTION_NAME], expiry[SHOW_EXPIRY_LEN];
 
-	fputs(exception_name(&shown->one, name), stdout);
+	fputs(exception_name(&shown->dst, entry->table, name), stdout);
 	if (*shown->gateway)
 		printf(" via %s", shown->gateway);
 	if (*shown->port)
@@ -111,13 +108,13 @@ static void to_text(const struct shown *shown)
 
 static json_t *to_json(const struct shown *shown)
 {
-	const struct sixlane_exception *entry = &shown->one.entry;
+	const struct sixlane_exception *entry = &shown->state.entry;
 	json_t *object = json_object();
 	char addr[PRINT_PREFIX_LEN];
 
-	print_prefix(&shown->one.dst, 128, true, addr);
+	print_prefix(&shown->dst, 128, true, addr);
 	print_set(object, "destination", print_string(addr));
-	print_set(object, "table", json_integer(shown->one.table));
+	print_set(object, "table", json_integer(entry->table));
 	print_set(object, "origin", print_string(show_origin(entry->flags)));
 	if (entry->flags & SIXLANE_EXCEPTION_MTU) {
 		print_set(object, "mtu", json_integer(entry->mtu));
@@ -144,38 +141,43 @@ static json_t *to_json(const struct shown *shown)
 
 /* --- all --------------------------------------------------------------------------------- */
 
-/* 0 or -errno. */
-static int print_all(const struct cmd_view *view, const struct exceptions *list,
-		     struct print_list *array)
+static int take_entry(void *ctx, const union sixlane_addr *dst,
+		      const struct sixlane_exception *value)
 {
-	bool daemon = loader_daemon_runs();
-	struct shown shown;
-	int error;
+	(void)value;
+	return exception_append(ctx, &(struct exception){ .dst = *dst });
+}
 
-	for (size_t i = 0; i < list->n; i++) {
-		struct exception *one = &list->at[i];
+static int by_dst(const void *a, const void *b)
+{
+	const struct exception *x = a, *y = b;
 
-		/* Of both maps, and a walk of a map that changes may meet an entry twice, too. */
-		if (i && !by_table(&one[-1], one))
-			continue;
-		error = exception_read(&view->maps, one);
-		if (error)
-			return error;
-		if (!one->has_entry && !one->has_wish)
-			continue;
-		/* what the kernel has learned comes before what was asked for */
-		one->has_wish &= !one->has_entry || !(one->entry.flags & SIXLANE_EXCEPTION_KERNEL);
-		fill_shown(view, daemon, one, &shown);
-		if (array->options->json)
-			print_list_add(array, to_json(&shown));
-		else
-			to_text(&shown);
-	}
+	return memcmp(&x->dst, &y->dst, sizeof(x->dst));
+}
+
+/* table: 0 whichever it is of. 0 or -errno. */
+static int print_one(const struct cmd_view *view, bool daemon, const union sixlane_addr *dst,
+		     uint32_t table, struct print_list *array)
+{
+	struct shown shown = { .dst = *dst };
+	const struct exception_state *state = &shown.state;
+	const int error = exception_read(&view->maps, dst, &shown.state);
+
+	if (error || (!state->entry.flags && !state->wish.table))
+		return error;
+	fill(view, daemon, &shown);
+	if (table && state->entry.table != table)
+		return 0;
+	if (array->options->json)
+		print_list_add(array, to_json(&shown));
+	else
+		to_text(&shown);
 	return 0;
 }
 
 int exception_show(const struct cmd_options *options, const struct exception *asked)
 {
+	const bool daemon = loader_daemon_runs();
 	struct print_list array = { .options = options };
 	struct exceptions list = { 0 };
 	struct cmd_view view;
@@ -183,18 +185,23 @@ int exception_show(const struct cmd_options *options, const struct exception *as
 
 	if (rc)
 		return rc;
-	error = exception_collect(&view.maps, asked, true, &list);
-	if (!error && list.n) {
-		qsort(list.at, list.n, sizeof(*list.at), by_table);
-		error = print_all(&view, &list, &array);
+	if (asked->has_dst)
+		error = exception_append(&list, asked);
+	else
+		error = maps_exception_each(&view.maps, take_entry, &list)
+				?: exception_collect(&view.maps, 0, &list);
+	if (list.n)
+		qsort(list.at, list.n, sizeof(*list.at), by_dst);
+	for (size_t i = 0; i < list.n && !error; i++) {
+		if (!i || by_dst(&list.at[i - 1], &list.at[i]))
+			error = print_one(&view, daemon, &list.at[i].dst, asked->value.table,
+					  &array);
 	}
-	if (error) {
+	if (error)
 		log_error("cannot read the exceptions: %s", strerror(-error));
-		rc = CMD_FAILED;
-	} else {
+	else
 		rc = options->json ? print_list_end(&array) : print_flush();
-	}
 	free(list.at);
 	cmd_view_close(&view);
-	return rc;
+	return error ? CMD_FAILED : rc;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is there of one destination, and whether packets meet it: what the operator asked for is in
- * one map, what the daemon made of it in another. Reads only.
+ * one map, what packets meet in another. Reads only.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "exception.h"
 #include "show.h"
+
+/* --- lists ------------------------------------------------------------------------------- */
 
 int exception_append(struct exceptions *list, const struct exception *one)
 {
@@ -25,120 +27,108 @@ int exception_append(struct exceptions *list, const struct exception *one)
 }
 
 struct collect {
-	const struct exception *asked;
+	uint32_t table;
 	struct exceptions *list;
 };
 
-static int take(const struct collect *to, const union sixlane_addr *dst, uint32_t table)
+static int take_wish(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *wish)
 {
-	const struct exception *asked = to->asked, found = { .dst = *dst, .table = table };
+	const struct collect *collect = ctx;
 
-	if ((asked->table && table != asked->table) ||
-	    (asked->has_dst && memcmp(&asked->dst, dst, sizeof(*dst)) != 0))
+	if (collect->table && wish->table != collect->table)
 		return 0;
-	return exception_append(to->list, &found);
+	return exception_append(collect->list, &(struct exception){ .dst = *dst, .value = *wish });
 }
 
-static int take_entry(void *ctx, const union sixlane_addr *dst,
-		      const struct sixlane_exception *value)
+int exception_collect(const struct maps *maps, uint32_t table, struct exceptions *list)
 {
-	return take(ctx, dst, value->table);
-}
-
-static int take_wish(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *value)
-{
-	return take(ctx, dst, value->table);
-}
-
-int exception_collect(const struct maps *maps, const struct exception *asked, bool entries,
-		      struct exceptions *list)
-{
-	struct collect to = { asked, list };
-	int error = entries ? maps_exception_each(maps, take_entry, &to) : 0;
+	struct collect collect = { table, list };
 	struct maps_cursor cursor = { 0 };
+	int rc;
 
-	if (error)
-		return error;
 	do
-		error = maps_operator_some(maps, &cursor, take_wish, &to);
-	while (error > 0);
-	return error;
+		rc = maps_operator_some(maps, &cursor, take_wish, &collect);
+	while (rc > 0);
+	return rc;
 }
+
+/* --- one of them ------------------------------------------------------------------------- */
 
 static bool is_over(uint64_t expires_ns)
 {
 	return expires_ns && util_now_ns() >= expires_ns;
 }
 
-int exception_read(const struct maps *maps, struct exception *one)
+int exception_read(const struct maps *maps, const union sixlane_addr *dst,
+		   struct exception_state *out)
 {
-	int entry_rc = maps_exception(maps, &one->dst, &one->entry);
-	int wish_rc = maps_operator(maps, &one->dst, &one->wish);
+	struct exception_state state = { 0 };
+	int rc = maps_exception(maps, dst, &state.entry);
 
-	if (entry_rc && entry_rc != -ENOENT)
-		return entry_rc;
-	if (wish_rc && wish_rc != -ENOENT)
-		return wish_rc;
-	one->has_entry =
-		!entry_rc && one->entry.table == one->table && !is_over(one->entry.expires_ns);
-	one->has_wish = !wish_rc && !is_over(one->wish.expires_ns);
-	one->elsewhere = one->has_wish && one->wish.table != one->table ? one->wish.table : 0;
-	one->has_wish &= !one->elsewhere;
+	if (!rc || rc == -ENOENT)
+		rc = maps_operator(maps, dst, &state.wish);
+	if (rc && rc != -ENOENT)
+		return rc;
+	if (is_over(state.entry.expires_ns))
+		state.entry = (struct sixlane_exception){ 0 };
+	if (is_over(state.wish.expires_ns))
+		state.wish = (struct sixlane_operator){ 0 };
 	/* whoever wrote it */
-	one->wish.device[sizeof(one->wish.device) - 1] = '\0';
+	state.wish.device[sizeof(state.wish.device) - 1] = '\0';
+	*out = state;
 	return 0;
 }
 
-const char *exception_name(const struct exception *one, char buf[EXCEPTION_NAME])
+const char *exception_name(const union sixlane_addr *dst, uint32_t table, char buf[EXCEPTION_NAME])
 {
-	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
-	bool in_main = one->table == SIXLANE_TABLE_MAIN;
+	char addr[PRINT_PREFIX_LEN], name[SHOW_TABLE_LEN];
+	const bool in_main = table == SIXLANE_TABLE_MAIN;
 
-	print_prefix(&one->dst, 128, true, addr);
+	print_prefix(dst, 128, true, addr);
 	snprintf(buf, EXCEPTION_NAME, "%s%s%s", addr, in_main ? "" : " table ",
-		 in_main ? "" : show_table(one->table, table));
+		 in_main ? "" : show_table(table, name));
 	return buf;
 }
 
 /* --- carried out ------------------------------------------------------------------------- */
 
-static bool is_next_hop_carried_out(const struct cmd_view *view, const struct exception *one)
+static bool has_next_hop_of(const struct cmd_view *view, const struct sixlane_exception *entry,
+			    const struct sixlane_operator *wish)
 {
-	bool has_hop = one->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP;
-	const struct sixlane_operator *wish = &one->wish;
+	const bool has_hop = entry->flags & SIXLANE_EXCEPTION_NEXT_HOP;
 	const struct link *device;
 	struct hop_view hop;
 
 	if (!has_hop || !*wish->device)
 		return !has_hop && !*wish->device;
-	route_view_hop(&view->maps, one->entry.next_hop, &hop);
+	route_view_hop(&view->maps, entry->next_hop, &hop);
 	device = ports_find_name(&view->ports, wish->device);
 	return device && device->ifindex == hop.egress.ifindex &&
 	       !memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway));
 }
 
-/* What the operator asked for is in sl_exceptions, as it was asked for last. */
-static bool is_carried_out(const struct cmd_view *view, const struct exception *one)
+/* Packets meet what was asked for last. */
+static bool is_carried_out(const struct cmd_view *view, const struct exception_state *state)
 {
-	const struct sixlane_exception *entry = &one->entry;
-	uint32_t mtu = entry->flags & SIXLANE_EXCEPTION_MTU ? entry->mtu : 0;
+	const struct sixlane_exception *entry = &state->entry;
+	const struct sixlane_operator *wish = &state->wish;
 
-	return one->has_entry && entry->flags & SIXLANE_EXCEPTION_OPERATOR &&
-	       mtu == one->wish.mtu && entry->expires_ns == one->wish.expires_ns &&
-	       is_next_hop_carried_out(view, one);
+	return entry->flags & SIXLANE_EXCEPTION_OPERATOR && entry->table == wish->table &&
+	       entry->mtu == wish->mtu && entry->expires_ns == wish->expires_ns &&
+	       has_next_hop_of(view, entry, wish);
 }
 
 /* --- why not ----------------------------------------------------------------------------- */
 
 /* What is in the way of any exception of this destination; NULL: nothing. */
-static const char *why_no_route(const struct maps *maps, const struct exception *one,
-				struct exception_why *out)
+static const char *why_no_route(const struct maps *maps, uint32_t table,
+				const union sixlane_addr *dst, char buf[EXCEPTION_WHY])
 {
 	struct route_view route;
 	uint32_t value;
 	const char *name;
 
-	if (maps_route_lookup(maps, one->table, &one->dst, &value))
+	if (maps_route_lookup(maps, table, dst, &value))
 		return "its table has no route for it";
 	route_view_value(maps, value, NULL, &route);
 	if (route.verdict == SIXLANE_FORWARD || route.by_source)
@@ -146,39 +136,37 @@ static const char *why_no_route(const struct maps *maps, const struct exception 
 	name = cmd_verdict_name(route.verdict);
 	if (strncmp(name, "punt_", strlen("punt_")) != 0)
 		return "its covering route does not forward";
-	snprintf(out->buf, sizeof(out->buf), "its route passes to the kernel (%s)", name);
-	return out->buf;
+	snprintf(buf, EXCEPTION_WHY, "its route passes to the kernel (%s)", name);
+	return buf;
 }
 
-/* What was asked for comes behind what the kernel has, or waits for its device. */
-static const char *why_pending(const struct cmd_view *view, const struct exception *one,
-			       struct exception_why *out)
+/* What was asked for and is not there. */
+static const char *why_pending(const struct cmd_view *view, const union sixlane_addr *dst,
+			       const struct exception_state *state, char buf[EXCEPTION_WHY])
 {
-	const char *name = one->wish.device;
+	const uint32_t flags = state->entry.flags;
+	const char *name = state->wish.device;
 	const struct link *device = *name ? ports_find_name(&view->ports, name) : NULL;
 	struct sixlane_exception entry;
 
-	if (maps_exception(&view->maps, &one->dst, &entry) ? maps_punted_has(&view->maps, &one->dst)
-							   : entry.flags & SIXLANE_EXCEPTION_KERNEL)
+	if (flags ? flags & SIXLANE_EXCEPTION_KERNEL : maps_punted_has(&view->maps, dst))
 		return "the kernel has learned something of it";
-	if (*name && !(device && maps_port_slot(&view->maps, device->ifindex))) {
-		snprintf(out->buf, sizeof(out->buf), "waits for device %s, which %s", name,
-			 device ? "is not in the maps" : "does not exist");
-		return out->buf;
-	}
-	out->refused = true;
-	return "sixlaned has not applied it";
+	if (!*name || (device && maps_port_slot(&view->maps, device->ifindex)))
+		return "sixlaned has not applied it";
+	snprintf(buf, EXCEPTION_WHY, "waits for device %s, which %s", name,
+		 device ? "is not in the maps" : "does not exist");
+	return buf;
 }
 
-const char *exception_why_not(const struct cmd_view *view, bool daemon, const struct exception *one,
-			      struct exception_why *out)
+const char *exception_why_not(const struct cmd_view *view, bool daemon,
+			      const union sixlane_addr *dst, const struct exception_state *state,
+			      char buf[EXCEPTION_WHY])
 {
-	const bool pending = one->has_wish && !is_carried_out(view, one);
+	const bool pending = state->wish.table && !is_carried_out(view, state);
 	const char *why;
 
-	out->refused = false;
 	if (pending && !daemon)
 		return "sixlaned does not run";
-	why = why_no_route(&view->maps, one, out);
-	return why || !pending ? why : why_pending(view, one, out);
+	why = why_no_route(&view->maps, state->wish.table ?: state->entry.table, dst, buf);
+	return why || !pending ? why : why_pending(view, dst, state, buf);
 }
