@@ -5,12 +5,15 @@ What the operator's do to packets is in test_exceptions_operator.py.
 """
 
 import random
+import signal
+import subprocess
 
 import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import exception
 from explained import A, explain
+from lab import SIXLANE
 from netns import wait_until
 from topology import COVER, FAR, PORT, PREFIX, SEED, host_ll
 
@@ -188,6 +191,22 @@ def test_lists(net):
         assert all(row["active"] for row in rows)
     rows = net.router.sixlane_json("exception show table 100")
     assert {row["destination"] for row in rows} == {dst for dst in there if there[dst][0] == 100}
+
+
+def test_full_and_interrupted(net):
+    """The first line that finds no room ends the list; a signal does not."""
+    path = net.lab.path("list")
+    with open(path, "w", encoding="ascii") as lines:
+        lines.writelines("2001:db8:f00:1::%x:%x mtu %d\n" % (i >> 16, i & 0xFFFF, MTU)
+                         for i in range(MAX_OPERATOR + 1))  # fmt: skip
+    command = "exec %s exception add - < %s" % (SIXLANE, path)
+    process = net.router.ns.popen("sh", "-c", command, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: net.router.sixlane_json("exception show 2001:db8:f00:1::"), what="it has begun")
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert said.startswith("sixlane: error: line %d: " % (MAX_OPERATOR + 1)), said
+    assert "the limit of %d operator exceptions" % MAX_OPERATOR in said, said
+    wait_until(lambda: net.router.status()["exceptions"] == MAX_OPERATOR, 30, "all apply")
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@
  * `ip -batch` does it: the first one that fails ends it.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static _printf_(2, 3) bool fail(const struct exception *one, const char *fmt, ..
 	if (one->line)
 		snprintf(line, sizeof(line), "line %u: ", one->line);
 	log_error("%s%s: %s%s", line, exception_name(&one->dst, one->value.table, name), why,
-		  one->line ? "; the lines before it were carried out" : "");
+		  one->line ? "; the lines from here on are not applied" : "");
 	return false;
 }
 
@@ -126,20 +127,30 @@ static bool carry_out(struct change *change)
 	return good;
 }
 
-/* --- afterwards -------------------------------------------------------------------------- */
+/* --- after ------------------------------------------------------------------------------- */
 
-/* Tell the daemon, and wait until it has done it. False: it has had all the time it may need. */
-static bool wait_for_daemon(const struct change *change)
+/* Tell the daemon. Returns the number of the change. */
+static uint64_t count_change(const struct change *change)
+{
+	struct sixlane_meta *meta = change->view.maps.meta;
+	const uint64_t number =
+		__atomic_add_fetch(&meta->operator_changes, change->n_done != 0, __ATOMIC_SEQ_CST);
+
+	/* It looks once a second by itself: from another network namespace that has to do. */
+	if (change->daemon)
+		poke_send();
+	return number;
+}
+
+/* Until it is done. False: the daemon has had all the time it may need. */
+static bool wait_for_daemon(const struct change *change, uint64_t number)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	struct sixlane_meta *meta = change->view.maps.meta;
-	const uint64_t number = __atomic_add_fetch(&meta->operator_changes, 1, __ATOMIC_SEQ_CST);
+	const struct sixlane_meta *meta = change->view.maps.meta;
 	const uint64_t until = util_now_ns() + WAIT_NS + change->n_done * WAIT_EACH_NS;
 
 	if (!change->daemon)
 		return true;
-	/* It looks once a second by itself: from another network namespace that has to do. */
-	poke_send();
 	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < number) {
 		if (util_now_ns() >= until)
 			return false;
@@ -210,12 +221,19 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 	struct change change = { .verb = verb, .list = list, .daemon = loader_daemon_runs() };
 	int rc = cmd_view_open_writable(&change.view);
 	bool good, in_time;
+	sigset_t every, old;
+	uint64_t number;
 	size_t n_short;
 
 	if (rc)
 		return rc;
+	/* the daemon is told of all that was written; an interrupt may end the waiting */
+	sigfillset(&every);
+	sigprocmask(SIG_BLOCK, &every, &old);
 	good = (verb != EXCEPTION_FLUSH || find_all(&change)) && carry_out(&change);
-	in_time = wait_for_daemon(&change);
+	number = count_change(&change);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	in_time = wait_for_daemon(&change, number);
 	n_short = tell_shortcomings(&change);
 	rc = print_result(options, &change, n_short);
 	cmd_view_close(&change.view);

@@ -147,7 +147,6 @@ static const char *why_pending(const struct cmd_view *view, const union sixlane_
 	const uint32_t flags = state->entry.flags;
 	const char *name = state->wish.device;
 	const struct link *device = *name ? ports_find_name(&view->ports, name) : NULL;
-	struct sixlane_exception entry;
 
 	if (flags ? flags & SIXLANE_EXCEPTION_KERNEL : maps_punted_has(&view->maps, dst))
 		return "the kernel has learned something of it";
