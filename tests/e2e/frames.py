@@ -130,11 +130,14 @@ def icmp_type(frame):
     return frame[at] if next_header == 58 and len(frame) > at else None
 
 
+VRRP_GROUP = bytes.fromhex("ff02") + bytes(13) + b"\x12"
+
+
 def is_chatter(frame):
     """What hosts, routers and bridges say unasked; IGMP from a bridge, which joins the group of snoopers;
     VRRP advertisements."""
     igmp = frame[12:14] == b"\x08\x00" and frame[23:24] == b"\x02"
-    vrrp = frame[12:14] == b"\x86\xdd" and frame[20:21] == b"\x70"
+    vrrp = frame[20:21] == b"\x70" and frame[38:54] == VRRP_GROUP
     return frame[12:14] == b"\x88\xb5" or igmp or vrrp or icmp_type(frame) in CHATTER
 
 

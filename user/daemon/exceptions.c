@@ -184,7 +184,7 @@ static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_n
 {
 	take_pass(sync, excepted, read_since_ns);
 	if (excepted->state == EXCEPTED_EXACT && !excepted->found.expires)
-		exceptions_decide(sync, excepted); /* its lease is renewed */
+		exceptions_renew(sync, excepted, now_ns);
 	else if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
 		exceptions_read_soon(sync->exceptions, excepted);
 	exceptions_forget(sync->exceptions, excepted);

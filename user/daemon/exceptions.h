@@ -159,6 +159,8 @@ static inline bool exceptions_observe(const struct sync *sync)
 
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
+/* The lease of a redirect that is exact, before half of it is over. */
+void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now_ns);
 /* By the hop that it is kept at, or by several. */
 bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
 /* It would be exact if it were decided about, by what was read before. */

@@ -165,3 +165,11 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	else if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NO_ROOM);
 }
+
+void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
+{
+	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+
+	if (!said || said->expires_ns < now_ns + LEASE_NS / 2)
+		exceptions_decide(sync, excepted);
+}
