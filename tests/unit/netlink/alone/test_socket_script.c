@@ -205,7 +205,7 @@ static void dump_without_an_end(void **state)
 
 	script_begin(true);
 	answer_add(RTM_NEWLINK, NLM_F_MULTI);
-	assert_int_equal(dump_scripted(socket, &seen, 50, NULL), -ETIMEDOUT);
+	assert_int_equal(dump_scripted(socket, &seen, 1000, NULL), -ETIMEDOUT);
 	assert_int_equal(seen.messages, 1);
 	assert_true(seen.idles >= 3); /* also while waiting */
 }
