@@ -46,11 +46,11 @@ struct audit {
 	uint64_t passed_ns;	  /* … and when */
 	bool quiet;		  /* what a pass finds now is nothing to report */
 
-	LIST_HEAD(, audit_place) list; /* all places, … */
-	void *places;		       /* … and the same as a tree by tsearch() */
-	size_t n_soon;		       /* of them, that are to be read */
-	uint64_t next_place_ns;	       /* none is due earlier */
-	struct audit_place all;	       /* not a place, but all tables */
+	LIST_HEAD(audit_places, audit_place) list; /* all places, … */
+	void *places;				   /* … and the same as a tree by tsearch() */
+	size_t n_soon;				   /* of them, that are to be read */
+	uint64_t next_place_ns;			   /* none is due earlier */
+	struct audit_place all;			   /* not a place, but all tables */
 
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
