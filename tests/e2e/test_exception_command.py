@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`sixlane exception` as a command. What packets make of it is in test_exceptions_operator.py."""
 
+import json
 import random
 import signal
 import subprocess
@@ -73,10 +74,6 @@ def test_without_a_daemon(idle):
     """Packets go on meeting what was asked for before, and what was not there waits."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     idle.router.attach()
-    lines = ["2001:db8:f01::%x:%x mtu 1300\n" % divmod(n, 1 << 16) for n in range(MAX_OPERATOR + 1)]
-    why = "the limit of %d operator exceptions is reached" % MAX_OPERATOR
-    refused(idle, "add -", why, "".join(lines))
-    assert exception(idle, "flush").stdout == "removed %d\n" % MAX_OPERATOR
     done = {"requested": 2, "applied": 0, "daemon": False}
     lines = "%s mtu 1300\n%s mtu 1300\n" % (FAR, SECOND)
     assert idle.router.sixlane_json("exception add -", stdin=lines) == done
@@ -104,6 +101,14 @@ def test_without_a_daemon(idle):
     assert "stored, but still active: sixlaned does not run" in done.stderr
     idle.router.start()
     ex.wait_gone(idle, FAR)
+
+
+def test_a_daemon_that_hangs(net):
+    """Its time is up, which is a failure; it does what is noted when it goes on."""
+    net.router.daemon.send_signal(signal.SIGSTOP)
+    refused(net, "add %s mtu 1300" % FAR, "inactive: sixlaned has not applied it")
+    net.router.daemon.send_signal(signal.SIGCONT)
+    ex.wait_shown(net, FAR, active=True)
 
 
 def test_why_it_is_inactive(net):
@@ -167,7 +172,8 @@ def test_lists(net):
         words = "# one\n%s table %d" if verb == "delete" else "\n%s table %d\tmtu %d#\r"
         text = "\n".join(words % line[: words.count("%")] for line in lines)
         n = carry_out(there, verb, lines)
-        done = exception(net, verb, "-", stdin=text, check=False)
+        done = exception(net, verb, "- -j", stdin=text, check=False)
+        assert json.loads(done.stdout) == {"requested": count, "applied": n, "daemon": True}
         assert done.stderr.startswith("sixlane: error: line %d: " % (2 * n + 2) if n < count else "")
         assert bool(done.stderr) == (n < count) == done.returncode, done.stderr
         if rng.random() < 0.1:

@@ -97,6 +97,7 @@ def test_restart_and_expiry(net):
     exception(net, "replace", FAR, "mtu", MTU, "expires 2")
     net.router.stop()
     net.settle([fr.udp(FAR, size=1500)], forward=1)
+    assert FAR not in ex.shown(net)
     exception(net, "add", FAR, "mtu", MTU)  # though the other one is still noted
     net.router.start()
     ex.wait_shown(net, FAR, active=True)
@@ -131,6 +132,7 @@ def test_the_kernels_comes_first(net):
     for words in ("add %s mtu 1400" % SECOND, "replace %s mtu 1290" % FAR, "replace %s %s" % (FAR, VIA_C)):
         done = exception(net, words)
         assert ("the kernel has learned" in done.stderr) == (FAR in words), done.stderr
+        assert ex.shown(net)[FAR]["active"]
         assert_mtu(net, MTU)
     ex.forget(net)
     ex.wait_shown(net, FAR, origin="operator")
