@@ -105,22 +105,20 @@ static bool take_expires(const char *word, struct exception *one)
 
 /* --- all words --------------------------------------------------------------------------- */
 
-enum { WORD_TABLE, WORD_MTU, WORD_VIA, WORD_DEV, WORD_EXPIRES };
-
 static const struct {
 	const char *name;
 	bool (*take)(const char *word, struct exception *one);
 } known[] = {
-	[WORD_TABLE] = { "table", take_table },
-	[WORD_MTU] = { "mtu", take_mtu },
-	[WORD_VIA] = { "via", take_via },
-	[WORD_DEV] = { "dev", take_dev },
-	[WORD_EXPIRES] = { "expires", take_expires },
+	{ "table", take_table }, /* first: the others are of add and replace */
+	{ "mtu", take_mtu },	 { "via", take_via },
+	{ "dev", take_dev },	 { "expires", take_expires },
 };
 
-/* The first n_known of the words may be used. *seen: a bit for each. */
-static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, struct exception *one)
+/* The first n_known of the words may be used. */
+static bool take_pairs(int argc, char **argv, size_t n_known, struct exception *one)
 {
+	uint32_t seen = 0; /* a bit for each */
+
 	for (int i = 0; i < argc; i += 2) {
 		size_t k = 0;
 
@@ -130,23 +128,24 @@ static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, st
 			return refuse(one, "unexpected argument \"%s\"", argv[i]);
 		if (i + 1 == argc)
 			return refuse(one, "\"%s\" needs a value", argv[i]);
-		if (*seen & 1u << k)
+		if (seen & 1u << k)
 			return refuse(one, "\"%s\" is given twice", argv[i]);
-		*seen |= 1u << k;
+		seen |= 1u << k;
 		if (!known[k].take(argv[i + 1], one))
 			return false;
 	}
 	return true;
 }
 
-static bool check_whole(uint32_t seen, const struct exception *one)
+static bool check_whole(const struct exception *one)
 {
-	bool via = seen & 1u << WORD_VIA, dev = seen & 1u << WORD_DEV;
+	const bool via = !IN6_IS_ADDR_UNSPECIFIED((const struct in6_addr *)&one->value.gateway);
+	const bool dev = *one->value.device;
 
 	if (via != dev)
 		return refuse(one, "%s: \"via GW dev PORT\"",
 			      via ? "via needs a device" : "dev needs via");
-	return via || seen & 1u << WORD_MTU ||
+	return via || one->value.mtu ||
 	       refuse(one, "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 }
 
@@ -155,20 +154,16 @@ static bool parse(enum exception_verb verb, int argc, char **argv, unsigned int 
 		  struct exceptions *list)
 {
 	const bool whole = verb >= EXCEPTION_ADD, needs_dst = verb >= EXCEPTION_DELETE;
+	const bool may_dst = argc && strcmp(argv[0], known[0].name) != 0;
+	const int n_dst = needs_dst || (verb != EXCEPTION_FLUSH && may_dst);
 	struct exception one = { .line = line, .value.added_ns = util_now_ns() };
-	const bool shows = verb <= EXCEPTION_LIST;
-	uint32_t seen = 0;
-	int n = 0;
 
-	if (needs_dst && !argc)
+	if (n_dst > argc)
 		return refuse(&one, "a destination is needed");
-	if (needs_dst || (shows && argc && strcmp(argv[0], known[WORD_TABLE].name) != 0))
-		n = 1;
-	if (n && !take_dst(argv[0], &one))
+	if (n_dst && !take_dst(argv[0], &one))
 		return false;
-	if (!take_pairs(argc - n, argv + n, whole ? ARRAY_SIZE(known) : WORD_TABLE + 1, &seen,
-			&one) ||
-	    (whole && !check_whole(seen, &one)))
+	if (!take_pairs(argc - n_dst, argv + n_dst, whole ? ARRAY_SIZE(known) : 1, &one) ||
+	    (whole && !check_whole(&one)))
 		return false;
 	if (needs_dst && !one.value.table)
 		one.value.table = SIXLANE_TABLE_MAIN;

@@ -140,21 +140,22 @@ static const char *why_no_route(const struct maps *maps, uint32_t table,
 	return buf;
 }
 
-/* What was asked for and is not there. */
+/* What was asked for and is not there. One that waits for its device is punt for a while, too. */
 static const char *why_pending(const struct cmd_view *view, const union sixlane_addr *dst,
 			       const struct exception_state *state, char buf[EXCEPTION_WHY])
 {
 	const uint32_t flags = state->entry.flags;
 	const char *name = state->wish.device;
-	const struct link *device = *name ? ports_find_name(&view->ports, name) : NULL;
+	const struct link *device = ports_find_name(&view->ports, name);
 
+	if (*name && !(device && maps_port_slot(&view->maps, device->ifindex))) {
+		snprintf(buf, EXCEPTION_WHY, "waits for device %s, which %s", name,
+			 device ? "is not in the maps" : "does not exist");
+		return buf;
+	}
 	if (flags ? flags & SIXLANE_EXCEPTION_KERNEL : maps_punted_has(&view->maps, dst))
 		return "the kernel has learned something of it";
-	if (!*name || (device && maps_port_slot(&view->maps, device->ifindex)))
-		return "sixlaned has not applied it";
-	snprintf(buf, EXCEPTION_WHY, "waits for device %s, which %s", name,
-		 device ? "is not in the maps" : "does not exist");
-	return buf;
+	return "sixlaned has not applied it";
 }
 
 const char *exception_why_not(const struct cmd_view *view, bool daemon,

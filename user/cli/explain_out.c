@@ -62,9 +62,7 @@ static void tell_entry(struct explain *explain)
 		snprintf(hop, sizeof(hop), "next hop %s, ", way_text(explain, &other, way));
 	}
 	explain_say(explain, "exception", "%s%s%s%s%s", mtu, hop,
-		    !(flags & SIXLANE_EXCEPTION_OPERATOR) ? "from the kernel"
-		    : flags & SIXLANE_EXCEPTION_KERNEL	  ? "from the kernel and the operator"
-							  : "from the operator",
+		    flags & SIXLANE_EXCEPTION_OPERATOR ? "from the operator" : "from the kernel",
 		    value->expires_ns ? ", " : "",
 		    value->expires_ns ? show_expiry(value->expires_ns, expiry) : "");
 }

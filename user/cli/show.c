@@ -120,9 +120,9 @@ void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json
 
 const char *show_origin(uint32_t flags)
 {
-	if (!(flags & SIXLANE_EXCEPTION_OPERATOR))
-		return flags & SIXLANE_EXCEPTION_KERNEL ? "kernel" : NULL;
-	return flags & SIXLANE_EXCEPTION_KERNEL ? "both" : "operator";
+	if (flags & SIXLANE_EXCEPTION_OPERATOR)
+		return "operator";
+	return flags & SIXLANE_EXCEPTION_KERNEL ? "kernel" : NULL;
 }
 
 void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,

@@ -31,7 +31,7 @@ void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool
 /* next_hop and port alone. */
 void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object);
 
-/* "kernel", "operator" or "both", by SIXLANE_EXCEPTION_* of one; NULL: nobody. */
+/* "kernel" or "operator", by SIXLANE_EXCEPTION_* of one; NULL: nobody. */
 const char *show_origin(uint32_t flags);
 
 /* What became of the destination's exception; nothing where there is none. */
