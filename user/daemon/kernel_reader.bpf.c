@@ -102,7 +102,7 @@ static __always_inline int add_route(void)
 	kr.route = (__u64)route->fib6_next;
 	kr.cost++;
 	if (route->nh) {
-		fill_object(record, VIEW(nexthop, route->nh));
+		record->next_hop_id = VIEW(nexthop, route->nh)->id;
 		return 0;
 	}
 	fill_hop(record, VIEW(fib6_nh, hop));

@@ -17,26 +17,6 @@
 
 /* --- routes --- */
 
-/* nexthop_is_blackhole() */
-static __always_inline bool is_blackhole(const struct nexthop *object)
-{
-	const struct nh_group *group = object->nh_grp;
-
-	if (object->is_group) {
-		if (BPF_CORE_READ(group, num_nh) != 1)
-			return false;
-		object = VIEW(nexthop, BPF_CORE_READ(group, nh_entries[0].nh));
-	}
-	return VIEW(nh_info, object->nh_info)->reject_nh;
-}
-
-static __always_inline void fill_object(struct kernel_record *record, const struct nexthop *object)
-{
-	record->next_hop_id = object->id;
-	if (is_blackhole(object))
-		record->type = RTN_BLACKHOLE;
-}
-
 static __always_inline void fill_hop(struct kernel_record *record, const struct fib6_nh *hop)
 {
 	const __u32 family = hop->nh_common.nhc_gw_family;
