@@ -49,7 +49,7 @@ struct {
 	__u32 depth;			/* of the stack */
 	__u32 base;	  /* what lies above it is of the destination's source subtree */
 	__u64 prefetched; /* of no use */
-	__u64 node;	  /* that is compared with the key */
+	__u64 leaf;	  /* of the node that is entered */
 	__u64 route;	  /* the destination's next one */
 	__u64 null_entry; /* stands for "no route" at a root */
 	__u64 key[2];	  /* of the question's prefix, or last object, in host order */

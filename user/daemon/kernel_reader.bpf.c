@@ -7,7 +7,7 @@
  * A walk is in pre-order, left before right: by address, then by length. It takes no lock, and
  * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
  * lies below them has no address in common. A node that was taken out keeps its children, and a
- * call ends before one that is just being linked. So a route that stands all the while is reported
+ * call ends before one that is just being changed. So a route that stands all the while is reported
  * exactly once, whatever comes and goes beside it. A walk from a prefix on, or to one, begins at
  * the root as well, and skips the nodes that are not asked for.
  *
@@ -16,7 +16,6 @@
 #include "kernel_lists.bpf.h"
 #include "kernel_record.bpf.h"
 
-#define MAX_DEPTH 130 /* nodes from the root to a leaf, by destination or by source */
 /* Together more than a call takes: at most five nodes a record, in both tries. */
 #define STEPS 512
 #define STEPS_AT_ONCE 256
@@ -37,26 +36,12 @@ static __always_inline __u64 mask_of(__u32 bits)
 /* The key against an address, in their first bits: < 0, 0 or > 0. */
 static __always_inline int compare_key(const struct in6_addr *address, __u32 bits)
 {
-	const __u64 high_mask = mask_of(bits), low_mask = mask_of(bits > 64 ? bits - 64 : 0);
-	const __u64 high = load_be64(address) & high_mask;
-	const __u64 low = load_be64((const char *)address + 8) & low_mask;
-	const __u64 key_high = kr.key[0] & high_mask, key_low = kr.key[1] & low_mask;
+	for (__u32 i = 0; i < 2; i++) {
+		const __u64 mask = mask_of(bits > 64 * i ? bits - 64 * i : 0);
+		const __u64 other = load_be64((const __u64 *)address + i) & mask;
 
-	if (key_high != high)
-		return key_high < high ? -1 : 1;
-	return key_low == low ? 0 : key_low < low ? -1 : 1;
-}
-
-/* A route at the node or below it: its leaf, but where this is being changed. 0: there is none. */
-static __always_inline __u64 any_leaf(__u64 address)
-{
-	for (int i = 0; address && i < MAX_DEPTH; i++) {
-		const struct fib6_node *node = VIEW(fib6_node, address);
-		const __u64 leaf = (__u64)node->leaf, left = (__u64)node->left;
-
-		if (leaf)
-			return leaf;
-		address = left ? left : (__u64)node->right;
+		if (other != (kr.key[i] & mask))
+			return (kr.key[i] & mask) < other ? -1 : 1;
 	}
 	return 0;
 }
@@ -64,19 +49,16 @@ static __always_inline __u64 any_leaf(__u64 address)
 /* What of a node is to be read. */
 enum part { PART_NONE, PART_BELOW, PART_OWN, PART_ALL };
 
-/* That of kr.node: of nodes behind the key all, or, if only the key's is wanted, its own routes. */
-__noinline int part_wanted(void)
+/* Of nodes behind the key all, or, if only the key's is wanted, its own routes. */
+__noinline int part_wanted(__u32 bit)
 {
 	const bool only_key = kr.call.question.reading == KERNEL_READ_AT;
-	const __u32 bit = VIEW(fib6_node, kr.node)->fn_bit;
 	const __u32 len = kr.call.question.dst_len;
-	const __u64 leaf = bit ? any_leaf(kr.node) : 0;
 	int order = 0;
 
-	if (bit && !leaf)
-		return PART_NONE;
-	if (leaf)
-		order = compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, bit < len ? bit : len);
+	if (bit)
+		order = compare_key(&VIEW(fib6_info, kr.leaf)->fib6_dst.addr,
+				    bit < len ? bit : len);
 	if (order < 0 || (!order && bit > len))
 		return only_key ? PART_NONE : PART_ALL;
 	if (order > 0)
@@ -102,7 +84,7 @@ static __always_inline int add_route(void)
 	kr.route = (__u64)route->fib6_next;
 	kr.cost++;
 	if (route->nh) {
-		fill_object(record, VIEW(nexthop, route->nh));
+		record->next_hop_id = VIEW(nexthop, route->nh)->id;
 		return 0;
 	}
 	fill_hop(record, VIEW(fib6_nh, hop));
@@ -123,50 +105,53 @@ static __always_inline bool is_own(const struct fib6_info *leaf, __u32 bit, bool
 static __always_inline void enter_routes(const struct fib6_node *node, bool by_source)
 {
 	const __u32 bit = node->fn_bit;
-	const __u64 leaf = (__u64)node->leaf;
 
 	if (!by_source && bpf_core_field_exists(node->subtree) && node->subtree) {
 		kr.base = kr.depth;
 		push((__u64)node->subtree);
 	}
-	if (leaf && leaf != kr.null_entry && is_own(VIEW(fib6_info, leaf), bit, by_source))
-		kr.route = leaf;
+	if (kr.leaf && kr.leaf != kr.null_entry && is_own(VIEW(fib6_info, kr.leaf), bit, by_source))
+		kr.route = kr.leaf;
 }
 
 /*
- * fib6_add_1() links a node that is to branch before it gives it its children, so that what is
- * below cannot be reached for a moment. It has no route of its own, but the leaf of one from below.
+ * Below a root a node always has a leaf, its own or one from below, but for the moment in which it
+ * is changed. And fib6_add_1() links a node that is to branch before it gives it its children, so
+ * that what is below cannot be reached for a moment.
  */
 static __always_inline bool is_unfinished(const struct fib6_node *node, bool by_source)
 {
 	const struct fib6_info *leaf;
 
-	if (!node->fn_bit || !node->leaf || (node->left && node->right))
+	if (!node->fn_bit)
+		return false;
+	if (!kr.leaf)
+		return true;
+	if (node->left && node->right)
 		return false;
 	if (bpf_core_field_exists(node->subtree) && node->subtree)
 		return false;
-	leaf = VIEW(fib6_info, node->leaf);
+	leaf = VIEW(fib6_info, kr.leaf);
 	return (by_source ? leaf->fib6_src.plen : leaf->fib6_dst.plen) > node->fn_bit;
 }
 
 /* Not 0: the call ends before the destination, since it cannot go on now. */
 static __always_inline int enter_node(__u64 address, bool by_source)
 {
-	const struct fib6_node *node;
+	const struct fib6_node *node = VIEW(fib6_node, address);
 	int part = PART_ALL;
 
-	if (kr.seeking) {
-		kr.node = address;
-		part = part_wanted();
-		kr.seeking = part < PART_OWN;
-	}
-	if (part == PART_NONE)
-		return 0;
-	node = VIEW(fib6_node, address);
+	kr.leaf = (__u64)node->leaf; /* once: it may change at any time */
 	if (is_unfinished(node, by_source)) {
 		kr.call.view.n = kr.first;
 		return 1;
 	}
+	if (kr.seeking) {
+		part = part_wanted(node->fn_bit);
+		kr.seeking = part < PART_OWN;
+	}
+	if (part == PART_NONE)
+		return 0;
 	/* A load that nothing waits for is the only prefetch there is: a fifth of a walk's time. */
 	PREFETCH(node->left);
 	PREFETCH(node->right);

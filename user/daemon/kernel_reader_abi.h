@@ -40,7 +40,7 @@ struct kernel_record {
 	__u16 weight;	  /* fib_nh_weight */
 	__u8 kind;	  /* enum kernel_record_kind */
 	__u8 dst_len, src_len;
-	__u8 type;	 /* RTN_*, as the route has it; RTN_BLACKHOLE if its object discards */
+	__u8 type;	 /* RTN_*, the route's own, whatever its object does */
 	__u8 protocol;	 /* RTPROT_* */
 	__u8 preference; /* IPV6_DECODE_PREF(): 1 low, 2 medium, 3 high */
 	__u8 mtu_locked; /* RTAX_LOCK of RTAX_MTU */

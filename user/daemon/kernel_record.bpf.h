@@ -17,26 +17,6 @@
 
 /* --- routes --- */
 
-/* nexthop_is_blackhole() */
-static __always_inline bool is_blackhole(const struct nexthop *object)
-{
-	const struct nh_group *group = object->nh_grp;
-
-	if (object->is_group) {
-		if (BPF_CORE_READ(group, num_nh) != 1)
-			return false;
-		object = VIEW(nexthop, BPF_CORE_READ(group, nh_entries[0].nh));
-	}
-	return VIEW(nh_info, object->nh_info)->reject_nh;
-}
-
-static __always_inline void fill_object(struct kernel_record *record, const struct nexthop *object)
-{
-	record->next_hop_id = object->id;
-	if (is_blackhole(object))
-		record->type = RTN_BLACKHOLE;
-}
-
 static __always_inline void fill_hop(struct kernel_record *record, const struct fib6_nh *hop)
 {
 	const __u32 family = hop->nh_common.nhc_gw_family;
@@ -121,9 +101,10 @@ __noinline int add_exception(void)
 	return 0;
 }
 
-/* Those of the chain that begins with kr.exception. Not 0: more than fit. */
-__noinline int add_chain(void)
+/* Not 0: more than fit. */
+__noinline int add_chain(__u64 first)
 {
+	kr.exception = first;
 	for (int i = 0; kr.exception && i < MAX_CHAIN; i++)
 		if (add_exception())
 			return 1;
@@ -134,19 +115,17 @@ __noinline int add_chain(void)
 __noinline int add_exceptions(void)
 {
 	const struct fib6_nh *hop = (const void *)kr.hop;
-	const __u64 bucket =
-		(__u64)BPF_CORE_READ(hop, rt6i_exception_bucket) & ~RT6_EXCEPTION_BUCKET_FLUSHED;
+	const __u64 bucket = (__u64)BPF_CORE_READ(hop, rt6i_exception_bucket);
 
 	kr.cost += BUCKET_COST;
 	if (kr.cost > MAX_COST)
 		return 1;
-	if (bpf_probe_read_kernel(kr.chains, sizeof(kr.chains), (const void *)bucket))
+	if (bpf_probe_read_kernel(kr.chains, sizeof(kr.chains),
+				  (const void *)(bucket & ~RT6_EXCEPTION_BUCKET_FLUSHED)))
 		return 0;
-	for (__u32 i = 0; i < FIB6_EXCEPTION_BUCKET_SIZE; i++) {
-		kr.exception = kr.chains[i].first;
-		if (kr.exception && add_chain())
+	for (__u32 i = 0; i < FIB6_EXCEPTION_BUCKET_SIZE; i++)
+		if (kr.chains[i].first && add_chain(kr.chains[i].first))
 			return 1;
-	}
 	return 0;
 }
 
@@ -155,7 +134,7 @@ static __always_inline int add_exceptions_of(__u64 hop)
 {
 	if (!kr.call.question.choice.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
 		return 0;
-	kr.hop = hop;
+	kr.hop = hop; /* no argument: that must not be what the verifier takes for a pointer */
 	return add_exceptions() && take_back();
 }
 

@@ -47,27 +47,19 @@ static int reserve(struct kernel_routes *out)
 	return out->routes && out->hops ? 0 : -ENOMEM;
 }
 
-/* rtnetlink shows the hop of an object that discards, and no other device of an object. */
-static uint32_t device_of(const struct kernel_record *record)
-{
-	if (!record->next_hop_id)
-		return record->ifindex;
-	return record->type == RTN_BLACKHOLE ? LOOPBACK_IFINDEX : 0;
-}
-
 static void add_hop(struct kernel_routes *out, struct route *route,
 		    const struct kernel_record *record)
 {
 	static const union sixlane_addr none;
 	struct route_hop *hop = &out->hops[out->n_hops];
 
-	if (!device_of(record))
+	if (!record->ifindex) /* by a next-hop object, which has it */
 		return;
 	if (route->n_hops == ROUTE_MAX_HOPS) {
 		route->truncated = true;
 		return;
 	}
-	*hop = (struct route_hop){ .ifindex = device_of(record), .weight = record->weight };
+	*hop = (struct route_hop){ .ifindex = record->ifindex, .weight = record->weight };
 	memcpy(hop->gateway.bytes, record->gateway, sizeof(hop->gateway.bytes));
 	hop->has_gateway = memcmp(&hop->gateway, &none, sizeof(none)) != 0;
 	out->n_hops++;

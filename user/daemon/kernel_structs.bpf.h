@@ -114,27 +114,14 @@ struct fib6_nh {
 
 struct nh_info {
 	__u8 family;
-	bool reject_nh; /* a blackhole */
 	struct fib6_nh fib6_nh;
-};
-
-struct nexthop;
-
-struct nh_grp_entry {
-	struct nexthop *nh;
-};
-
-struct nh_group {
-	__u16 num_nh;
-	struct nh_grp_entry nh_entries[];
 };
 
 struct nexthop {
 	struct rb_node rb_node;
 	__u32 id;
 	bool is_group;
-	struct nh_info *nh_info;
-	struct nh_group *nh_grp; /* in the place of nh_info */
+	struct nh_info *nh_info; /* of a group another structure is in its place */
 };
 
 struct fib6_info {
