@@ -70,6 +70,16 @@ struct reading {
 	int err;
 };
 
+/* What does not fit into a call may be about it, too. */
+static void take_view(struct reading *reading, uint32_t table, const struct kernel_view *view)
+{
+	if (reading->err)
+		return;
+	exceptions_note(reading->sync, table, view, view->records, view->n);
+	if (view->cut)
+		reading->err = -E2BIG;
+}
+
 static void read_table(void *ctx, uint32_t table)
 {
 	struct reading *reading = ctx;
@@ -81,8 +91,7 @@ static void read_table(void *ctx, uint32_t table)
 	for (; node && !reading->err; node = radix_cover(node)) {
 		reading->err = kernel_reader_find(reading->reader, table, &node->prefix,
 						  &reading->choice, &view);
-		if (!reading->err)
-			exceptions_note(reading->sync, table, &view, view.records, view.n);
+		take_view(reading, table, &view);
 	}
 }
 
@@ -95,9 +104,7 @@ static void read_objects(struct reading *reading)
 		reading->err = kernel_reader_walk(reading->reader, KERNEL_READER_OBJECTS,
 						  KERNEL_READER_RECORDS / 4, &reading->choice,
 						  &cursor, &view);
-		if (!reading->err)
-			exceptions_note(reading->sync, KERNEL_READER_OBJECTS, &view, view.records,
-					view.n);
+		take_view(reading, KERNEL_READER_OBJECTS, &view);
 	}
 }
 

@@ -47,6 +47,7 @@ static union sixlane_addr dst_; /* what all of it is about */
 static struct found kernel[MAX_FOUND];
 static uint64_t expires_ns; /* of all */
 static int read_error;
+static bool cut; /* more than fits into a call */
 
 static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
 {
@@ -87,7 +88,9 @@ static void add_records(struct kernel_record *out, const struct found *found)
 static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
 {
 	static struct kernel_record records[MAX_RECORDS];
-	struct kernel_view view = { .now_ns = util_now_ns(), .end = true, .records = records };
+	struct kernel_view view = {
+		.now_ns = util_now_ns(), .end = true, .cut = cut, .records = records
+	};
 
 	for (size_t i = 0; i < MAX_FOUND; i++) {
 		if (!is_at(&kernel[i], table, dst))
@@ -241,6 +244,7 @@ static int start(void **state)
 	resolve(true);
 	read_since_ns = lost = 0;
 	read_error = 0;
+	cut = false;
 	expires_ns = util_now_ns() + 60 * SECOND_NS;
 	return 0;
 }
@@ -456,6 +460,12 @@ static void test_not_known(void **state)
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
 	kernel[0].mtu = 0;
 	read_error = -EIO;
+	read_alone();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	pass();
+	assert_null(known());
+	read_error = 0;
+	cut = true;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
 	pass();
