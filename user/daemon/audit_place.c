@@ -267,25 +267,21 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 
 void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
-	const struct audit_place *place;
+	const struct audit_place *place = LIST_FIRST(&sync->audit->list);
 
-	LIST_FOREACH(place, &sync->audit->list, in_list)
-	{
+	for (; place; place = LIST_NEXT(place, in_list))
 		if (outlook_of(sync, place, ifindex).advertised)
 			audit_read_soon(sync, place->table, &place->dst);
-	}
 }
 
 /* By which device a route with a next-hop object leaves is not known here. */
 void audit_mtu_changed(struct sync *sync)
 {
-	const struct audit_place *place;
+	const struct audit_place *place = LIST_FIRST(&sync->audit->list);
 
-	LIST_FOREACH(place, &sync->audit->list, in_list)
-	{
+	for (; place; place = LIST_NEXT(place, in_list))
 		if (outlook_of(sync, place, 0).mtu)
 			audit_read_soon(sync, place->table, &place->dst);
-	}
 }
 
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
