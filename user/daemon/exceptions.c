@@ -24,13 +24,11 @@
 
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted)
 {
-	if (excepted->due_ns)
+	/* if there are more the next pass tells */
+	if (excepted->due_ns || exceptions->n_soon >= EXCEPTIONS_MAX_SOON)
 		return;
-	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
-		excepted->heard_ns = util_now_ns(); /* not known until a pass */
-		return;
-	}
-	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
+	excepted->asked_ns = util_now_ns();
+	excepted->due_ns = excepted->asked_ns + EXCEPTIONS_DELAY_NS;
 	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
 	exceptions->n_soon++;
 }
@@ -56,7 +54,7 @@ bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_n
 	const struct excepted *at;
 
 	TAILQ_FOREACH(at, &exceptions->soon, soon)
-	if (at->heard_ns <= until_ns)
+	if (at->asked_ns <= until_ns)
 		return false;
 	return true;
 }
@@ -190,9 +188,9 @@ static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_n
 		    uint64_t read_since_ns)
 {
 	take_pass(sync, excepted, read_since_ns);
-	if (excepted->state == EXCEPTED_EXACT && !excepted->found.expires)
+	if (excepted->state == EXCEPTED_EXACT)
 		exceptions_renew(sync, excepted, now_ns);
-	else if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
+	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
 		exceptions_read_soon(sync->exceptions, excepted);
 	exceptions_forget(sync->exceptions, excepted);
 }
@@ -263,6 +261,7 @@ static void look_through(struct sync *sync)
 void exceptions_start(struct sync *sync)
 {
 	sync->exceptions->start_ns = util_now_ns();
+	exceptions_store_start(sync);
 	/* an earlier daemon has not read all that it was about */
 	sync->exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
 	audit_read_all(sync);

@@ -47,7 +47,8 @@ struct excepted {
 	struct radix_node node;	    /* of 128 bits */
 	TAILQ_ENTRY(excepted) soon; /* to be read, if due_ns */
 	uint64_t due_ns;
-	uint64_t heard_ns;    /* the last event that was about it */
+	uint64_t asked_ns;    /* when that was asked for; … */
+	uint64_t heard_ns;    /* … and the last event that was about it */
 	uint64_t since_ns;    /* all was read since; what was seen before counts no more */
 	struct finding found; /* one that was seen; … */
 	uint64_t others_ns;   /* … when others were seen last, kept elsewhere */
@@ -58,8 +59,8 @@ struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
 	uint64_t n[EXCEPTED_N_STATES]; /* in each state but EXCEPTED_NONE */
-	uint64_t object_ns;    /* when one was seen last that is kept at a next-hop object */
-	uint64_t *shadow;      /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be */
+	uint64_t object_ns; /* when one was seen last that is kept at a next-hop object */
+	uint64_t *shadow;   /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be; until ready, was */
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
 	uint64_t overflow_ns;  /* … this time */
 	uint64_t n_overflow[2];
@@ -89,6 +90,8 @@ struct exceptions {
 /* --- exceptions_store.c ------------------------------------------------------------------- */
 
 int exceptions_store_new(struct exceptions *exceptions);
+/* What sl_punted has now is an earlier daemon's. */
+void exceptions_store_start(struct sync *sync);
 void exceptions_store_free(struct exceptions *exceptions);
 
 struct excepted *exceptions_find(const struct exceptions *exceptions,
@@ -133,6 +136,11 @@ void exceptions_rebuild(struct sync *sync);
 /* Those that found no room in the store before all was read were read again, or are gone. */
 void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns);
 
+static inline struct excepted *excepted_of(struct radix_node *node)
+{
+	return (struct excepted *)node; /* its first member */
+}
+
 /* All, in the order of their addresses; NULL: no more. The next one may be asked for before one is
  * forgotten. */
 struct excepted *exceptions_first(const struct exceptions *exceptions);
@@ -159,7 +167,8 @@ static inline bool exceptions_observe(const struct sync *sync)
 
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
-/* The lease of a redirect that is exact, before half of it is over. */
+/* The entry of one that is exact: the lease of a redirect, before half of it is over; or if one of
+ * the operator's was in its place, and is gone. */
 void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now_ns);
 /* By the hop that it is kept at, or by several. */
 bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
@@ -167,6 +176,7 @@ bool exceptions_leads(const struct fib_target *target, const struct finding *fin
 bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted);
 /* It is punt until it is decided about. */
 void exceptions_punt(struct sync *sync, struct excepted *excepted);
+
 /* --- exceptions.c ------------------------------------------------------------------------- */
 
 /* More at once are left to the next pass, which is cheaper. */

@@ -158,11 +158,12 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	}
 	if (is_exact(sync, excepted, &exact))
 		ret = set_entry(sync, excepted, &exact);
-	if (ret)
-		exceptions_punt(sync, excepted);
-	if (!ret)
+	if (!ret) {
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_EXACT);
-	else if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
+		return;
+	}
+	exceptions_punt(sync, excepted);
+	if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NO_ROOM);
 }
 
@@ -170,6 +171,6 @@ void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now
 {
 	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
 
-	if (!said || said->expires_ns < now_ns + LEASE_NS / 2)
+	if (!said || (!excepted->found.expires && said->expires_ns < now_ns + LEASE_NS / 2))
 		exceptions_decide(sync, excepted);
 }

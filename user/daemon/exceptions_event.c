@@ -111,7 +111,7 @@ void exceptions_route_changes(struct sync *sync, uint32_t table, const struct pr
 	struct radix_node *at = store->entries ? radix_first_under(store, dst) : NULL;
 
 	for (; at; at = radix_next_under(at, dst)) {
-		struct excepted *excepted = (struct excepted *)at; /* its first member */
+		struct excepted *excepted = excepted_of(at);
 
 		if (is_by(excepted, table, dst) && !is_same_route(excepted, dst, target))
 			punt_and_read(sync, excepted);

@@ -19,6 +19,11 @@ static const struct prefix all;
 
 /* --- the store ------------------------------------------------------------------------------- */
 
+void exceptions_store_start(struct sync *sync)
+{
+	memcpy(sync->exceptions->shadow, sync->maps->punted, FILTER_BYTES);
+}
+
 int exceptions_store_new(struct exceptions *exceptions)
 {
 	exceptions->shadow = calloc(1, FILTER_BYTES);
@@ -37,11 +42,6 @@ void exceptions_store_free(struct exceptions *exceptions)
 	free(exceptions->shadow);
 	free(exceptions->overflow[0]);
 	free(exceptions->overflow[1]);
-}
-
-static struct excepted *excepted_of(struct radix_node *node)
-{
-	return (struct excepted *)node; /* its first member */
 }
 
 struct excepted *exceptions_first(const struct exceptions *exceptions)
@@ -88,7 +88,7 @@ bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 		return true;
 	/* as an earlier daemon has left it */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
-	       maps_punted_has(sync->maps, dst);
+	       maps_punted_is_in(exceptions->shadow, dst);
 }
 
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)

@@ -68,8 +68,10 @@ static int bring(struct sync *sync, const union sixlane_addr *dst,
 		.expires_ns = entry->expires_ns,
 	};
 
-	if (exceptions_prevail(sync, dst))
+	if (exceptions_prevail(sync, dst)) {
+		drop(sync, dst);
 		return 0;
+	}
 	if (*entry->device && !set_hop(sync, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)

@@ -518,6 +518,8 @@ static void test_before_the_operators(void **state)
 
 	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
 	maps_punted_add(&maps, &dst_);
+	assert_false(exceptions_prevail(&sync_, &dst_)); /* this one's own */
+	exceptions_start(&sync_);
 	assert_true(exceptions_prevail(&sync_, &dst_));
 	restored = 0;
 	pass();
@@ -556,6 +558,12 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
 	pass_alone();
 	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
+	/* … also after one of the operator's in its place has gone */
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
+	pass_alone();
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
+	pass_alone();
+	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
 }
 
 /* --- sl_fresh -----------------------------------------------------------------------------------
@@ -587,7 +595,11 @@ static void test_fresh_until_it_is_read(void **state)
 	sync_.hints.until_ns = UINT64_MAX;
 	pass(); /* may have come before the kernel acts */
 	assert_true(maps_fresh_has(&maps, &dst_));
-	hurry(true);
+	exceptions_heard(sync_.exceptions, known()); /* of a change that sets no byte */
+	exceptions_run(&sync_);
+	assert_true(maps_fresh_has(&maps, &dst_));
+	hurry(false); /* what it is read again for came later */
+	assert_int_equal(sync_.exceptions->n_soon, 1);
 	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }

@@ -143,6 +143,10 @@ static void test_when_it_is_read(void **state)
 	operator_restore(&sync_, &(union sixlane_addr){ 0 });
 	pass(0);
 	assert_int_equal(n_exceptions(), 3);
+	kernels = true;
+	operator_want(&sync_);
+	pass(0);
+	assert_int_equal(n_exceptions(), 2);
 	/* gateways do not wait for the keeper's turn */
 	assert_true(sync_.next_keep_ns == 0);
 }
