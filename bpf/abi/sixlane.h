@@ -318,11 +318,13 @@ struct sixlane_exception {
 	__u32 check;	/* sixlane_exception_check() of the key */
 	__u32 table;	/* in which the packet's route is to be found, else it does not hold */
 	__u32 reserved;
-	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there; 0: never */
-	__u64 added_ns;	  /* CLOCK_MONOTONIC */
-	__u64 hits;	  /* packets that found it, applied or not */
-	__u64 bytes;	  /* of these, from the Ethernet header on */
-	__u64 used_ns;	  /* of the last one, CLOCK_MONOTONIC_COARSE */
+	/* CLOCK_MONOTONIC; 0: never. From then on the kernel's is punt, and the operator's, or one
+	 * that is only counted, is as if it were not there. */
+	__u64 expires_ns;
+	__u64 added_ns; /* CLOCK_MONOTONIC */
+	__u64 hits;	/* packets that found it, applied or not */
+	__u64 bytes;	/* of these, from the Ethernet header on */
+	__u64 used_ns;	/* of the last one, CLOCK_MONOTONIC_COARSE */
 };
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
