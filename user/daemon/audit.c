@@ -28,7 +28,8 @@ struct audit *audit_new(void)
 
 	if (!audit)
 		return NULL;
-	audit->all.due_ns = audit->next_place_ns = UINT64_MAX;
+	audit->all.due_ns = audit->next_soon_ns = audit->next_look_ns = UINT64_MAX;
+	TAILQ_INIT(&audit->list);
 	if (kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
 		log_warning(
 			"cannot read the kernel's own routing tables: %s; routes with a lifetime, and multipath routes from dumps, pass to the kernel",
@@ -357,7 +358,8 @@ void audit_run(struct sync *sync)
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	const uint64_t next_ns = util_earlier(audit->all.due_ns, audit->next_place_ns);
+	const uint64_t next_place_ns = util_earlier(audit->next_soon_ns, audit->next_look_ns);
+	const uint64_t next_ns = util_earlier(audit->all.due_ns, next_place_ns);
 
 	if (!audit->reader)
 		return UINT64_MAX;

@@ -17,7 +17,7 @@
  * pointed at it, or a pass saw a difference there.
  */
 struct audit_place {
-	LIST_ENTRY(audit_place) in_list;
+	TAILQ_ENTRY(audit_place) in_list;
 	struct prefix dst;
 	uint32_t table;
 	uint32_t n_left; /* readings to come */
@@ -46,11 +46,13 @@ struct audit {
 	uint64_t passed_ns;	  /* … and when */
 	bool quiet;		  /* what a pass finds now is nothing to report */
 
-	LIST_HEAD(audit_places, audit_place) list; /* all places, … */
-	void *places;				   /* … and the same as a tree by tsearch() */
-	size_t n_soon;				   /* of them, that are to be read */
-	uint64_t next_place_ns;			   /* none is due earlier */
-	struct audit_place all;			   /* not a place, but all tables */
+	/* All places: those that are to be read, then the others, … */
+	TAILQ_HEAD(audit_places, audit_place) list;
+	void *places;		/* … and the same as a tree by tsearch() */
+	size_t n_soon;		/* of them, that are to be read */
+	uint64_t next_soon_ns;	/* none of those is due earlier, … */
+	uint64_t next_look_ns;	/* … and none of the others */
+	struct audit_place all; /* not a place, but all tables */
 
 	uint64_t mended[RIB_N_DIFFERENCES];
 };

@@ -156,28 +156,30 @@ static struct audit_place *find_place(struct audit *audit, const struct audit_pl
 		free(place);
 		return NULL;
 	}
-	LIST_INSERT_HEAD(&audit->list, place, in_list);
+	TAILQ_INSERT_TAIL(&audit->list, place, in_list);
 	return place;
 }
 
 static void drop_place(struct audit *audit, struct audit_place *place)
 {
 	tdelete(place, &audit->places, compare_places);
-	LIST_REMOVE(place, in_list);
+	TAILQ_REMOVE(&audit->list, place, in_list);
 	free(place);
 }
 
 void audit_places_free(struct audit *audit)
 {
-	while (!LIST_EMPTY(&audit->list))
-		drop_place(audit, LIST_FIRST(&audit->list));
+	while (!TAILQ_EMPTY(&audit->list))
+		drop_place(audit, TAILQ_FIRST(&audit->list));
 }
 
 /* Nothing puts it off. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
+	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_look_ns;
+
 	place->due_ns = util_earlier(place->due_ns, due_ns);
-	audit->next_place_ns = util_earlier(audit->next_place_ns, place->due_ns);
+	*next_ns = util_earlier(*next_ns, place->due_ns);
 }
 
 /* When to look at what is to be read before it ends; UINT64_MAX: never. */
@@ -200,6 +202,8 @@ static struct audit_place *get_soon(struct audit *audit, uint32_t table, const s
 	if (place && !place->n_left) {
 		place->n_left = 1;
 		audit->n_soon++;
+		TAILQ_REMOVE(&audit->list, place, in_list);
+		TAILQ_INSERT_HEAD(&audit->list, place, in_list);
 	}
 	return place;
 }
@@ -267,21 +271,25 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 
 void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
-	const struct audit_place *place = LIST_FIRST(&sync->audit->list);
+	struct audit_place *place, *next;
 
-	for (; place; place = LIST_NEXT(place, in_list))
+	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
+		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
 		if (outlook_of(sync, place, ifindex).advertised)
 			audit_read_soon(sync, place->table, &place->dst);
+	}
 }
 
 /* By which device a route with a next-hop object leaves is not known here. */
 void audit_mtu_changed(struct sync *sync)
 {
-	const struct audit_place *place = LIST_FIRST(&sync->audit->list);
+	struct audit_place *place, *next;
 
-	for (; place; place = LIST_NEXT(place, in_list))
+	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
+		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
 		if (outlook_of(sync, place, 0).mtu)
 			audit_read_soon(sync, place->table, &place->dst);
+	}
 }
 
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
@@ -312,7 +320,11 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 
 	place->counted = false;
 	audit_place_take(place, now_ns);
-	audit->n_soon -= wanted && !place->n_left;
+	if (wanted && !place->n_left) {
+		audit->n_soon--;
+		TAILQ_REMOVE(&audit->list, place, in_list);
+		TAILQ_INSERT_TAIL(&audit->list, place, in_list);
+	}
 	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
 		mend(sync, place, counted);
 	outlook = outlook_of(sync, place, 0);
@@ -321,17 +333,21 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 		drop_place(audit, place);
 }
 
+/* An event does not pass by all places, but by those that are to be read: they are the first. */
 void audit_places_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 	const uint64_t now_ns = util_now_ns();
+	const bool look = now_ns >= audit->next_look_ns;
 	struct audit_place *place, *next;
 
-	if (now_ns < audit->next_place_ns)
+	if (!look && now_ns < audit->next_soon_ns)
 		return;
-	audit->next_place_ns = UINT64_MAX;
-	for (place = LIST_FIRST(&audit->list); place; place = next) {
-		next = LIST_NEXT(place, in_list); /* messages add others only before the first */
+	audit->next_soon_ns = UINT64_MAX;
+	if (look)
+		audit->next_look_ns = UINT64_MAX;
+	for (place = TAILQ_FIRST(&audit->list); place && (look || place->n_left); place = next) {
+		next = TAILQ_NEXT(place, in_list);
 		if (place->due_ns <= now_ns)
 			run_place(sync, place, now_ns);
 		else
