@@ -42,8 +42,7 @@ class Choice(ctypes.Structure):
 
 class View(ctypes.Structure):
     _fields_ = [("records", ctypes.c_void_p), ("now_ns", ctypes.c_uint64), ("jiffies", ctypes.c_uint64),
-                ("n", ctypes.c_uint32), ("last", ctypes.c_uint32),
-                ("end", ctypes.c_bool), ("cut", ctypes.c_bool), ("cut_routes", ctypes.c_bool)]  # fmt: skip
+                ("n", ctypes.c_uint32), ("end", ctypes.c_bool), ("cut", ctypes.c_bool)]  # fmt: skip
 
 
 @functools.cache

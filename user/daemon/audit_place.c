@@ -36,15 +36,13 @@ int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
 
 /* --- one destination -------------------------------------------------------------------------- */
 
-static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
+static void report_failure(const struct prefix *dst, int ret)
 {
 	char text[PREFIX_STRLEN];
 
 	log_warning_limited("cannot compare the routes to %s with the kernel's own: %s",
 			    prefix_format(dst, text),
 			    ret == -E2BIG ? "there are too many" : strerror(-ret));
-	if (ret == -ENOMEM)
-		sync_want(sync, SYNC_LATER_NS);
 }
 
 /* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
@@ -54,12 +52,12 @@ static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *d
 	struct kernel_view view;
 	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
 
-	if (!ret && view.cut_routes)
+	if (!ret && view.cut)
 		ret = -E2BIG;
 	if (!ret)
-		ret = kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
-	if (ret && ret != -EAGAIN)
-		report_failure(sync, dst, ret);
+		kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
+	else if (ret != -EAGAIN)
+		report_failure(dst, ret);
 	return ret;
 }
 

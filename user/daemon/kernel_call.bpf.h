@@ -175,10 +175,7 @@ static __always_inline bool take_back(void)
 /* A destination is through, if one was begun. Not 0: the call ends before the next one. */
 static __always_inline int end_destination(bool end)
 {
-	if (kr.call.view.n != kr.first) {
-		kr.call.view.last = kr.first;
-		kr.first = kr.call.view.n;
-	}
+	kr.first = kr.call.view.n;
 	kr.call.view.end = end;
 	return kr.call.view.cut || end || kr.cost >= kr.call.question.budget;
 }

@@ -76,7 +76,7 @@ static __always_inline int add_route(void)
 	struct kernel_record *record = add_record(KERNEL_RECORD_ROUTE);
 
 	if (!record) {
-		kr.call.view.cut_routes = !take_back();
+		take_back();
 		return 1;
 	}
 	route = VIEW(fib6_info, address);

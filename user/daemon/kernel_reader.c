@@ -175,7 +175,8 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 
 	if (r || !view->n)
 		return r;
-	last = &view->records[view->last];
+	for (last = &view->records[view->n - 1]; last->kind == KERNEL_RECORD_EXCEPTION; last--)
+		;
 	memcpy(cursor->last.addr.bytes, last->dst, sizeof(last->dst));
 	cursor->last.len = last->dst_len;
 	cursor->started = true;

@@ -81,13 +81,11 @@ struct kernel_view {
 	/* Borrowed, valid until the next call. All of a destination is in one view: first its plain
 	 * routes, as the kernel has ordered them, then those of its sources. */
 	const struct kernel_record *records;
-	__u64 now_ns;	 /* CLOCK_MONOTONIC of the call … */
-	__u64 jiffies;	 /* … and the kernel's clock */
-	__u32 n;	 /* records */
-	__u32 last;	 /* the first record of the last destination */
-	bool end;	 /* nothing is left behind these */
-	bool cut;	 /* the last destination has more than fits: exceptions … */
-	bool cut_routes; /* … or even routes */
+	__u64 now_ns;  /* CLOCK_MONOTONIC of the call … */
+	__u64 jiffies; /* … and the kernel's clock */
+	__u32 n;       /* records */
+	bool end;      /* nothing is left behind these */
+	bool cut;      /* the last destination has more routes, or exceptions, than fit */
 };
 
 /*

@@ -6,23 +6,14 @@
  */
 #include "kernel_routes.h"
 
-#include <errno.h>
 #include <linux/ipv6_route.h>
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../netlink/parse.h"
 
 /* Hops that were given lifetimes in one request. */
 #define TOGETHER_NS 1000000000u
-
-void kernel_routes_free(struct kernel_routes *routes)
-{
-	free(routes->routes);
-	free(routes->hops);
-	*routes = (struct kernel_routes){ 0 };
-}
 
 static struct prefix prefix_of(const __u8 addr[16], __u8 len)
 {
@@ -35,16 +26,6 @@ static struct prefix prefix_of(const __u8 addr[16], __u8 len)
 struct prefix kernel_routes_dst(const struct kernel_record *record)
 {
 	return prefix_of(record->dst, record->dst_len);
-}
-
-/* Room for all that a view can have, of which memory is what is used. */
-static int reserve(struct kernel_routes *out)
-{
-	if (!out->routes)
-		out->routes = calloc(KERNEL_READER_RECORDS, sizeof(*out->routes));
-	if (!out->hops)
-		out->hops = calloc(KERNEL_READER_RECORDS, sizeof(*out->hops));
-	return out->routes && out->hops ? 0 : -ENOMEM;
 }
 
 static void add_hop(struct kernel_routes *out, struct route *route,
@@ -142,16 +123,11 @@ static bool is_known(const struct kernel_record *records, size_t i)
 	return false;
 }
 
-int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
-		       const struct kernel_record *records, size_t n)
+void kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
+			const struct kernel_record *records, size_t n)
 {
-	int ret = reserve(out);
-
-	if (ret)
-		return ret;
 	out->n = out->n_hops = 0;
 	for (size_t i = 0; i < n; i++)
 		if (records[i].kind == KERNEL_RECORD_ROUTE && !is_known(records, i))
 			add_route(out, view, table, records, i, n);
-	return 0;
 }

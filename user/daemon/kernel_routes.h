@@ -9,22 +9,20 @@
 #include "../rib/object.h"
 #include "kernel_reader.h"
 
-/* Zeroed: none. Owns the memory that routes and their hops are in. */
+/* Room for all that a view can have. Zeroed: none. */
 struct kernel_routes {
-	struct route *routes;
-	size_t n;
-	struct route_hop *hops;
-	size_t n_hops;
+	size_t n, n_hops;
+	struct route routes[KERNEL_READER_RECORDS];
+	struct route_hop hops[KERNEL_READER_RECORDS];
 };
 
 /*
  * The routes of n records, all of one destination of a table, in place of what is there. A
  * multipath set is one route, at its first hop's place: of unlike hops it says so, and has the
- * first hop's attributes and the earliest end. Exceptions among them do not count. 0 or -ENOMEM.
+ * first hop's attributes and the earliest end. Exceptions among them do not count.
  */
-int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
-		       const struct kernel_record *records, size_t n);
-void kernel_routes_free(struct kernel_routes *routes);
+void kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
+			const struct kernel_record *records, size_t n);
 
 /* The destination of a record. */
 struct prefix kernel_routes_dst(const struct kernel_record *record);
