@@ -120,6 +120,7 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	rib_each_table(sync->rib, read_table, &reading);
 	if (nexthops_count(sync->nexthops))
 		read_objects(&reading);
+	dequeue(sync->exceptions, excepted);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
@@ -138,7 +139,6 @@ static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now
 	struct exceptions *exceptions = sync->exceptions;
 
 	read_one(sync, excepted);
-	dequeue(exceptions, excepted);
 	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
 		exceptions_read_soon(exceptions, excepted);
 	exceptions_forget(exceptions, excepted);

@@ -52,6 +52,8 @@ struct excepted {
 	uint64_t since_ns;    /* all was read since; what was seen before counts no more */
 	struct finding found; /* one that was seen; … */
 	uint64_t others_ns;   /* … when others were seen last, kept elsewhere */
+	bool twice;	      /* it may be kept at a next-hop object: only a second reading that
+				 finds nothing counts, see kernel_reader_walk() */
 	enum excepted_state state;
 };
 
@@ -59,8 +61,8 @@ struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
 	uint64_t n[EXCEPTED_N_STATES]; /* in each state but EXCEPTED_NONE */
-	uint64_t object_ns; /* when one was seen last that is kept at a next-hop object */
-	uint64_t *shadow;   /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be; until ready, was */
+	uint64_t object_passes;	       /* of the audit, until which one may be kept at an object */
+	uint64_t *shadow; /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be; until ready, was */
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
 	uint64_t overflow_ns;  /* … this time */
 	uint64_t n_overflow[2];

@@ -138,9 +138,14 @@ static int set_entry(struct sync *sync, const struct excepted *excepted,
 	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
 }
 
-/* The kernel has nothing of it: what the operator said holds again. */
+/* The kernel has nothing of it, as far as was read: what the operator said holds again. */
 static void give_up(struct sync *sync, struct excepted *excepted)
 {
+	if (excepted->twice) {
+		excepted->twice = false;
+		exceptions_read_soon(sync->exceptions, excepted);
+		return;
+	}
 	if (excepted->state != EXCEPTED_NONE)
 		operator_restore(sync, &excepted->node.prefix.addr);
 	exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NONE);

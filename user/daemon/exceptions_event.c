@@ -36,10 +36,12 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 	}
 	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
 		excepted = exceptions_get(sync, dst);
-	if (excepted)
-		exceptions_heard(sync->exceptions, excepted);
-	else
+	if (excepted) {
+		excepted->twice |= nexthops_count(sync->nexthops) != 0;
+		exceptions_heard(exceptions, excepted);
+	} else {
 		exceptions_fresh_lost(exceptions);
+	}
 }
 
 static void take_hint(struct sync *sync, const struct sixlane_hint *hint)

@@ -20,7 +20,7 @@ static void stop_looking(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
-	if (exceptions->object_ns <= exceptions_read_since_ns(sync) &&
+	if (exceptions->object_passes <= audit_passes(sync->audit) &&
 	    !exceptions_any_lost(exceptions))
 		maps_look_no_more(sync->maps);
 }

@@ -121,9 +121,9 @@ void exceptions_set_state(struct exceptions *exceptions, struct excepted *except
 
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 {
-	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted))
+	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted) ||
+	    excepted->state != EXCEPTED_NONE)
 		return;
-	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 	radix_remove(&exceptions->store, &excepted->node);
 }
 
@@ -246,7 +246,8 @@ static bool take(struct excepted *excepted, const struct finding *found)
 static void mark(struct sync *sync, const union sixlane_addr *dst, const struct finding *found)
 {
 	if (found->object) {
-		sync->exceptions->object_ns = found->seen_ns;
+		/* the one under way, and two that do not find it */
+		sync->exceptions->object_passes = audit_passes(sync->audit) + 3;
 		maps_look(sync->maps);
 	} else {
 		fib_mark(sync->fib, found->table, dst);
@@ -268,6 +269,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	excepted = exceptions_get(sync, &dst);
 	if (!excepted)
 		return;
+	excepted->twice |= found->object != 0;
 	mark(sync, &dst, found);
 	if (!take(excepted, found) && excepted->state != EXCEPTED_NONE)
 		return;

@@ -10,7 +10,6 @@
 #include "kernel_record.bpf.h"
 
 #define MAX_TREE_DEPTH 64
-#define MAX_SEARCHES 8
 
 /* --- tables --- */
 
@@ -86,31 +85,15 @@ __noinline int search_object(void)
 	return 0;
 }
 
-/*
- * Where the kernel is just turning the tree a search may miss some. That takes less time than a
- * search, so that two in a row do not miss the same.
- */
-static __always_inline __u64 next_object(void)
-{
-	__u64 before = ~0ull;
-
-	for (int i = 0; i < MAX_SEARCHES; i++) {
-		search_object();
-		if (kr.object == before)
-			break;
-		before = kr.object;
-	}
-	return kr.object;
-}
-
 /* The next object is reported, with its exceptions. Not 0: the call ends. */
 __noinline int object_step(void)
 {
-	const __u64 address = next_object();
 	const struct nexthop *object;
 	struct kernel_record *record;
-	__u64 info;
+	__u64 address, info;
 
+	search_object();
+	address = kr.object;
 	if (end_destination(!address))
 		return 1;
 	record = add_record(KERNEL_RECORD_OBJECT);
