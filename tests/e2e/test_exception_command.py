@@ -85,6 +85,8 @@ def test_without_a_daemon(idle):
     before = ["mtu 1400 via", ex.OTHER, "dev p1"]
     exception(idle, "add", FAR, *before)
     idle.router.stop()
+    assert not exception(idle, "replace", FAR, *before).stderr
+    assert ex.shown(idle)[FAR]["active"]
     for words in (
         ["mtu 1400 via", ex.OTHER, "dev p2"],
         ["mtu 1400 via", host_ll("b"), "dev p1"],
@@ -95,8 +97,6 @@ def test_without_a_daemon(idle):
         done = exception(idle, "replace", FAR, *words)
         assert "stored, but inactive: sixlaned does not run" in done.stderr, words
         assert ex.shown(idle)[FAR]["reason"] == "sixlaned does not run", words
-    assert not exception(idle, "replace", FAR, *before).stderr
-    assert ex.shown(idle)[FAR]["active"]
     done = exception(idle, "del", FAR)
     assert "stored, but still active: sixlaned does not run" in done.stderr
     idle.router.start()

@@ -63,7 +63,9 @@ static bool set_wish(const struct change *change, const struct exception *one,
 	const struct maps *maps = &change->view.maps;
 	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
 	const char *table = show_table(state->wish.table, buf);
+	struct sixlane_operator same = one->value;
 
+	same.added_ns = state->wish.added_ns;
 	print_prefix(&one->dst, 128, true, addr);
 	if (state->wish.table && state->wish.table != one->value.table)
 		return fail(
@@ -71,7 +73,8 @@ static bool set_wish(const struct change *change, const struct exception *one,
 			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
 			table, addr, table);
 	if (change->verb == EXCEPTION_REPLACE)
-		return wrote(one, maps_operator_set(maps, &one->dst, &one->value));
+		return !memcmp(&same, &state->wish, sizeof(same)) ||
+		       wrote(one, maps_operator_set(maps, &one->dst, &one->value));
 	/* one that has expired stays until a daemon removes it */
 	maps_operator_expire(maps, &one->dst, util_now_ns());
 	return wrote(one, maps_operator_add(maps, &one->dst, &one->value));

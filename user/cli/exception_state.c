@@ -90,34 +90,6 @@ const char *exception_name(const union sixlane_addr *dst, uint32_t table, char b
 	return buf;
 }
 
-/* --- carried out ------------------------------------------------------------------------- */
-
-static bool has_next_hop_of(const struct cmd_view *view, const struct sixlane_exception *entry,
-			    const struct sixlane_operator *wish)
-{
-	const bool has_hop = entry->flags & SIXLANE_EXCEPTION_NEXT_HOP;
-	const struct link *device;
-	struct hop_view hop;
-
-	if (!has_hop || !*wish->device)
-		return !has_hop && !*wish->device;
-	route_view_hop(&view->maps, entry->next_hop, &hop);
-	device = ports_find_name(&view->ports, wish->device);
-	return device && device->ifindex == hop.egress.ifindex &&
-	       !memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway));
-}
-
-/* Packets meet what was asked for last. */
-static bool is_carried_out(const struct cmd_view *view, const struct exception_state *state)
-{
-	const struct sixlane_exception *entry = &state->entry;
-	const struct sixlane_operator *wish = &state->wish;
-
-	return entry->flags & SIXLANE_EXCEPTION_OPERATOR && entry->table == wish->table &&
-	       entry->mtu == wish->mtu && entry->expires_ns == wish->expires_ns &&
-	       has_next_hop_of(view, entry, wish);
-}
-
 /* --- why not ----------------------------------------------------------------------------- */
 
 /* What is in the way of any exception of this destination; NULL: nothing. */
@@ -162,7 +134,9 @@ const char *exception_why_not(const struct cmd_view *view, bool daemon,
 			      const union sixlane_addr *dst, const struct exception_state *state,
 			      char buf[EXCEPTION_WHY])
 {
-	const bool pending = state->wish.table && !is_carried_out(view, state);
+	const bool carried_out = state->entry.flags & SIXLANE_EXCEPTION_OPERATOR &&
+				 state->entry.added_ns == state->wish.added_ns;
+	const bool pending = state->wish.table && !carried_out;
 	const char *why;
 
 	if (pending && !daemon)

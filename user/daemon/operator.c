@@ -22,11 +22,13 @@ struct operator_list {
 	uint64_t next_ns; /* to be read then, whatever changes */
 	uint64_t changes; /* counted before the reading */
 	struct maps_cursor cursor;
+	uint32_t number; /* of the reading, which all that it sees has */
 	/* What the reading has found; the last one, if none is under way. */
 	size_t n;
 	int error;	/* of it, or of an entry but for one whose device is not there */
 	bool by_device; /* an entry names one */
 	uint64_t next_expire_ns;
+	size_t n_left; /* that were removed in this run */
 };
 
 /* By the device of that name; false: there is none. */
@@ -57,15 +59,18 @@ static void drop(struct sync *sync, const union sixlane_addr *dst)
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
-static int bring(struct sync *sync, const union sixlane_addr *dst,
+static int bring(const struct operator_list *list, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
 {
+	struct sync *sync = list->sync;
 	struct fib_exception exception = {
 		.origin = FIB_OPERATOR,
 		.table = entry->table,
 		.mtu = entry->mtu,
 		.mtu_locked = entry->mtu != 0,
 		.expires_ns = entry->expires_ns,
+		.added_ns = entry->added_ns,
+		.reading = list->number,
 	};
 
 	if (exceptions_prevail(sync, dst)) {
@@ -93,7 +98,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	}
 	list->n++;
 	list->by_device |= *entry->device != '\0';
-	ret = bring(list->sync, dst, entry);
+	ret = bring(list, dst, entry);
 	if (ret)
 		drop(list->sync, dst);
 	if (ret && ret != -ENODEV)
@@ -115,6 +120,7 @@ static void begin(struct operator_list *list)
 	list->changes = count_changes(list->sync);
 	list->next_ns = UINT64_MAX;
 	list->cursor = (struct maps_cursor){ 0 };
+	list->number++;
 	list->n = 0;
 	list->error = 0;
 	list->by_device = false;
@@ -143,22 +149,25 @@ static void finish(struct operator_list *list)
 		list->sync->next_keep_ns = 0;
 }
 
-/* Those that are gone were set before all that are there. Returns whether there may be more. */
-static bool leave_some(struct operator_list *list)
+/* Unless it has come behind the reading. */
+static void leave(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
 {
-	struct fib *fib = list->sync->fib;
+	struct operator_list *list = ctx;
 	struct sixlane_operator entry;
 
-	for (int i = 0; i < LEAVE_MAX; i++) {
-		const union sixlane_addr *oldest = fib_oldest_operator(fib);
-		union sixlane_addr dst;
+	if (told->origin != FIB_OPERATOR || told->reading == list->number ||
+	    list->n_left == LEAVE_MAX || maps_operator(list->sync->maps, dst, &entry) != -ENOENT)
+		return;
+	list->n_left++;
+	drop(list->sync, dst);
+}
 
-		if (!oldest || maps_operator(list->sync->maps, oldest, &entry) != -ENOENT)
-			return false;
-		dst = *oldest;
-		drop(list->sync, &dst);
-	}
-	return true;
+/* What the reading has not seen is gone. Returns whether there may be more. */
+static bool leave_some(struct operator_list *list)
+{
+	list->n_left = 0;
+	fib_exception_each(list->sync->fib, leave, list);
+	return list->n_left == LEAVE_MAX;
 }
 
 void operator_run(struct sync *sync)

@@ -15,11 +15,6 @@ static struct fib_exact *exact_of(struct fib_hash_node *node)
 	return node ? container_of(node, struct fib_exact, node) : NULL;
 }
 
-static struct fib_exact *in_list(struct fib_list *item)
-{
-	return container_of(item, struct fib_exact, list);
-}
-
 static uint32_t hash_of(const union sixlane_addr *dst)
 {
 	return fib_hash_of(dst, sizeof(*dst));
@@ -46,6 +41,7 @@ static struct sixlane_exception content_of(const struct fib_exception *told,
 		.next_hop = hop ? hop->id : 0,
 		.table = told->table,
 		.expires_ns = told->expires_ns,
+		.added_ns = told->added_ns,
 	};
 
 	if (told->mtu)
@@ -121,7 +117,6 @@ static int write_told(struct fib *fib, struct fib_exact *exact, const struct fib
 static void forget(struct fib *fib, struct fib_exact *exact)
 {
 	put_hop(fib, exact->hop);
-	fib_list_unlink(&exact->list);
 	fib_hash_remove(&fib->exceptions.by_dst, &exact->node);
 	free(exact);
 }
@@ -133,9 +128,7 @@ static void withdraw(struct fib *fib, struct fib_exact *exact)
 
 	if (err && err != -ENOENT) {
 		fib->write_errors++;
-		exact->gone = true;
-		fib_list_unlink(&exact->list);
-		fib_list_append(&fib->exceptions.gone, &exact->list);
+		exact->gone = fib->exceptions.any_gone = true;
 		return;
 	}
 	fib->exceptions.n_written -= exact->written;
@@ -151,7 +144,6 @@ static struct fib_exact *new_exact(struct fib *fib, const union sixlane_addr *ds
 	if (!exact)
 		return NULL;
 	exact->dst = *dst;
-	fib_list_init(&exact->list);
 	fib_hash_insert(&fib->exceptions.by_dst, &exact->node, hash_of(dst));
 	return exact;
 }
@@ -164,12 +156,7 @@ static int set_exact(struct fib *fib, const union sixlane_addr *dst,
 
 	if (err && exact && !known)
 		forget(fib, exact);
-	if (err)
-		return err;
-	fib_list_unlink(&exact->list);
-	if (told->origin == FIB_OPERATOR)
-		fib_list_append(&fib->exceptions.operators, &exact->list);
-	return 0;
+	return err;
 }
 
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
@@ -213,24 +200,18 @@ void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)
 	fib_hash_each(&fib->exceptions.by_dst, tell_one, &each);
 }
 
-const union sixlane_addr *fib_oldest_operator(const struct fib *fib)
+static void retry(struct fib_hash_node *node, void *ctx)
 {
-	const struct fib_list *list = &fib->exceptions.operators;
-
-	return fib_list_is_empty(list) ? NULL : &in_list(list->next)->dst;
+	if (exact_of(node)->gone)
+		withdraw(ctx, exact_of(node));
 }
 
 void fib_exception_retry(struct fib *fib)
 {
-	struct fib_list *gone = &fib->exceptions.gone, *last = gone->prev, *at, *after;
-	bool done = fib_list_is_empty(gone);
-
-	/* what fails again is put behind the last one */
-	for (at = gone->next; !done; at = after) {
-		after = at->next;
-		done = at == last;
-		withdraw(fib, in_list(at));
-	}
+	if (!fib->exceptions.any_gone)
+		return;
+	fib->exceptions.any_gone = false;
+	fib_hash_each(&fib->exceptions.by_dst, retry, fib);
 }
 
 /* Whether it holds is seen when it is set anew: till then it stays as it is. */
@@ -252,10 +233,10 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 		.mtu = value->flags & SIXLANE_EXCEPTION_MTU ? value->mtu : 0,
 		.mtu_locked = value->flags & SIXLANE_EXCEPTION_LOCKED,
 		.expires_ns = value->expires_ns,
+		.added_ns = value->added_ns,
 	};
 	exact->written = true;
 	fib->exceptions.n_written++;
-	fib_list_append(&fib->exceptions.operators, &exact->list);
 	if (!(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return 0;
 	exact->hop = fib_adopt_id(fib, value->next_hop);
@@ -341,12 +322,6 @@ void fib_clear_marks(struct fib *fib)
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-
-void fib_exception_init(struct fib *fib)
-{
-	fib_list_init(&fib->exceptions.operators);
-	fib_list_init(&fib->exceptions.gone);
-}
 
 static void free_one(struct fib_hash_node *node, void *ctx)
 {

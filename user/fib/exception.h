@@ -14,7 +14,6 @@
 
 struct fib_exact {
 	struct fib_hash_node node; /* by dst */
-	struct fib_list list;	   /* of struct fib_exceptions */
 	union sixlane_addr dst;
 	struct fib_exception told;
 	struct fib_next_hop *hop; /* that told is written with; NULL: none */
@@ -22,7 +21,6 @@ struct fib_exact {
 	bool gone; /* it could not be deleted */
 };
 
-void fib_exception_init(struct fib *fib);
 void fib_exception_free_all(struct fib *fib);
 /* Delete those that could not be deleted. */
 void fib_exception_retry(struct fib *fib);

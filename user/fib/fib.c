@@ -30,7 +30,6 @@ static int init_all(struct fib *fib)
 	int err = 0;
 
 	fib_list_init(&fib->starving);
-	fib_exception_init(fib);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
 	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
 	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++)

@@ -56,9 +56,9 @@ struct fib_writer {
 	/* SIXLANE_META_GAPS: set before the first prefix goes missing, cleared after the last. */
 	void (*gaps_set)(void *ctx, bool gaps);
 	/*
-	 * The whole value but the datapath's figures and added_ns, which an entry that is there
-	 * keeps, and what is only the maps' own. -ENOSPC, -ENOMEM or another -errno: there is none
-	 * if there was none, else it is as before, or passes all packets.
+	 * The whole value but the datapath's figures and an added_ns of 0, which an entry that is
+	 * there keeps, and what is only the maps' own. -ENOSPC, -ENOMEM or another -errno: there is
+	 * none if there was none, else it is as before, or passes all packets.
 	 */
 	int (*exception_set)(void *ctx, const union sixlane_addr *dst,
 			     const struct sixlane_exception *value);
@@ -133,6 +133,8 @@ struct fib_exception {
 	bool observe;	     /* count, do not apply */
 	struct fib_hop hop;  /* its weight does not count */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
+	uint64_t added_ns;   /* CLOCK_MONOTONIC; 0: when it is written first */
+	uint32_t reading;    /* the caller's own; 0 of one that is adopted */
 };
 
 /*
@@ -145,10 +147,8 @@ typedef void (*fib_exception_fn)(void *ctx, const union sixlane_addr *dst,
 				 const struct fib_exception *told);
 /* As it was told; NULL: none. Valid until something is set. */
 const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
-/* Of every entry of sl_exceptions, in no order. */
+/* Of every entry of sl_exceptions, in no order. fn may set that one to nothing. */
 void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx);
-/* The operator's that has not been set for the longest time; NULL: there is none. */
-const union sixlane_addr *fib_oldest_operator(const struct fib *fib);
 
 /*
  * Packets to this destination whose route is in this table are to look for exceptions: the longest

@@ -184,9 +184,8 @@ _Static_assert(sizeof(struct fib_entry) <= 80, "a full table has hundreds of tho
 struct fib_exceptions {
 	struct fib_hash by_dst;
 	size_t n_written;
-	struct fib_list operators; /* the one that was set last at the end */
-	struct fib_list gone;	   /* that could not be deleted */
-	bool marked, uncovered;	   /* some entry is; a destination is that no prefix covers */
+	bool any_gone;		/* one could not be deleted */
+	bool marked, uncovered; /* some entry is; a destination is that no prefix covers */
 };
 
 struct fib {

@@ -209,7 +209,7 @@ static int change(const struct maps *maps, const union sixlane_addr *dst, struct
 	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
 	int rc;
 
-	value->added_ns = step.added_ns;
+	value->added_ns = value->added_ns ?: step.added_ns;
 	value->flags |= version;
 	if (one_word_apart(&step, value))
 		return write_cpus(maps, dst, cpus, value);
@@ -260,7 +260,7 @@ int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 		return change(maps, dst, cpus, &said);
 	if (errno != ENOENT)
 		return -errno;
-	said.added_ns = util_now_ns();
+	said.added_ns = said.added_ns ?: util_now_ns();
 	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	return insert(maps, dst, cpus, &said);
 }

@@ -147,8 +147,7 @@ static int source_del(void *ctx, const struct sixlane_route_key *key)
 
 static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
 {
-	const struct sixlane_exception figures = { .added_ns = value->added_ns,
-						   .hits = value->hits,
+	const struct sixlane_exception figures = { .hits = value->hits,
 						   .bytes = value->bytes,
 						   .used_ns = value->used_ns };
 	static const struct sixlane_exception none;

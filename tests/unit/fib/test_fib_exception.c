@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the random histories (test_fib_random.c) do not say of exact exceptions: in which order the
- * operator's stand, also after a restart, that what is there already is not written again, and
- * that marks go, and where they are below what is not in the trie.
+ * What the random histories (test_fib_random.c) do not say of exact exceptions: that the operator's
+ * stay after a restart, that what is there already is not written again, and that marks go, and
+ * where they are below what is not in the trie.
  */
 #include "../unit.h"
 #include "fib_world.h"
@@ -12,21 +12,16 @@
 
 static void tell(struct world *world, const char *dst, enum fib_origin origin)
 {
-	const struct fib_exception told = { origin, .table = SIXLANE_TABLE_MAIN, .mtu = 1300 };
+	const struct fib_exception told = { origin, .reading = 1, .table = SIXLANE_TABLE_MAIN,
+					    .mtu = 1300 };
 	const union sixlane_addr to = addr(dst);
 
 	fib_mark(world->fib, SIXLANE_TABLE_MAIN, &to);
 	assert_int_equal(fib_set_exception(world->fib, &to, &told), 0);
 }
 
-static void assert_oldest(const struct world *world, const char *dst)
-{
-	const union sixlane_addr wanted = addr(dst);
-
-	assert_memory_equal(fib_oldest_operator(world->fib), &wanted, sizeof(wanted));
-}
-
-static void test_order_of_the_operators(void **state)
+/* Of an earlier daemon's they are the ones that are there, and nobody has read them yet. */
+static void test_the_operators_are_adopted(void **state)
 {
 	struct world *world = *state;
 	const union sixlane_addr first = addr(FIRST);
@@ -38,14 +33,7 @@ static void test_order_of_the_operators(void **state)
 	fib_sync_end(world->fib);
 	assert_int_equal(stats_of(world).exceptions, 1);
 	assert_int_equal(fib_exception(world->fib, &first)->origin, FIB_OPERATOR);
-	tell(world, SECOND, FIB_OPERATOR);
-	assert_oldest(world, FIRST);
-	tell(world, FIRST, FIB_OPERATOR);
-	assert_oldest(world, SECOND);
-	tell(world, SECOND, FIB_KERNEL);
-	assert_oldest(world, FIRST);
-	fib_set_exception(world->fib, &first, NULL);
-	assert_null(fib_oldest_operator(world->fib));
+	assert_int_equal(fib_exception(world->fib, &first)->reading, 0);
 }
 
 static void test_same_again_writes_nothing(void **state)
@@ -92,7 +80,7 @@ static void test_mark_of_what_is_not_there(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order_of_the_operators),
+		TEST(test_the_operators_are_adopted),
 		TEST(test_same_again_writes_nothing),
 		TEST(test_marks_go),
 		TEST(test_mark_of_what_is_not_there),
