@@ -189,18 +189,17 @@ def test_lists(net):
 
 
 def test_full_and_interrupted(net):
-    """The first line that finds no room ends the list; a signal does not."""
-    path = net.lab.path("list")
-    with open(path, "w", encoding="ascii") as lines:
-        lines.writelines("2001:db8:f00:1::%x:%x mtu %d\n" % (i >> 16, i & 0xFFFF, MTU)
-                         for i in range(MAX_OPERATOR + 1))  # fmt: skip
-    command = "exec %s exception add - < %s" % (SIXLANE, path)
-    process = net.router.ns.popen("sh", "-c", command, stderr=subprocess.PIPE, text=True)
+    """The first line that finds no room ends the list; and what was done before a signal holds."""
+    lines = ["2001:db8:f00:1::%x:%x mtu %d" % (i >> 16, i & 0xFFFF, MTU) for i in range(MAX_OPERATOR + 1)]
+    process = net.router.ns.popen(SIXLANE, "exception", "add", "-", stdin=subprocess.PIPE, text=True)
+    process.stdin.write("\n".join(lines))
+    process.stdin.close()
     wait_until(lambda: net.router.sixlane_json("exception show 2001:db8:f00:1::"), what="it has begun")
     process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=60)[1]
-    assert said.startswith("sixlane: error: line %d: " % (MAX_OPERATOR + 1)), said
-    assert "the limit of %d operator exceptions" % MAX_OPERATOR in said, said
+    process.wait(60)
+    wait_until(lambda: {row["active"] for row in net.router.sixlane_json("exception")} == {True}, 30, "all apply")
+    why = "line %d: %s: the limit of %d" % (MAX_OPERATOR + 1, lines[-1].split()[0], MAX_OPERATOR)
+    refused(net, "replace -", why, stdin="\n".join(lines))
     wait_until(lambda: net.router.status()["exceptions"] == MAX_OPERATOR, 30, "all apply")
 
 

@@ -5,7 +5,6 @@
  * `ip -batch` does it: the first one that fails ends it.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -23,7 +22,8 @@
 struct change {
 	enum exception_verb verb;
 	struct exceptions *list;
-	size_t n_done; /* the first ones of the list */
+	size_t n_done;	 /* the first ones of the list; … */
+	uint64_t number; /* … of the last of these, among all changes */
 	struct cmd_view view;
 	bool daemon;
 };
@@ -116,6 +116,7 @@ static bool find_all(struct change *change)
 /* False: one failed, which is said. */
 static bool carry_out(struct change *change)
 {
+	struct sixlane_meta *meta = change->view.maps.meta;
 	bool good = true;
 
 	for (size_t i = 0; i < change->list->n && good; i++) {
@@ -126,27 +127,17 @@ static bool carry_out(struct change *change)
 		       (change->verb >= EXCEPTION_ADD ? set_wish(change, one, &state)
 						      : remove_wish(change, one, &state));
 		change->n_done += good;
+		if (good) /* each: the command may be interrupted */
+			change->number =
+				__atomic_add_fetch(&meta->operator_changes, 1, __ATOMIC_SEQ_CST);
 	}
 	return good;
 }
 
 /* --- after ------------------------------------------------------------------------------- */
 
-/* Tell the daemon. Returns the number of the change. */
-static uint64_t count_change(const struct change *change)
-{
-	struct sixlane_meta *meta = change->view.maps.meta;
-	const uint64_t number =
-		__atomic_add_fetch(&meta->operator_changes, change->n_done != 0, __ATOMIC_SEQ_CST);
-
-	/* It looks once a second by itself: from another network namespace that has to do. */
-	if (change->daemon)
-		poke_send();
-	return number;
-}
-
 /* Until it is done. False: the daemon has had all the time it may need. */
-static bool wait_for_daemon(const struct change *change, uint64_t number)
+static bool wait_for_daemon(const struct change *change)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	const struct sixlane_meta *meta = change->view.maps.meta;
@@ -154,7 +145,8 @@ static bool wait_for_daemon(const struct change *change, uint64_t number)
 
 	if (!change->daemon)
 		return true;
-	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < number) {
+	poke_send(); /* a daemon of another network namespace looks within a second */
+	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < change->number) {
 		if (util_now_ns() >= until)
 			return false;
 		nanosleep(&pause, NULL);
@@ -224,19 +216,12 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 	struct change change = { .verb = verb, .list = list, .daemon = loader_daemon_runs() };
 	int rc = cmd_view_open_writable(&change.view);
 	bool good, in_time;
-	sigset_t every, old;
-	uint64_t number;
 	size_t n_short;
 
 	if (rc)
 		return rc;
-	/* the daemon is told of all that was written; an interrupt may end the waiting */
-	sigfillset(&every);
-	sigprocmask(SIG_BLOCK, &every, &old);
 	good = (verb != EXCEPTION_FLUSH || find_all(&change)) && carry_out(&change);
-	number = count_change(&change);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	in_time = wait_for_daemon(&change, number);
+	in_time = wait_for_daemon(&change);
 	n_short = tell_shortcomings(&change);
 	rc = print_result(options, &change, n_short);
 	cmd_view_close(&change.view);

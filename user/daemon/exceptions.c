@@ -225,8 +225,7 @@ static uint64_t count_overflow(const struct sync *sync)
 
 	if (!audit_reader(sync->audit))
 		return 0;
-	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->n_overflow[0] +
-	       exceptions->n_overflow[1];
+	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
 
 static void look_through(struct sync *sync)
@@ -325,10 +324,7 @@ struct exceptions *exceptions_new(void)
 	TAILQ_INIT(&exceptions->soon);
 	exceptions->mtu_look_ns = UINT64_MAX;
 	exceptions->dirty = true; /* an earlier daemon's */
-	if (!exceptions_store_new(exceptions))
-		return exceptions;
-	exceptions_free(exceptions);
-	return NULL;
+	return exceptions;
 }
 
 void exceptions_free(struct exceptions *exceptions)

@@ -62,11 +62,12 @@ struct exceptions {
 	struct radix store;
 	uint64_t n[EXCEPTED_N_STATES]; /* in each state but EXCEPTED_NONE */
 	uint64_t object_passes;	       /* of the audit, until which one may be kept at an object */
-	uint64_t *shadow; /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be; until ready, was */
-	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
-	uint64_t overflow_ns;  /* … this time */
-	uint64_t n_overflow[2];
-	bool dirty; /* sl_punted has bits of destinations that have nothing any more */
+	uint64_t shadow[SIXLANE_PUNTED_WORDS]; /* what sl_punted is to be; until ready, was */
+	uint64_t overflow_ns;
+	struct exceptions_overflow { /* those that found no room in the store: */
+		uint64_t n, filter[SIXLANE_PUNTED_WORDS];
+	} overflow, older; /* after overflow_ns, and before */
+	bool dirty;	   /* sl_punted has bits of destinations that have nothing any more */
 	/* exceptions.c */
 	bool ready; /* all has been read once: sl_punted may lose bits */
 	TAILQ_HEAD(excepted_queue, excepted) soon; /* the next one first */
@@ -91,7 +92,6 @@ struct exceptions {
 
 /* --- exceptions_store.c ------------------------------------------------------------------- */
 
-int exceptions_store_new(struct exceptions *exceptions);
 /* What sl_punted has now is an earlier daemon's. */
 void exceptions_store_start(struct sync *sync);
 void exceptions_store_free(struct exceptions *exceptions);
@@ -127,7 +127,7 @@ static inline bool exceptions_is_known(const struct excepted *excepted)
 /* The overflow has bits. */
 static inline bool exceptions_any_lost(const struct exceptions *exceptions)
 {
-	return exceptions->n_overflow[0] || exceptions->n_overflow[1];
+	return exceptions->overflow.n || exceptions->older.n;
 }
 
 /* If the kernel has nothing of it, as is known, and nothing is to be read. */

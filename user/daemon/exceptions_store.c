@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
-#define FILTER_BYTES (SIXLANE_PUNTED_WORDS * sizeof(uint64_t))
 
 static const struct prefix all;
 
@@ -21,16 +20,9 @@ static const struct prefix all;
 
 void exceptions_store_start(struct sync *sync)
 {
-	memcpy(sync->exceptions->shadow, sync->maps->punted, FILTER_BYTES);
-}
+	struct exceptions *exceptions = sync->exceptions;
 
-int exceptions_store_new(struct exceptions *exceptions)
-{
-	exceptions->shadow = calloc(1, FILTER_BYTES);
-	for (int i = 0; i < 2; i++)
-		exceptions->overflow[i] = calloc(1, FILTER_BYTES);
-	return exceptions->shadow && exceptions->overflow[0] && exceptions->overflow[1] ? 0
-											: -ENOMEM;
+	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
 }
 
 void exceptions_store_free(struct exceptions *exceptions)
@@ -39,9 +31,6 @@ void exceptions_store_free(struct exceptions *exceptions)
 
 	while ((at = exceptions_first(exceptions)))
 		radix_remove(&exceptions->store, &at->node);
-	free(exceptions->shadow);
-	free(exceptions->overflow[0]);
-	free(exceptions->overflow[1]);
 }
 
 struct excepted *exceptions_first(const struct exceptions *exceptions)
@@ -68,10 +57,10 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 
 	if (exceptions_observe(sync))
 		return;
-	maps_punted_add_to(exceptions->overflow[0], dst);
+	maps_punted_add_to(exceptions->overflow.filter, dst);
 	maps_punted_add(sync->maps, dst);
 	fib_set_exception(sync->fib, dst, NULL);
-	exceptions->n_overflow[0]++;
+	exceptions->overflow.n++;
 	maps_look(sync->maps);
 }
 
@@ -83,8 +72,8 @@ bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 	if (exceptions_observe(sync))
 		return false;
 	if ((excepted && excepted->state != EXCEPTED_NONE) ||
-	    maps_punted_is_in(exceptions->overflow[0], dst) ||
-	    maps_punted_is_in(exceptions->overflow[1], dst))
+	    maps_punted_is_in(exceptions->overflow.filter, dst) ||
+	    maps_punted_is_in(exceptions->older.filter, dst))
 		return true;
 	/* as an earlier daemon has left it */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
@@ -130,21 +119,17 @@ void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	uint64_t *old = exceptions->overflow[1];
 
 	if (read_since_ns <= exceptions->overflow_ns)
 		return;
-	if (exceptions->n_overflow[1]) {
+	if (exceptions->older.n) {
 		exceptions->dirty = true;
 		operator_want(sync);
 	}
-	if (exceptions->n_overflow[0] || exceptions->n_overflow[1]) {
-		memset(old, 0, FILTER_BYTES);
-		exceptions->overflow[1] = exceptions->overflow[0];
-		exceptions->overflow[0] = old;
+	if (exceptions_any_lost(exceptions)) {
+		exceptions->older = exceptions->overflow;
+		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
 	}
-	exceptions->n_overflow[1] = exceptions->n_overflow[0];
-	exceptions->n_overflow[0] = 0;
 	exceptions->overflow_ns = util_now_ns();
 }
 
@@ -161,7 +146,8 @@ void exceptions_rebuild(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
-		exceptions->shadow[i] = exceptions->overflow[0][i] | exceptions->overflow[1][i];
+		exceptions->shadow[i] =
+			exceptions->overflow.filter[i] | exceptions->older.filter[i];
 	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
 		if (at->state >= EXCEPTED_PUNT)
 			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
