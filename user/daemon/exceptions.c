@@ -2,7 +2,7 @@
 /*
  * When the kernel's exceptions are read. The audit's passes read all of them; what an event, or a
  * change of a route, is about is read a moment after it, within a budget of CPU time. What is not
- * read yet is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
+ * read yet is punt, by sl_fresh (exceptions_event.c) or by sl_punted.
  */
 #include "exceptions.h"
 
@@ -184,12 +184,21 @@ static bool is_outdated(const struct sync *sync, const struct excepted *excepted
 	       (excepted->state != EXCEPTED_EXACT && exceptions_may_be_exact(sync, excepted));
 }
 
+/* A redirect's lease, before half of it is over; or one of the operator's in its place is gone. */
+static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+{
+	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+
+	return !said ||
+	       (!excepted->found.expires && said->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
+}
+
 static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
 		    uint64_t read_since_ns)
 {
 	take_pass(sync, excepted, read_since_ns);
-	if (excepted->state == EXCEPTED_EXACT)
-		exceptions_renew(sync, excepted, now_ns);
+	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
+		exceptions_decide(sync, excepted);
 	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
 		exceptions_read_soon(sync->exceptions, excepted);
 	exceptions_forget(sync->exceptions, excepted);
@@ -259,10 +268,12 @@ static void look_through(struct sync *sync)
 
 void exceptions_start(struct sync *sync)
 {
-	sync->exceptions->start_ns = util_now_ns();
-	exceptions_store_start(sync);
-	/* an earlier daemon has not read all that it was about */
-	sync->exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
+	struct exceptions *exceptions = sync->exceptions;
+
+	exceptions->start_ns = util_now_ns();
+	/* an earlier daemon's, which has not read all that they are about */
+	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
+	exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
 	audit_read_all(sync);
 	look_through(sync);
 }
@@ -329,8 +340,9 @@ struct exceptions *exceptions_new(void)
 
 void exceptions_free(struct exceptions *exceptions)
 {
-	if (!exceptions)
-		return;
-	exceptions_store_free(exceptions);
+	struct excepted *at;
+
+	while (exceptions && (at = exceptions_first(exceptions)))
+		radix_remove(&exceptions->store, &at->node);
 	free(exceptions);
 }

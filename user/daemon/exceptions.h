@@ -2,7 +2,7 @@
 /*
  * What the files of the kernel's exceptions share: exceptions_store.c (what the kernel has),
  * exceptions_decide.c (what comes of it), exceptions.c (when it is read), exceptions_event.c (why
- * it is read again), exceptions_fresh.c (what is punt before it is). Nothing else includes it.
+ * it is read again, and what is punt before it is). Nothing else includes it.
  *
  * Invariants
  * - A destination is exact only if all that the kernel has of it is known, and is one exception
@@ -92,10 +92,6 @@ struct exceptions {
 
 /* --- exceptions_store.c ------------------------------------------------------------------- */
 
-/* What sl_punted has now is an earlier daemon's. */
-void exceptions_store_start(struct sync *sync);
-void exceptions_store_free(struct exceptions *exceptions);
-
 struct excepted *exceptions_find(const struct exceptions *exceptions,
 				 const union sixlane_addr *dst);
 /* Made if there is none. NULL: no room, and punt from now on until all has been read again. */
@@ -167,11 +163,9 @@ static inline bool exceptions_observe(const struct sync *sync)
 
 /* --- exceptions_decide.c ------------------------------------------------------------------ */
 
+#define EXCEPTIONS_LEASE_NS 90000000000ull /* of a redirect without a confirmation */
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
-/* The entry of one that is exact: the lease of a redirect, before half of it is over; or if one of
- * the operator's was in its place, and is gone. */
-void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now_ns);
 /* By the hop that it is kept at, or by several. */
 bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
 /* It would be exact if it were decided about, by what was read before. */
@@ -199,11 +193,6 @@ uint64_t exceptions_read_since_ns(const struct sync *sync);
 
 /* What waits for IPv6 to take a device's MTU over. */
 void exceptions_mtu_run(struct sync *sync, uint64_t now_ns);
-
-/* --- exceptions_fresh.c ------------------------------------------------------------------- */
-
-/* Something that came is not going to be read. */
-void exceptions_fresh_lost(struct exceptions *exceptions);
 void exceptions_fresh_run(struct sync *sync, uint64_t now_ns);
 uint64_t exceptions_fresh_due_ns(const struct sync *sync);
 

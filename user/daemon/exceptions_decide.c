@@ -10,7 +10,6 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#define LEASE_NS 90000000000ull /* of a redirect without a confirmation */
 /* So long before its end a Path MTU is punt: the packets' clock is late by two ticks. */
 #define AHEAD_NS 100000000ull
 
@@ -58,7 +57,7 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 		out->mtu_locked = finding->mtu_locked;
 		out->expires_ns = finding->expires_ns - AHEAD_NS;
 	} else {
-		out->expires_ns = now_ns + LEASE_NS;
+		out->expires_ns = now_ns + EXCEPTIONS_LEASE_NS;
 	}
 	out->has_hop = !own;
 	out->hop = finding->hop;
@@ -170,12 +169,4 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	exceptions_punt(sync, excepted);
 	if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NO_ROOM);
-}
-
-void exceptions_renew(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
-{
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
-
-	if (!said || (!excepted->found.expires && said->expires_ns < now_ns + LEASE_NS / 2))
-		exceptions_decide(sync, excepted);
 }

@@ -18,21 +18,6 @@ static const struct prefix all;
 
 /* --- the store ------------------------------------------------------------------------------- */
 
-void exceptions_store_start(struct sync *sync)
-{
-	struct exceptions *exceptions = sync->exceptions;
-
-	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
-}
-
-void exceptions_store_free(struct exceptions *exceptions)
-{
-	struct excepted *at;
-
-	while ((at = exceptions_first(exceptions)))
-		radix_remove(&exceptions->store, &at->node);
-}
-
 struct excepted *exceptions_first(const struct exceptions *exceptions)
 {
 	return excepted_of(radix_first_under(&exceptions->store, &all));
