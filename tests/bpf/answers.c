@@ -11,10 +11,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "../../user/lib/util.h"
+#include "../../user/lib/util.h"
 #include "answer.h"
 #include "tests.h"
 
@@ -252,14 +253,6 @@ void answer_test_flow_label(void **state)
 #define HOUR_NS 3600000000000u
 #define DEADLINE_NS 60000000000u
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void expect_once(const struct frame *in, enum sixlane_verdict verdict)
 {
 	static struct frame out;
@@ -294,19 +287,19 @@ void answer_test_rate(void **state)
 
 	harness_pin(0);
 	build(&frame, 1401, 0);
-	install_rate(HOUR_NS, 5, now_ns() - 5 * HOUR_NS);
+	install_rate(HOUR_NS, 5, util_now_ns() - 5 * HOUR_NS);
 	expect_answers(&frame, 5);
-	install_rate(HOUR_NS, 5, now_ns() - 100 * HOUR_NS); /* no more than the burst */
+	install_rate(HOUR_NS, 5, util_now_ns() - 100 * HOUR_NS); /* no more than the burst */
 	expect_answers(&frame, 5);
-	install_rate(HOUR_NS, 5, now_ns() - 2 * HOUR_NS); /* no more than there are */
+	install_rate(HOUR_NS, 5, util_now_ns() - 2 * HOUR_NS); /* no more than there are */
 	expect_answers(&frame, 2);
-	install_rate(HOUR_NS, 5, now_ns()); /* none */
+	install_rate(HOUR_NS, 5, util_now_ns()); /* none */
 	expect_answers(&frame, 0);
-	install_rate(HOUR_NS, 1, now_ns() - 100 * HOUR_NS);
+	install_rate(HOUR_NS, 1, util_now_ns() - 100 * HOUR_NS);
 	expect_answers(&frame, 1);
-	install_rate(HOUR_NS, 0, now_ns() - 100 * HOUR_NS);
+	install_rate(HOUR_NS, 0, util_now_ns() - 100 * HOUR_NS);
 	expect_answers(&frame, 0);
-	install_rate(0, 0, now_ns()); /* no bound */
+	install_rate(0, 0, util_now_ns()); /* no bound */
 	for (int i = 0; i < 10; i++)
 		expect_once(&frame, SIXLANE_ANSWER_TOO_BIG);
 	harness_unpin();
@@ -322,13 +315,13 @@ void answer_test_rate_in_time(void **state)
 
 	harness_pin(0);
 	build(&in, 1401, 0);
-	install_rate(each_ns, 1, now_ns());
-	start_ns = now_ns();
+	install_rate(each_ns, 1, util_now_ns());
+	start_ns = util_now_ns();
 	do {
 		assert_int_equal(
 			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
 		answers += action == XDP_REDIRECT;
-		spent_ns = now_ns() - start_ns;
+		spent_ns = util_now_ns() - start_ns;
 	} while (answers < 20 && spent_ns < DEADLINE_NS);
 	assert_int_equal(answers, 20);
 	/* never sooner, and not much later unless this process had to wait */
@@ -342,7 +335,7 @@ void answer_test_rate_by_cpu(void **state)
 	static struct frame frame;
 
 	build(&frame, 1401, 0);
-	install_rate(HOUR_NS, 2, now_ns() - 2 * HOUR_NS);
+	install_rate(HOUR_NS, 2, util_now_ns() - 2 * HOUR_NS);
 	for (int cpu = 0; harness_pin(cpu); cpu++)
 		expect_answers(&frame, 2);
 	harness_unpin();

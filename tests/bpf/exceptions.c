@@ -11,32 +11,20 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "../../user/lib/util.h"
 #include "tests.h"
 
-/* A packet to dst is forwarded to a neighbour, or punted. hit: the exception that it meets. */
 static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour via,
 		   const union sixlane_addr *hit)
 {
 	const struct frame_spec spec = { .dst = dst, .dst_mac = world_device_mac[DEV_IN] };
-	const enum device egress = world_neigh_device(via);
-	static struct frame in, out;
-	const struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = harness_ifindex()[egress],
-		.out = &out,
-		.hit = hit,
-	};
+	static struct frame in;
 
 	frame_build(&in, &spec);
-	out = in;
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
-	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
+	harness_expect_via(&in, verdict, via, hit, SWEEP_ALL);
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
@@ -130,18 +118,10 @@ void exception_test_every_bit_and_byte_counts(void **state)
 			expect_all_to_count(half, number);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Without pause: as many as the bucket holds are punt, and what has flowed in meanwhile. */
 static uint64_t empty_bucket(void)
 {
-	const uint64_t sent = 30000, burst = 10000, each_ns = 100000, from_ns = now_ns();
+	const uint64_t sent = 30000, burst = 10000, each_ns = 100000, from_ns = util_now_ns();
 	uint64_t ns;
 
 	for (uint64_t i = 0; i < sent; i++) {
@@ -149,7 +129,7 @@ static uint64_t empty_bucket(void)
 		if (i % 1000 == 0)
 			harness_take_hints(NULL, 0);
 	}
-	ns = now_ns() - from_ns;
+	ns = util_now_ns() - from_ns;
 	harness_take_hints(NULL, 0);
 	assert_in_range(sent - harness_hints_lost(), burst, burst + ns / each_ns + 1);
 	return harness_hints_lost();

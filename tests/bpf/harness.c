@@ -489,3 +489,21 @@ void harness_expect(enum harness_prog prog, enum device dev, const struct frame 
 		assert_true(harness_check(PROG_FRAGS_SHOWS_EGRESS, ingress, in, expected, 1,
 					  SWEEP_WORLD));
 }
+
+void harness_expect_via(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via,
+			const union sixlane_addr *hit, enum harness_sweep sweep)
+{
+	const enum device egress = world_neigh_device(via);
+	struct frame out = *in;
+	const struct expected expected = {
+		.verdict = verdict,
+		.slot = world_port_slot(DEV_IN),
+		.egress = setup.ifindex[egress],
+		.out = &out,
+		.hit = hit,
+	};
+
+	if (verdict == SIXLANE_FORWARD)
+		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
+	harness_expect(PROG_AS_IS, DEV_IN, in, &expected, sweep);
+}

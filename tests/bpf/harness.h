@@ -96,6 +96,11 @@ void harness_expect_once(enum device dev, const struct frame *in, const struct e
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
 
+/* The same of an untagged frame that came in by DEV_IN: forwarded to a neighbour, or passed. hit:
+ * as in struct expected. */
+void harness_expect_via(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via,
+			const union sixlane_addr *hit, enum harness_sweep sweep);
+
 /* Run on this CPU from now on; false: there is none of this number. */
 _Bool harness_pin(int cpu);
 void harness_unpin(void);

@@ -15,14 +15,8 @@ static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdi
 {
 	const uint32_t silent = NH_SILENT;
 	struct world world;
-	struct frame in, out;
+	struct frame in;
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
-	struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = harness_ifindex()[world_neigh_device(via)],
-		.out = &out,
-	};
 
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
@@ -31,10 +25,7 @@ static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdi
 	world.next_hops[NH_GROUP + 1].fate.kind = SIXLANE_KIND_FIRST;
 	harness_install(&world);
 	frame_build(&in, &spec);
-	out = in;
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(&out, world_neigh_mac[via], world_device_mac[world_neigh_device(via)]);
-	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
+	harness_expect_via(&in, verdict, via, NULL, SWEEP_ALL);
 }
 
 static void expect_used(enum neighbour used)

@@ -37,21 +37,9 @@ static void build(struct frame *frame, size_t payload, size_t padding)
 	frame_build(frame, &spec);
 }
 
-/* A frame that came in by DEV_IN; forwarded means: to a neighbour. */
 static void expect(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via)
 {
-	enum device egress = world_neigh_device(via);
-	struct frame out = *in;
-	struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = harness_ifindex()[egress],
-		.out = &out,
-	};
-
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
-	harness_expect(PROG_AS_IS, DEV_IN, in, &expected, SWEEP_WORLD);
+	harness_expect_via(in, verdict, via, NULL, SWEEP_WORLD);
 }
 
 static void expect_all_lengths(const struct frame *whole, size_t packet,
