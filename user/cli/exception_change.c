@@ -63,6 +63,7 @@ static bool set_wish(const struct change *change, const struct exception *one,
 	const struct maps *maps = &change->view.maps;
 	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
 	const char *table = show_table(state->wish.table, buf);
+	const bool replace = change->verb == EXCEPTION_REPLACE;
 	struct sixlane_operator same = one->value;
 
 	same.added_ns = state->wish.added_ns;
@@ -72,12 +73,11 @@ static bool set_wish(const struct change *change, const struct exception *one,
 			one,
 			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
 			table, addr, table);
-	if (change->verb == EXCEPTION_REPLACE)
-		return !memcmp(&same, &state->wish, sizeof(same)) ||
-		       wrote(one, maps_operator_set(maps, &one->dst, &one->value));
-	/* one that has expired stays until a daemon removes it */
-	maps_operator_expire(maps, &one->dst, util_now_ns());
-	return wrote(one, maps_operator_add(maps, &one->dst, &one->value));
+	if (replace && !memcmp(&same, &state->wish, sizeof(same)))
+		return true;
+	if (!replace) /* one that has expired stays until a daemon removes it */
+		maps_operator_expire(maps, &one->dst, util_now_ns());
+	return wrote(one, maps_operator_set(maps, &one->dst, &one->value, replace));
 }
 
 static bool remove_wish(const struct change *change, const struct exception *one,

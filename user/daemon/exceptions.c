@@ -48,17 +48,6 @@ static void dequeue(struct exceptions *exceptions, struct excepted *excepted)
 	exceptions->n_soon--;
 }
 
-/* All that came until then was read, but for what is left to a pass. */
-bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_ns)
-{
-	const struct excepted *at;
-
-	TAILQ_FOREACH(at, &exceptions->soon, soon)
-	if (at->asked_ns <= until_ns)
-		return false;
-	return true;
-}
-
 /* --- reading one ------------------------------------------------------------------------------ */
 
 struct reading {
@@ -237,6 +226,48 @@ static uint64_t count_overflow(const struct sync *sync)
 	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
 
+/* Those that found no room before all was read were read again, or are gone. */
+static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	if (read_since_ns <= exceptions->overflow_ns)
+		return;
+	if (exceptions->older.n) {
+		exceptions->dirty = true;
+		operator_want(sync);
+	}
+	if (exceptions_any_lost(exceptions)) {
+		exceptions->older = exceptions->overflow;
+		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
+	}
+	exceptions->overflow_ns = util_now_ns();
+}
+
+static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)
+{
+	struct exceptions *exceptions = ctx;
+
+	(void)said;
+	maps_punted_add_to(exceptions->shadow, dst);
+}
+
+/* sl_punted loses the bits of those that have nothing any more. */
+static void rebuild(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
+		exceptions->shadow[i] =
+			exceptions->overflow.filter[i] | exceptions->older.filter[i];
+	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+		if (at->state >= EXCEPTED_PUNT)
+			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
+	fib_exception_each(sync->fib, add_entry, exceptions);
+	maps_punted_set(sync->maps, exceptions->shadow);
+	exceptions->dirty = false;
+}
+
 static void look_through(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -249,19 +280,18 @@ static void look_through(struct sync *sync)
 		after = exceptions_next(at);
 		look_at(sync, at, now_ns, read_since_ns);
 	}
-	exceptions_turn_overflow(sync, read_since_ns);
+	turn_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
 		exceptions->ready = true;
 		operator_want(sync);
 	}
 	if (exceptions->ready && exceptions->dirty)
-		exceptions_rebuild(sync);
+		rebuild(sync);
 	clear_marks(sync);
-	if (count_overflow(sync) && !exceptions->reported)
+	if (count_overflow(sync))
 		log_warning_limited(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
-	exceptions->reported = count_overflow(sync);
 	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
 	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
 }

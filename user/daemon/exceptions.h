@@ -87,7 +87,6 @@ struct exceptions {
 		uint64_t heard_ns; /* all events of before the turn had come; 0: not yet */
 		uint64_t n_lost;   /* as counted then */
 	} fresh;
-	bool reported; /* the log says that some do not fit */
 };
 
 /* --- exceptions_store.c ------------------------------------------------------------------- */
@@ -128,11 +127,6 @@ static inline bool exceptions_any_lost(const struct exceptions *exceptions)
 
 /* If the kernel has nothing of it, as is known, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
-
-/* sl_punted loses the bits of those that have nothing any more. */
-void exceptions_rebuild(struct sync *sync);
-/* Those that found no room in the store before all was read were read again, or are gone. */
-void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns);
 
 static inline struct excepted *excepted_of(struct radix_node *node)
 {
@@ -183,8 +177,6 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted);
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted);
 /* The same of what an event is about: also once more if it is about to be read anyway. */
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted);
-/* All that came until then was read, but for what was left to a pass. */
-bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_ns);
 /* All that the kernel has was read after that time; where it cannot be read, it has forgotten it.
  */
 uint64_t exceptions_read_since_ns(const struct sync *sync);

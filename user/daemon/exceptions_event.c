@@ -131,6 +131,17 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	exceptions->fresh.lost_since = false;
 }
 
+/* All that came until then was read, but for what is left to a pass. */
+static bool is_read_until(const struct exceptions *exceptions, uint64_t until_ns)
+{
+	const struct excepted *at;
+
+	TAILQ_FOREACH(at, &exceptions->soon, soon)
+	if (at->asked_ns <= until_ns)
+		return false;
+	return true;
+}
+
 /* What came before the turn was heard of, perhaps after it, and read; or, if some of that was lost,
  * all was read. */
 static bool is_drained(struct sync *sync)
@@ -142,8 +153,7 @@ static bool is_drained(struct sync *sync)
 		return exceptions_read_since_ns(sync) > turned_ns;
 	if (!exceptions->fresh.heard_ns && sync->hints.until_ns > turned_ns)
 		exceptions->fresh.heard_ns = util_now_ns();
-	return exceptions->fresh.heard_ns &&
-	       exceptions_read_until(exceptions, exceptions->fresh.heard_ns);
+	return exceptions->fresh.heard_ns && is_read_until(exceptions, exceptions->fresh.heard_ns);
 }
 
 void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)

@@ -101,46 +101,6 @@ void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 	radix_remove(&exceptions->store, &excepted->node);
 }
 
-void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns)
-{
-	struct exceptions *exceptions = sync->exceptions;
-
-	if (read_since_ns <= exceptions->overflow_ns)
-		return;
-	if (exceptions->older.n) {
-		exceptions->dirty = true;
-		operator_want(sync);
-	}
-	if (exceptions_any_lost(exceptions)) {
-		exceptions->older = exceptions->overflow;
-		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
-	}
-	exceptions->overflow_ns = util_now_ns();
-}
-
-static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)
-{
-	struct exceptions *exceptions = ctx;
-
-	(void)said;
-	maps_punted_add_to(exceptions->shadow, dst);
-}
-
-void exceptions_rebuild(struct sync *sync)
-{
-	struct exceptions *exceptions = sync->exceptions;
-
-	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
-		exceptions->shadow[i] =
-			exceptions->overflow.filter[i] | exceptions->older.filter[i];
-	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
-		if (at->state >= EXCEPTED_PUNT)
-			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
-	fib_exception_each(sync->fib, add_entry, exceptions);
-	maps_punted_set(sync->maps, exceptions->shadow);
-	exceptions->dirty = false;
-}
-
 /* --- findings --------------------------------------------------------------------------------- */
 
 bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)

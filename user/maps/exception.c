@@ -110,15 +110,11 @@ int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 }
 
 int maps_operator_set(const struct maps *maps, const union sixlane_addr *dst,
-		      const struct sixlane_operator *value)
+		      const struct sixlane_operator *value, bool replace)
 {
-	return maps_update(maps, LOADER_OPERATOR, dst, value);
-}
+	const __u64 flags = replace ? BPF_ANY : BPF_NOEXIST;
 
-int maps_operator_add(const struct maps *maps, const union sixlane_addr *dst,
-		      const struct sixlane_operator *value)
-{
-	return bpf_map_update_elem(maps->fd[LOADER_OPERATOR], dst, value, BPF_NOEXIST) ? -errno : 0;
+	return bpf_map_update_elem(maps->fd[LOADER_OPERATOR], dst, value, flags) ? -errno : 0;
 }
 
 int maps_operator_del(const struct maps *maps, const union sixlane_addr *dst)

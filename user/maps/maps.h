@@ -144,11 +144,9 @@ void maps_set_flags(const struct maps *maps, uint32_t flags);
 /* sl_operator. 0 or -errno: -ENOENT, -E2BIG (full). */
 int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_operator *out);
+/* -EEXIST: there is one, which is not to be replaced. */
 int maps_operator_set(const struct maps *maps, const union sixlane_addr *dst,
-		      const struct sixlane_operator *value);
-/* -EEXIST: there is one. */
-int maps_operator_add(const struct maps *maps, const union sixlane_addr *dst,
-		      const struct sixlane_operator *value);
+		      const struct sixlane_operator *value, bool replace);
 int maps_operator_del(const struct maps *maps, const union sixlane_addr *dst);
 typedef int (*maps_operator_fn)(void *ctx, const union sixlane_addr *dst,
 				const struct sixlane_operator *value);
