@@ -1,39 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the random histories (test_fib_random.c) do not say of exact exceptions: that the operator's
- * stay after a restart, that what is there already is not written again, and that marks go, and
- * where they are below what is not in the trie.
+ * What the random histories (test_fib_random.c) do not say of exact exceptions: that what is there
+ * already is not written again, and that marks go, and where they are below what is not in the
+ * trie.
  */
 #include "../unit.h"
 #include "fib_world.h"
 
 #define FIRST "2001:db8:1::1"
-#define SECOND "2001:db8:1::2"
 
-static void tell(struct world *world, const char *dst, enum fib_origin origin)
+static void tell(struct world *world, const char *dst)
 {
-	const struct fib_exception told = { origin, .reading = 1, .table = SIXLANE_TABLE_MAIN,
-					    .mtu = 1300 };
+	const struct fib_exception told = { FIB_KERNEL, .table = SIXLANE_TABLE_MAIN, .mtu = 1300 };
 	const union sixlane_addr to = addr(dst);
 
 	fib_mark(world->fib, SIXLANE_TABLE_MAIN, &to);
 	assert_int_equal(fib_set_exception(world->fib, &to, &told), 0);
-}
-
-/* Of an earlier daemon's they are the ones that are there, and nobody has read them yet. */
-static void test_the_operators_are_adopted(void **state)
-{
-	struct world *world = *state;
-	const union sixlane_addr first = addr(FIRST);
-
-	tell(world, FIRST, FIB_OPERATOR);
-	tell(world, SECOND, FIB_KERNEL);
-	restart(world, SIXLANE_MAX_ROUTES);
-	fib_sync_begin(world->fib);
-	fib_sync_end(world->fib);
-	assert_int_equal(stats_of(world).exceptions, 1);
-	assert_int_equal(fib_exception(world->fib, &first)->origin, FIB_OPERATOR);
-	assert_int_equal(fib_exception(world->fib, &first)->reading, 0);
 }
 
 static void test_same_again_writes_nothing(void **state)
@@ -42,9 +24,9 @@ static void test_same_again_writes_nothing(void **state)
 	unsigned long writes;
 
 	set(world, "2001:db8::/32", via("fe80::2", 3));
-	tell(world, FIRST, FIB_KERNEL);
+	tell(world, FIRST);
 	writes = world->sim->exception_writes + world->sim->routes.writes;
-	tell(world, FIRST, FIB_KERNEL);
+	tell(world, FIRST);
 	assert_int_equal(world->sim->exception_writes + world->sim->routes.writes, writes);
 }
 
@@ -53,8 +35,8 @@ static void test_marks_go(void **state)
 	struct world *world = *state;
 
 	set(world, "2001:db8::/32", via("fe80::2", 3));
-	tell(world, FIRST, FIB_KERNEL);
-	tell(world, "3001::1", FIB_KERNEL);
+	tell(world, FIRST);
+	tell(world, "3001::1");
 	fib_clear_marks(world->fib);
 	set(world, "3001::/16", via("fe80::4", 3));
 	assert_int_equal(find_in(world, SIXLANE_TABLE_MAIN, FIRST, "::").marks, 0);
@@ -69,7 +51,7 @@ static void test_mark_of_what_is_not_there(void **state)
 	set(world, "::/0", via("fe80::1", 3));
 	world->sim->set_fails = 1;
 	set(world, "2001:db8::/32", via("fe80::2", 3));
-	tell(world, FIRST, FIB_KERNEL);
+	tell(world, FIRST);
 	world->sim->set_fails = 0;
 	unset(world, "2001:db8::/32");
 	assert_int_equal(fib_retry(world->fib), 0);
@@ -80,7 +62,6 @@ static void test_mark_of_what_is_not_there(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_operators_are_adopted),
 		TEST(test_same_again_writes_nothing),
 		TEST(test_marks_go),
 		TEST(test_mark_of_what_is_not_there),
