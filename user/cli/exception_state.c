@@ -125,7 +125,7 @@ static const char *why_pending(const struct cmd_view *view, const union sixlane_
 			 device ? "is not in the maps" : "does not exist");
 		return buf;
 	}
-	if (flags ? flags & SIXLANE_EXCEPTION_KERNEL : maps_punted_has(&view->maps, dst))
+	if (flags ? flags & SIXLANE_EXCEPTION_KERNEL : maps_punted_has(view->maps.punted, dst))
 		return "the kernel has learned something of it";
 	return "sixlaned has not applied it";
 }

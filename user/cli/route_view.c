@@ -127,7 +127,7 @@ void route_view_check(const struct maps *maps, const struct route_packets *packe
 uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
 			 const struct sixlane_exception *entry)
 {
-	if (!entry && maps_punted_has(maps, dst))
+	if (!entry && maps_punted_has(maps->punted, dst))
 		return SIXLANE_TRACE_EXCEPTION_FILTERED;
 	if (maps_looks(maps) && maps_fresh_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FRESH;

@@ -45,7 +45,7 @@ int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret)
 		return ret;
 	audit_read_soon(sync, prefix_table(sync, ifindex), &prefix);
-	audit_advertised(sync, ifindex);
+	audit_read_unsteady(sync, ifindex);
 	return 0;
 }
 

@@ -124,7 +124,7 @@ static void note_mtu(struct sync *sync, const struct link *link)
 		return;
 	sync->next_poll_ns = 0;
 	exceptions_mtu_changes(sync);
-	audit_mtu_changed(sync);
+	audit_read_unsteady(sync, 0);
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
@@ -154,7 +154,7 @@ static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *chang
 	if (!ret && goes)
 		doubt_routes_by(sync, ipv6->ifindex);
 	if (!ret && mtu_changed)
-		audit_mtu_changed(sync);
+		audit_read_unsteady(sync, 0);
 	return ret;
 }
 

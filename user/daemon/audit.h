@@ -45,10 +45,11 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst);
  * once more, in case that it was busy.
  */
 void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst);
-/* … of all that a router may have advertised on this device, … */
-void audit_advertised(struct sync *sync, uint32_t ifindex);
-/* … and of all with an MTU of their own, which may follow that of a device. */
-void audit_mtu_changed(struct sync *sync);
+/*
+ * … of all that a router may have advertised on this device; 0: of all with an MTU of their own,
+ * which may follow that of a device.
+ */
+void audit_read_unsteady(struct sync *sync, uint32_t advertised_by);
 
 /* Something changed there: follow it, if it has routes that may change without a message. */
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);

@@ -267,25 +267,16 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 	return outlook;
 }
 
-void audit_advertised(struct sync *sync, uint32_t ifindex)
-{
-	struct audit_place *place, *next;
-
-	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
-		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
-		if (outlook_of(sync, place, ifindex).advertised)
-			audit_read_soon(sync, place->table, &place->dst);
-	}
-}
-
 /* By which device a route with a next-hop object leaves is not known here. */
-void audit_mtu_changed(struct sync *sync)
+void audit_read_unsteady(struct sync *sync, uint32_t advertised_by)
 {
 	struct audit_place *place, *next;
 
 	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
+		const struct outlook outlook = outlook_of(sync, place, advertised_by);
+
 		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
-		if (outlook_of(sync, place, 0).mtu)
+		if (advertised_by ? outlook.advertised : outlook.mtu)
 			audit_read_soon(sync, place->table, &place->dst);
 	}
 }

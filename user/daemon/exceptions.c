@@ -249,7 +249,7 @@ static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib
 	struct exceptions *exceptions = ctx;
 
 	(void)said;
-	maps_punted_add_to(exceptions->shadow, dst);
+	maps_punted_add(exceptions->shadow, dst);
 }
 
 /* sl_punted loses the bits of those that have nothing any more. */
@@ -262,7 +262,7 @@ static void rebuild(struct sync *sync)
 			exceptions->overflow.filter[i] | exceptions->older.filter[i];
 	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
 		if (at->state >= EXCEPTED_PUNT)
-			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
+			maps_punted_add(exceptions->shadow, &at->node.prefix.addr);
 	fib_exception_each(sync->fib, add_entry, exceptions);
 	maps_punted_set(sync->maps, exceptions->shadow);
 	exceptions->dirty = false;

@@ -120,7 +120,7 @@ static void remove_entry(struct sync *sync, const struct excepted *excepted)
 void exceptions_punt(struct sync *sync, struct excepted *excepted)
 {
 	if (!exceptions_observe(sync))
-		maps_punted_add(sync->maps, &excepted->node.prefix.addr);
+		maps_punted_add(sync->maps->punted, &excepted->node.prefix.addr);
 	exceptions_set_state(sync->exceptions, excepted,
 			     exceptions_observe(sync) ? EXCEPTED_NONE : EXCEPTED_PUNT);
 	remove_entry(sync, excepted);

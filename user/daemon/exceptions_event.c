@@ -62,7 +62,7 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 static void take_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
 	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
-		audit_advertised(sync, hint->ifindex);
+		audit_read_unsteady(sync, hint->ifindex);
 	else
 		expect(sync, &hint->dst);
 }

@@ -42,8 +42,8 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 
 	if (exceptions_observe(sync))
 		return;
-	maps_punted_add_to(exceptions->overflow.filter, dst);
-	maps_punted_add(sync->maps, dst);
+	maps_punted_add(exceptions->overflow.filter, dst);
+	maps_punted_add(sync->maps->punted, dst);
 	fib_set_exception(sync->fib, dst, NULL);
 	exceptions->overflow.n++;
 	maps_look(sync->maps);
@@ -57,12 +57,12 @@ bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 	if (exceptions_observe(sync))
 		return false;
 	if ((excepted && excepted->state != EXCEPTED_NONE) ||
-	    maps_punted_is_in(exceptions->overflow.filter, dst) ||
-	    maps_punted_is_in(exceptions->older.filter, dst))
+	    maps_punted_has(exceptions->overflow.filter, dst) ||
+	    maps_punted_has(exceptions->older.filter, dst))
 		return true;
 	/* as an earlier daemon has left it */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
-	       maps_punted_is_in(exceptions->shadow, dst);
+	       maps_punted_has(exceptions->shadow, dst);
 }
 
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)

@@ -238,7 +238,7 @@ static int insert(struct maps *maps, const union sixlane_addr *dst, struct cpus 
 	}
 	maps->no_memory = rc == -ENOMEM;
 	if (!rc)
-		maps_punted_add(maps, dst);
+		maps_punted_add(maps->punted, dst);
 	return rc;
 }
 

@@ -118,11 +118,9 @@ int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
  * all. 0 or -errno, which may be fn's. */
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx);
 
-/* sl_punted. Stores of one writer; _add_to: to a filter of the same layout, in own memory. */
-void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst);
-void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst);
-bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst);
-bool maps_punted_is_in(const uint64_t *filter, const union sixlane_addr *dst);
+/* sl_punted (maps->punted), or a filter of its layout. Stores of one writer. */
+void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst);
+bool maps_punted_has(const uint64_t *filter, const union sixlane_addr *dst);
 /* It says what the filter says, [SIXLANE_PUNTED_WORDS], from now on. */
 void maps_punted_set(const struct maps *maps, const uint64_t *filter);
 

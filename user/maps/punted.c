@@ -20,7 +20,7 @@
 
 /* --- sl_punted ------------------------------------------------------------------------------ */
 
-void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst)
+void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst)
 {
 	const uint32_t check = sixlane_exception_check(dst);
 
@@ -32,12 +32,7 @@ void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst)
 	}
 }
 
-void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst)
-{
-	maps_punted_add_to(maps->punted, dst);
-}
-
-bool maps_punted_is_in(const uint64_t *filter, const union sixlane_addr *dst)
+bool maps_punted_has(const uint64_t *filter, const union sixlane_addr *dst)
 {
 	const uint32_t check = sixlane_exception_check(dst);
 	bool all = true;
@@ -48,11 +43,6 @@ bool maps_punted_is_in(const uint64_t *filter, const union sixlane_addr *dst)
 		all &= ATOMIC_LOAD(&filter[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
 	}
 	return all;
-}
-
-bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst)
-{
-	return maps_punted_is_in(maps->punted, dst);
 }
 
 void maps_punted_set(const struct maps *maps, const uint64_t *filter)

@@ -287,7 +287,7 @@ static int adopt_exception(void *ctx, const union sixlane_addr *dst,
 {
 	struct adopt *adopt = ctx;
 
-	maps_punted_add(adopt->maps, dst);
+	maps_punted_add(adopt->maps->punted, dst);
 	if (value->flags & SIXLANE_EXCEPTION_OPERATOR) {
 		adopt_note(adopt, fib_adopt_exception(adopt->fib, dst, value));
 		return 0;

@@ -161,7 +161,7 @@ static int add_entry(void *filter, const union sixlane_addr *dst,
 		     const struct sixlane_exception *value)
 {
 	(void)value;
-	maps_punted_add_to(filter, dst);
+	maps_punted_add(filter, dst);
 	return 0;
 }
 

@@ -419,7 +419,7 @@ static void filters_punt(void **state)
 	const uint32_t check = sixlane_exception_check(&dst);
 
 	fill();
-	maps_punted_add_to(punted, &dst);
+	maps_punted_add(punted, &dst);
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
 	assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_PUNT_EXCEPTION);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FILTERED);

@@ -173,7 +173,7 @@ int maps_ring_fd(const struct maps_ring *ring)
 	return -1;
 }
 
-void audit_advertised(struct sync *sync, uint32_t ifindex)
+void audit_read_unsteady(struct sync *sync, uint32_t ifindex)
 {
 }
 
@@ -324,7 +324,7 @@ static enum excepted_state state_now(void)
 	const enum excepted_state state = excepted ? excepted->state : EXCEPTED_NONE;
 
 	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTED_EXACT);
-	assert_true(state < EXCEPTED_PUNT || maps_punted_has(&maps, &dst_));
+	assert_true(state < EXCEPTED_PUNT || maps_punted_has(maps.punted, &dst_));
 	return state;
 }
 
@@ -492,7 +492,7 @@ static void test_not_known(void **state)
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
 	pass();
 	assert_null(known());
-	assert_false(maps_punted_has(&maps, &dst_));
+	assert_false(maps_punted_has(maps.punted, &dst_));
 }
 
 static void assert_overflow(uint64_t n)
@@ -511,11 +511,11 @@ static void test_overflow(void **state)
 	pass();
 	store->entries -= SIXLANE_MAX_EXCEPTIONS;
 	assert_null(known());
-	assert_true(maps_punted_has(&maps, &dst_) && maps_looks(&maps));
+	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
 	pass();
-	assert_false(maps_punted_has(&maps, &dst_) || maps_looks(&maps));
+	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
 	assert_overflow(0);
 }
 
@@ -539,7 +539,7 @@ static void test_before_the_operators(void **state)
 	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
 
 	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
-	maps_punted_add(&maps, &dst_);
+	maps_punted_add(maps.punted, &dst_);
 	assert_false(exceptions_prevail(&sync_, &dst_)); /* this one's own */
 	exceptions_start(&sync_);
 	assert_true(exceptions_prevail(&sync_, &dst_));
@@ -550,7 +550,7 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	sync_.exceptions->dirty = true;
 	pass();
-	assert_true(maps_punted_has(&maps, &dst_));
+	assert_true(maps_punted_has(maps.punted, &dst_));
 	/* what comes is exact in its place, … */
 	kernel[0].mtu = 1300;
 	read_alone();

@@ -216,7 +216,7 @@ int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
 	return 0;
 }
 
-void maps_punted_add(const struct maps *of, const union sixlane_addr *dst)
+void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst)
 {
 	note("punted ", dst->bytes[15]);
 }
