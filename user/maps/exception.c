@@ -8,7 +8,6 @@
  * Invariant: of what has an entry the bits in sl_punted are set: packets do not find it before.
  */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 
 #include "maps_internal.h"
@@ -20,27 +19,10 @@
 _Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
 _Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
 
-struct cpus {
-	size_t n;
-	struct sixlane_exception values[];
-};
-
-/* NULL: errno says why. */
-static struct cpus *cpus_new(void)
+/* A value of each CPU; NULL: no memory. */
+static struct sixlane_exception *values_new(const struct maps *maps)
 {
-	int n = libbpf_num_possible_cpus();
-	struct cpus *cpus;
-
-	if (n <= 0) {
-		errno = n ? -n : EIO;
-		return NULL;
-	}
-	cpus = calloc(1, sizeof(*cpus) + (size_t)n * sizeof(cpus->values[0]));
-	if (cpus)
-		cpus->n = (size_t)n;
-	else
-		errno = ENOMEM;
-	return cpus;
+	return calloc(maps->n_cpus, sizeof(struct sixlane_exception));
 }
 
 /* --- readers ----------------------------------------------------------------------------- */
@@ -63,11 +45,13 @@ static struct sixlane_exception sum_up(const struct sixlane_exception *values, s
 int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
 		   struct sixlane_exception *out)
 {
-	_cleanup_free_ struct cpus *cpus = cpus_new();
+	_cleanup_free_ struct sixlane_exception *values = values_new(maps);
 
-	if (!cpus || bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, cpus->values))
+	if (!values)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, values))
 		return -errno;
-	*out = sum_up(cpus->values, cpus->n);
+	*out = sum_up(values, maps->n_cpus);
 	return 0;
 }
 
@@ -87,15 +71,12 @@ static int each_exception(void *ctx, const void *key, const void *value)
 
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx)
 {
-	int n_cpus = libbpf_num_possible_cpus();
-	struct exception_each each = { (size_t)n_cpus, fn, ctx };
+	struct exception_each each = { maps->n_cpus, fn, ctx };
 
-	if (n_cpus <= 0)
-		return n_cpus ? n_cpus : -EIO;
 	return maps_walk(&(struct maps_walk){
 		.fd = maps->fd[LOADER_EXCEPTIONS],
 		.key_bytes = sizeof(union sixlane_addr),
-		.value_bytes = (size_t)n_cpus * sizeof(struct sixlane_exception),
+		.value_bytes = maps->n_cpus * sizeof(struct sixlane_exception),
 		.fn = each_exception,
 		.ctx = &each,
 	});
@@ -164,15 +145,16 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
 
 /* --- the writer -------------------------------------------------------------------------- */
 
-/* What the entry says, the same on all CPUs. What these have counted since cpus was read is lost.
+/* What the entry says, the same on all CPUs. What these have counted since values were read is
+ * lost.
  */
-static int write_cpus(const struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
-		      const struct sixlane_exception *value)
+static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
+		      struct sixlane_exception *values, const struct sixlane_exception *value)
 {
 	int rc;
 
-	for (size_t cpu = 0; cpu < cpus->n; cpu++) {
-		struct sixlane_exception *to = &cpus->values[cpu];
+	for (size_t cpu = 0; cpu < maps->n_cpus; cpu++) {
+		struct sixlane_exception *to = &values[cpu];
 		const struct sixlane_exception was = *to;
 
 		*to = *value;
@@ -180,7 +162,7 @@ static int write_cpus(const struct maps *maps, const union sixlane_addr *dst, st
 		to->bytes = was.bytes;
 		to->used_ns = was.used_ns;
 	}
-	rc = maps_update(maps, LOADER_EXCEPTIONS, dst, cpus->values);
+	rc = maps_update(maps, LOADER_EXCEPTIONS, dst, values);
 	return rc == -E2BIG ? -ENOSPC : rc;
 }
 
@@ -198,43 +180,43 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
  * first, and of another version when it is done, so that nobody takes half of each for something.
  * Should a later step fail, which an update in place has no reason to, they go on to the kernel.
  */
-static int change(const struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
-		  struct sixlane_exception *value)
+static int change(const struct maps *maps, const union sixlane_addr *dst,
+		  struct sixlane_exception *values, struct sixlane_exception *value)
 {
-	struct sixlane_exception step = cpus->values[0];
+	struct sixlane_exception step = values[0];
 	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
 	int rc;
 
 	value->added_ns = value->added_ns ?: step.added_ns;
 	value->flags |= version;
 	if (one_word_apart(&step, value))
-		return write_cpus(maps, dst, cpus, value);
+		return write_cpus(maps, dst, values, value);
 	version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	value->flags = (value->flags & ~SIXLANE_EXCEPTION_VERSION) | version;
 	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
-	rc = write_cpus(maps, dst, cpus, &step);
+	rc = write_cpus(maps, dst, values, &step);
 	if (rc)
 		return rc;
 	step = *value;
 	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
-	rc = write_cpus(maps, dst, cpus, &step);
-	return rc ? rc : write_cpus(maps, dst, cpus, value);
+	rc = write_cpus(maps, dst, values, &step);
+	return rc ? rc : write_cpus(maps, dst, values, value);
 }
 
 /*
  * A new entry's memory comes from a reserve that a kernel thread refills: having waited some
  * milliseconds for it there is some, or none for a long time, and then nobody waits again in vain.
  */
-static int insert(struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
-		  const struct sixlane_exception *value)
+static int insert(struct maps *maps, const union sixlane_addr *dst,
+		  struct sixlane_exception *values, const struct sixlane_exception *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
 	int rc;
 
-	rc = write_cpus(maps, dst, cpus, value);
+	rc = write_cpus(maps, dst, values, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
-		rc = write_cpus(maps, dst, cpus, value);
+		rc = write_cpus(maps, dst, values, value);
 	}
 	maps->no_memory = rc == -ENOMEM;
 	if (!rc)
@@ -245,20 +227,20 @@ static int insert(struct maps *maps, const union sixlane_addr *dst, struct cpus 
 int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
-	_cleanup_free_ struct cpus *cpus = cpus_new();
-	struct sixlane_exception said = *value;
 	struct maps *maps = ctx;
+	_cleanup_free_ struct sixlane_exception *values = values_new(maps);
+	struct sixlane_exception said = *value;
 
-	if (!cpus)
-		return -errno;
+	if (!values)
+		return -ENOMEM;
 	said.check = sixlane_exception_check(dst);
-	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, cpus->values))
-		return change(maps, dst, cpus, &said);
+	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, values))
+		return change(maps, dst, values, &said);
 	if (errno != ENOENT)
 		return -errno;
 	said.added_ns = said.added_ns ?: util_now_ns();
 	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
-	return insert(maps, dst, cpus, &said);
+	return insert(maps, dst, values, &said);
 }
 
 int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)

@@ -64,8 +64,10 @@ static void unmap_array(const struct maps *maps, const struct mapped *array)
 int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 {
 	struct maps opened = { 0 };
-	int rc = 0;
+	const int n_cpus = libbpf_num_possible_cpus();
+	int rc = n_cpus < 0 ? n_cpus : 0;
 
+	opened.n_cpus = (size_t)n_cpus;
 	memcpy(opened.fd, fds->fd, sizeof(opened.fd));
 	for (size_t i = 0; i < ARRAY_SIZE(mapped) && !rc; i++)
 		rc = map_array(&opened, &mapped[i], writable);
@@ -162,17 +164,14 @@ uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex)
 int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counters *sum)
 {
 	_cleanup_free_ struct sixlane_counters *cpus = NULL;
-	int n_cpus = libbpf_num_possible_cpus();
 	struct sixlane_counters total = { 0 };
 
-	if (n_cpus < 0)
-		return n_cpus;
-	cpus = calloc((size_t)n_cpus, sizeof(*cpus));
+	cpus = calloc(maps->n_cpus, sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(maps->fd[LOADER_COUNTERS], &slot, cpus))
 		return -errno;
-	for (int cpu = 0; cpu < n_cpus; cpu++) {
+	for (size_t cpu = 0; cpu < maps->n_cpus; cpu++) {
 		for (size_t v = 0; v < SIXLANE_MAX_VERDICTS; v++) {
 			total.verdicts[v].packets += cpus[cpu].verdicts[v].packets;
 			total.verdicts[v].bytes += cpus[cpu].verdicts[v].bytes;
@@ -185,18 +184,15 @@ int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counter
 int maps_hints_lost(const struct maps *maps, uint64_t *lost)
 {
 	_cleanup_free_ struct sixlane_cpu *cpus = NULL;
-	int n_cpus = libbpf_num_possible_cpus();
 	const uint32_t zero = 0;
 	uint64_t sum = 0;
 
-	if (n_cpus < 0)
-		return n_cpus;
-	cpus = calloc((size_t)n_cpus, sizeof(*cpus));
+	cpus = calloc(maps->n_cpus, sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(maps->fd[LOADER_CPU], &zero, cpus))
 		return -errno;
-	for (int cpu = 0; cpu < n_cpus; cpu++)
+	for (size_t cpu = 0; cpu < maps->n_cpus; cpu++)
 		sum += cpus[cpu].hints_lost;
 	*lost = sum;
 	return 0;

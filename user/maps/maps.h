@@ -16,6 +16,7 @@
 
 struct maps {
 	int fd[LOADER_N_MAPS];	   /* borrowed from the loader_maps given to maps_open */
+	size_t n_cpus;		   /* possible ones: so many values has an entry of a map per CPU */
 	struct sixlane_meta *meta; /* the mmapped arrays; read-only unless opened writable */
 	struct sixlane_fib_head *fib_head; /* in the arena, if there is one */
 	uint8_t *arena; /* sl_fib_arena, all of it; NULL: the compiled FIB is in chunks of sl_fib */

@@ -4,7 +4,6 @@
  * that it may look at is stored whole, and what makes a slot usable is stored last.
  */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>
@@ -119,12 +118,8 @@ static int write_neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
 /* A slot that goes to another device must not inherit the counts of the former one. */
 static void clear_counters(const struct maps *maps, uint32_t slot)
 {
-	int n_cpus = libbpf_num_possible_cpus();
-	struct sixlane_counters *zero;
+	struct sixlane_counters *zero = calloc(maps->n_cpus, sizeof(*zero));
 
-	if (n_cpus <= 0)
-		return;
-	zero = calloc((size_t)n_cpus, sizeof(*zero));
 	if (!zero)
 		return;
 	maps_update(maps, LOADER_COUNTERS, &slot, zero);

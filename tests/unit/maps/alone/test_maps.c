@@ -150,11 +150,6 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return error ? fail_with(error) : 0;
 }
 
-int libbpf_num_possible_cpus(void)
-{
-	return N_CPUS;
-}
-
 /* --- what was adopted --------------------------------------------------------------------- */
 
 static char adopted[256];
@@ -252,6 +247,7 @@ static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static uint64_t guard[SIXLANE_GUARD_WORDS];
 
 static struct maps maps = {
+	.n_cpus = N_CPUS,
 	.guard = guard,
 	.meta = &meta,
 	.fib_head = &fib_head,
