@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "../../user/lib/util.h"
-#include "../../user/lib/util.h"
 #include "answer.h"
 #include "tests.h"
 

@@ -4,13 +4,11 @@
 An operator's Path MTU counts as one of a route with `mtu lock`: that is the router beside it.
 """
 
-import json
-
 import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
-from lab import PINS, wait_until
+from lab import wait_until
 from topology import FAR, HOST_MAC, PREFIX, Twins, host_addr, host_ll, router_addr
 
 MTU = 1300
@@ -70,15 +68,6 @@ def test_answers_are_those_of_a_locked_mtu(make):
     frames += [fr.udp(FAR, size=1400, nh=6)]
     _, rise = pair.fast.counted(lambda: pair.assert_same(frames))
     assert rise["answer_too_big"] == 7 and rise["forward"] == 4, rise
-
-
-@pytest.mark.parametrize("rate, each_ns, burst", [(0, 0, 1), (1, 10**9, 1), (10000, 10**5, 1000)])
-def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
-    """What tests/bpf take from there: a tenth of a second's answers at once."""
-    idle.start("--answer-rate", rate)
-    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
-    meta = json.loads(shown)[0]["formatted"]["value"]
-    assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 
 # --- what becomes of it ---------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The MTU as ip6_forward takes it, and Packet Too Big from the kernel beyond it."""
+"""The MTU as ip6_forward takes it, and Packet Too Big from the kernel beyond it; how often XDP may send it."""
+
+import json
 
 import frames as fr
 import pytest
+from lab import PINS
 from topology import FAR, PREFIX, Net, Twins, host_addr
 
 # Host a may send more than the others can take; veth with native XDP has its limit at 3,5 kB.
@@ -98,3 +101,12 @@ def test_ports_with_large_mtu(make):
     net.assert_forwarded([fr.udp(host_addr("b"), size=size) for size in (1501, 3000, 3400)], to="b")
     errors = net.assert_icmp_error([fr.udp(host_addr("c"), size=3400)], "pass_too_big", TOO_BIG, 0)
     assert errors[0][2] == 1500
+
+
+@pytest.mark.parametrize("rate, each_ns, burst", [(0, 0, 1), (1, 10**9, 1), (10000, 10**5, 1000)])
+def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
+    """What tests/bpf take from there: a tenth of a second's answers at once."""
+    idle.start("--answer-rate", rate)
+    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
+    meta = json.loads(shown)[0]["formatted"]["value"]
+    assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)

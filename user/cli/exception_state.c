@@ -13,15 +13,11 @@
 
 int exception_append(struct exceptions *list, const struct exception *one)
 {
-	struct exception *grown;
+	struct exception *grown = reallocarray(list->at, list->n + 1, sizeof(*grown));
 
-	/* Doubling: room is added whenever the number is a power of two. */
-	if (!(list->n & (list->n - 1))) {
-		grown = reallocarray(list->at, list->n ? 2 * list->n : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		list->at = grown;
-	}
+	if (!grown)
+		return -ENOMEM;
+	list->at = grown;
 	list->at[list->n++] = *one;
 	return 0;
 }

@@ -147,16 +147,6 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	return 0;
 }
 
-/* What is missing in a pass that fails is not known. */
-static void report_failure(struct sync *sync, struct audit_table *table, int err)
-{
-	table->incomplete = true;
-	sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
-	log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again", table->id,
-			    err == -E2BIG ? "too many routes are not as the kernel has them"
-					  : strerror(-err));
-}
-
 /* The next piece of a table's pass. Returns whether that is at its end. */
 static bool read_piece(struct sync *sync, struct audit_table *table)
 {
@@ -165,9 +155,14 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 	if (err == -EAGAIN) /* the kernel is just changing what comes next */
 		return false;
-	if (err)
-		report_failure(sync, table, err);
-	table->incomplete |= view.cut;
+	if (err) {
+		sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
+		log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again",
+				    table->id,
+				    err == -E2BIG ? "too many routes are not as the kernel has them"
+						  : strerror(-err));
+	}
+	table->incomplete |= err || view.cut; /* what is missing is not known */
 	if (view.cut)
 		log_warning_limited(
 			"a route in table %u has more exceptions than can be read: packets to the destinations of new ones pass to the kernel",

@@ -36,19 +36,11 @@ int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
 
 /* --- one destination -------------------------------------------------------------------------- */
 
-static void report_failure(const struct prefix *dst, int ret)
-{
-	char text[PREFIX_STRLEN];
-
-	log_warning_limited("cannot compare the routes to %s with the kernel's own: %s",
-			    prefix_format(dst, text),
-			    ret == -E2BIG ? "there are too many" : strerror(-ret));
-}
-
 /* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
 static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct audit *audit = sync->audit;
+	char text[PREFIX_STRLEN];
 	struct kernel_view view;
 	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
 
@@ -57,7 +49,9 @@ static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *d
 	if (!ret)
 		kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
 	else if (ret != -EAGAIN)
-		report_failure(dst, ret);
+		log_warning_limited("cannot compare the routes to %s with the kernel's own: %s",
+				    prefix_format(dst, text),
+				    ret == -E2BIG ? "there are too many" : strerror(-ret));
 	return ret;
 }
 

@@ -120,8 +120,7 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	exceptions_decide(sync, excepted);
 }
 
-/* --- reading those that are due -----------------------------------------------------------------
- */
+/* --- reading those that are due ----------------------------------------------------------- */
 
 static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
 {
@@ -168,9 +167,11 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
 	const uint64_t expires_ns = excepted->found.expires_ns;
+	struct fib_exception exact;
 
 	return !exceptions_has_found(excepted) || (expires_ns && expires_ns <= now_ns) ||
-	       (excepted->state != EXCEPTED_EXACT && exceptions_may_be_exact(sync, excepted));
+	       (excepted->state < EXCEPTED_NO_ROOM && excepted->state != EXCEPTED_EXACT &&
+		exceptions_is_exact(sync, excepted, &exact));
 }
 
 /* A redirect's lease, before half of it is over; or one of the operator's in its place is gone. */
@@ -193,8 +194,6 @@ static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_n
 	exceptions_forget(sync->exceptions, excepted);
 }
 
-/* All that the kernel has was read after that time. Where it cannot be read: it has forgotten it.
- */
 uint64_t exceptions_read_since_ns(const struct sync *sync)
 {
 	const uint64_t now_ns = util_now_ns();

@@ -162,8 +162,9 @@ static inline bool exceptions_observe(const struct sync *sync)
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
 /* By the hop that it is kept at, or by several. */
 bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
-/* It would be exact if it were decided about, by what was read before. */
-bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted);
+/* By what was read before; and then what its entry would say. */
+bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
+			 struct fib_exception *out);
 /* It is punt until it is decided about. */
 void exceptions_punt(struct sync *sync, struct excepted *excepted);
 
@@ -177,8 +178,7 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted);
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted);
 /* The same of what an event is about: also once more if it is about to be read anyway. */
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted);
-/* All that the kernel has was read after that time; where it cannot be read, it has forgotten it.
- */
+/* All that the kernel has was read after that time; or it has forgotten it, if it cannot be. */
 uint64_t exceptions_read_since_ns(const struct sync *sync);
 
 /* --- exceptions_event.c ------------------------------------------------------------------- */

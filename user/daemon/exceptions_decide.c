@@ -38,14 +38,6 @@ bool exceptions_leads(const struct fib_target *target, const struct finding *fin
 	       exceptions_same_hop(&target->hops[0], &finding->kept);
 }
 
-static bool forwards(const struct sync *sync, const struct finding *finding)
-{
-	const struct fib_target *target;
-
-	return resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) > 0 &&
-	       exceptions_leads(target, finding);
-}
-
 /* A Path MTU always ends. One with neither an end nor another hop is in its last moment. */
 static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
@@ -82,10 +74,11 @@ static bool is_operators(const struct sync *sync, const struct excepted *excepte
 	return said && said->origin == FIB_OPERATOR;
 }
 
-static bool is_exact(const struct sync *sync, const struct excepted *excepted,
-		     struct fib_exception *out)
+bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
+			 struct fib_exception *out)
 {
 	const struct finding *finding = &excepted->found;
+	const struct fib_target *target;
 	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 
 	if (!exceptions_is_known(excepted) || !exceptions_has_found(excepted) || finding->object ||
@@ -97,17 +90,11 @@ static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 	if (exceptions_observe(sync) && is_operators(sync, excepted))
 		return false;
 	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
-	    !forwards(sync, finding) || !express(finding, util_now_ns(), out))
+	    resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) <= 0 ||
+	    !exceptions_leads(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;
-}
-
-bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted)
-{
-	struct fib_exception exact;
-
-	return excepted->state != EXCEPTED_NO_ROOM && is_exact(sync, excepted, &exact);
 }
 
 /* What is only observed leaves the operator's where it is. */
@@ -160,7 +147,7 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 		give_up(sync, excepted);
 		return;
 	}
-	if (is_exact(sync, excepted, &exact))
+	if (exceptions_is_exact(sync, excepted, &exact))
 		ret = set_entry(sync, excepted, &exact);
 	if (!ret) {
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_EXACT);

@@ -98,8 +98,7 @@ uint64_t hints_due_ns(const struct sync *sync)
 	return sync->hints.next_read_ns ? sync->hints.next_read_ns : UINT64_MAX;
 }
 
-/* --- sl_fresh ----------------------------------------------------------------------------------
- */
+/* --- sl_fresh ----------------------------------------------------------------------------- */
 
 /* Unless some destinations are looked for whatever the route. */
 static void stop_looking(struct sync *sync)
@@ -269,8 +268,7 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 		exceptions_heard(exceptions, at);
 }
 
-/* --- beside the operator's ----------------------------------------------------------------------
- */
+/* --- beside the operator's ---------------------------------------------------------------- */
 
 void exceptions_operator_gone(struct sync *sync)
 {

@@ -13,24 +13,19 @@
 
 /* --- tables --- */
 
-static __always_inline __u32 n_buckets(void)
-{
-	const struct netns_ipv6 *ipv6 = NULL;
-
-	return bpf_core_field_exists(ipv6->fib6_local_tbl) ? FIB6_TABLE_HASHSZ : 1;
-}
-
 /* Not 0: the call ends, since there are no more. A walk looks into the bucket of its table only. */
 static __always_inline int next_bucket(void)
 {
+	const struct netns_ipv6 *ipv6 = NULL;
+	const __u32 n = bpf_core_field_exists(ipv6->fib6_local_tbl) ? FIB6_TABLE_HASHSZ : 1;
 	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
 	const bool all = kr.call.question.reading == KERNEL_READ_TABLES;
 
-	if (kr.bucket == (all ? n_buckets() : 1)) {
+	if (kr.bucket == (all ? n : 1)) {
 		kr.call.view.end = true;
 		return 1;
 	}
-	heads += all ? kr.bucket : kr.call.question.table & (n_buckets() - 1);
+	heads += all ? kr.bucket : kr.call.question.table & (n - 1);
 	kr.bucket++;
 	kr.table = (__u64)BPF_CORE_READ(heads, first);
 	return 0;

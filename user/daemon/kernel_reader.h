@@ -53,7 +53,7 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
-/* All IPv6 tables, in no order. -E2BIG: more than KERNEL_READER_RECORDS. */
+/* All IPv6 tables, in no order, at most KERNEL_READER_RECORDS. */
 int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view);
 
 /*

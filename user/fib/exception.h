@@ -25,8 +25,7 @@ void fib_exception_free_all(struct fib *fib);
 /* Delete those that could not be deleted. */
 void fib_exception_retry(struct fib *fib);
 
-/* Before an entry is written where none was: it has the mark of the next shorter one in the trie.
- */
+/* Before an entry is written where none was: it has the mark of the next shorter one. */
 void fib_mark_enter(struct fib *fib, struct fib_entry *entry);
 /* Before an entry goes from the trie: the next shorter one has its mark. */
 void fib_mark_leave(struct fib *fib, const struct fib_entry *entry);

@@ -69,8 +69,7 @@ static bool valid_hook(const struct table *table, int hook)
 	return table->info->valid_hooks & 1u << hook;
 }
 
-/* --- one entry ----------------------------------------------------------------------------------
- */
+/* --- one entry ---------------------------------------------------------------------------- */
 
 static bool is_terminated(const char *name, size_t size)
 {
@@ -136,8 +135,7 @@ static enum guard_verdict verdict_of(int number)
 	return number == -NF_ACCEPT - 1 ? GUARD_ACCEPT : GUARD_DROP;
 }
 
-/* --- which entry is of which chain --------------------------------------------------------------
- */
+/* --- which entry is of which chain -------------------------------------------------------- */
 
 static int hook_at(const struct table *table, const unsigned int *offsets, uint32_t offset)
 {

@@ -172,8 +172,7 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 	return 0;
 }
 
-/* --- without nfnetlink_hook ---------------------------------------------------------------------
- */
+/* --- without nfnetlink_hook --------------------------------------------------------------- */
 
 /* The head of struct bpf_link_info as of Linux 6.4. */
 struct link_info {

@@ -246,8 +246,7 @@ static int ask_hook(struct tc *tc, struct reading *reading, const struct qdisc *
 	return hold_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
 }
 
-/* --- devices of fifos --------------------------------------------------------------------------
- */
+/* --- devices of fifos --------------------------------------------------------------------- */
 
 static int take_device(const struct nlmsghdr *nlh, void *ctx)
 {
@@ -269,8 +268,7 @@ static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *dev
 	return nl_socket_ask(tc->dump, nlh, take_device, device, TIMEOUT_MS);
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it ---------------------------------------------------------------------------- */
 
 static int ask_all(struct tc *tc, struct reading *reading)
 {

@@ -287,8 +287,7 @@ bool nexthops_view(struct nexthops *nexthops, uint32_t id, struct nexthop_view *
 	return true;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole ---------------------------------------------------------------------------- */
 
 struct nexthops *nexthops_new(nexthops_changed_fn changed, void *ctx)
 {

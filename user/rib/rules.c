@@ -307,8 +307,7 @@ void rules_compile(const struct rules *rules, const struct links *links, struct 
 			    is_plain_lookup(&out->rules[1], RT_TABLE_MAIN);
 }
 
-/* --- one port -----------------------------------------------------------------------------------
- */
+/* --- one port ----------------------------------------------------------------------------- */
 
 enum certainty {
 	NEVER,

@@ -36,8 +36,7 @@ static inline uint32_t history_random(struct history *history, uint32_t n)
 	return sim_random(history->sim, n);
 }
 
-/* --- telling the fib what the model says ---------------------------------------------------------
- */
+/* --- telling the fib what the model says -------------------------------------------------- */
 
 static inline void note(struct history *history, int err)
 {
@@ -148,8 +147,7 @@ static inline void history_sync(struct history *history)
 	history_compile(history);
 }
 
-/* --- exceptions ---------------------------------------------------------------------------------
- */
+/* --- exceptions --------------------------------------------------------------------------- */
 
 static inline void history_mark(struct history *history, struct model_exception *exception)
 {

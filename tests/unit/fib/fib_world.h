@@ -36,8 +36,7 @@ static inline union sixlane_addr addr(const char *text)
 	return pfx(text).addr;
 }
 
-/* --- targets: valid until some hundred more are made --------------------------------------------
- */
+/* --- targets: valid until some hundred more are made -------------------------------------- */
 
 static inline struct fib_target one(struct fib_hop hop)
 {
@@ -83,8 +82,7 @@ static inline struct fib_target by_object(uint32_t id)
 	return (struct fib_target){ .verdict = SIXLANE_FORWARD, .kind = FIB_OBJECT, .object = id };
 }
 
-/* --- what is said -------------------------------------------------------------------------------
- */
+/* --- what is said ------------------------------------------------------------------------- */
 
 static inline int set_in(struct world *world, uint32_t table, const char *dst,
 			 struct fib_target target)
@@ -126,8 +124,7 @@ static inline struct fib_stats stats_of(const struct world *world)
 	return stats;
 }
 
-/* --- what is there ------------------------------------------------------------------------------
- */
+/* --- what is there ------------------------------------------------------------------------ */
 
 static inline struct sim_found find_in(const struct world *world, uint32_t table, const char *dst,
 				       const char *src)
@@ -211,8 +208,7 @@ static inline void assert_covers_punted(struct world *world)
 	assert_target(world, "2001:db9::1", via("fe80::3", 3));
 }
 
-/* --- worlds -------------------------------------------------------------------------------------
- */
+/* --- worlds ------------------------------------------------------------------------------- */
 
 static inline int setup(void **state)
 {

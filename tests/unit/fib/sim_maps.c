@@ -142,8 +142,7 @@ static int source_del(void *ctx, const struct sixlane_route_key *key)
 	return trie_del(sim, &sim->sources, key);
 }
 
-/* --- exceptions --------------------------------------------------------------------------------
- */
+/* --- exceptions --------------------------------------------------------------------------- */
 
 static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
 {

@@ -92,8 +92,7 @@ void sim_fib_check(const struct sim *sim);
 
 uint32_t sim_random(struct sim *sim, uint32_t n);
 
-/* --- sim_look.c: what the datapath would do ----------------------------------------------------
- */
+/* --- sim_look.c: what the datapath would do ----------------------------------------------- */
 
 /* Where a packet gets to. */
 struct sim_found {

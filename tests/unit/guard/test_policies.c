@@ -263,8 +263,7 @@ static void test_icmp(void **state)
 	assert_string_equal(policies->icmp_errors, "policy fwd ::/0 to ::/0, index 18, priority 0");
 }
 
-/* --- random sets -------------------------------------------------------------------------------
- */
+/* --- random sets -------------------------------------------------------------------------- */
 
 static uint64_t random_state = 88172645463325252u;
 

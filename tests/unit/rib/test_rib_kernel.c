@@ -73,8 +73,7 @@ SCRIPT(test_beside_stale, { "dumped", DUMP, -EINPROGRESS, "50 a1 b2 stale", A_AN
        { "replace dev 7: or another that a dump left out", REPLACE, -EAGAIN,
 	 "50 a1 b2 stale; 50 -7; 60 -7", HOP(DEV(7)) })
 
-/* Of a lifetime messages say how much is left, each a little else: the earlier end is the safe one.
- */
+/* A message says how much of a lifetime is left, each a little else: the earlier end is safe. */
 SCRIPT(test_announced_lifetimes, { "a set", CREATE, 0, "50 a1 b2", A_AND_B },
        { "10 s", REPLACE, 0, "50 a1 b2 ends 10000", .ends_ms = 10000, A_AND_B },
        { "the same, said later", REPLACE, 0, NULL, .ends_ms = 11999, A_AND_B },

@@ -20,8 +20,7 @@
 #define METRIC 1024u
 #define CONF "/proc/sys/net/ipv6/conf/"
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices ------------------------------------------------------------------------------ */
 
 struct end {
 	const char *name;
@@ -97,8 +96,7 @@ static int spread(const char *device)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* --- namespaces ---------------------------------------------------------------------------------
- */
+/* --- namespaces --------------------------------------------------------------------------- */
 
 /* Nobody is to be heard of but the generator. */
 static int be_quiet(void)

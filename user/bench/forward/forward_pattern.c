@@ -10,8 +10,7 @@
 /* Addresses under a route that more specific ones cover nearly whole are not easy to find. */
 #define TRIES 64
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names -------------------------------------------------------------------------------- */
 
 int forward_pattern_parse(const char *word, struct forward_pattern *out)
 {
@@ -58,8 +57,7 @@ void forward_pattern_name(const struct forward_pattern *pattern, char *name, siz
 		snprintf(name, size, "%s", names[pattern->kind]);
 }
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses ---------------------------------------------------------------------------- */
 
 /* By a route of this prefix itself, if that is not hard to find. */
 static void draw_by(const struct bench_table *table, const struct prefix *prefix, uint64_t *seed,
@@ -80,8 +78,7 @@ static const struct prefix *any(const struct bench_table *table, uint64_t *seed)
 	return &table->prefixes[bench_random(seed) % table->n];
 }
 
-/* --- Zipf's law ---------------------------------------------------------------------------------
- */
+/* --- Zipf's law --------------------------------------------------------------------------- */
 
 struct zipf {
 	uint32_t *order; /* places of prefixes in the table, the most frequent one first */
@@ -133,8 +130,7 @@ static const struct prefix *zipf_draw(const struct zipf *zipf, const struct benc
 	return &table->prefixes[zipf->order[first]];
 }
 
-/* --- lists --------------------------------------------------------------------------------------
- */
+/* --- lists -------------------------------------------------------------------------------- */
 
 static int draw_zipf(const struct forward_pattern *pattern, const struct bench_table *table,
 		     uint64_t *seed, size_t n, union sixlane_addr *out)

@@ -55,8 +55,7 @@ int gen_pin_cpu(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : cpu;
 }
 
-/* --- programs and maps --------------------------------------------------------------------------
- */
+/* --- programs and maps -------------------------------------------------------------------- */
 
 static bool is_wanted(const struct gen_options *options, const char *program)
 {
@@ -206,8 +205,7 @@ int gen_into(struct gen *gen, int prog_fd)
 	return 0;
 }
 
-/* --- runs ---------------------------------------------------------------------------------------
- */
+/* --- runs --------------------------------------------------------------------------------- */
 
 /* A signal ends a test run early: the kernel looks for one between two batches. */
 static void set_limit(uint32_t ms)

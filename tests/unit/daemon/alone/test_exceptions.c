@@ -589,8 +589,7 @@ static void test_before_the_operators(void **state)
 	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
 }
 
-/* --- sl_fresh -----------------------------------------------------------------------------------
- */
+/* --- sl_fresh ----------------------------------------------------------------------------- */
 
 static void set_fresh(void)
 {

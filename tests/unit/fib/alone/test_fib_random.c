@@ -284,8 +284,7 @@ static void resync(struct history *history)
 	history_sync(history);
 }
 
-/* --- exceptions ---------------------------------------------------------------------------------
- */
+/* --- exceptions --------------------------------------------------------------------------- */
 
 static void tell(struct history *history)
 {

@@ -497,8 +497,7 @@ static void test_stale(void **state)
 	store_close(&store);
 }
 
-/* --- lack of memory -----------------------------------------------------------------------------
- */
+/* --- lack of memory ----------------------------------------------------------------------- */
 
 static void test_memory(void **state)
 {

@@ -226,8 +226,7 @@ static void write_program(const struct rules_program *program, char *buf, size_t
 	fclose(out);
 }
 
-/* --- what a list becomes -----------------------------------------------------------------------
- */
+/* --- what a list becomes ------------------------------------------------------------------ */
 
 #define WALK 1u	       /* p1 walks the rules … */
 #define WALK_2 2u      /* … p2 does … */
