@@ -33,6 +33,12 @@ void exceptions_read_soon(struct exceptions *exceptions, struct excepted *except
 	exceptions->n_soon++;
 }
 
+void exceptions_read_again(struct exceptions *exceptions, struct excepted *excepted)
+{
+	exceptions_read_soon(exceptions, excepted);
+	excepted->asked_ns = excepted->heard_ns;
+}
+
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted)
 {
 	excepted->heard_ns = util_now_ns();
@@ -128,7 +134,7 @@ static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now
 
 	read_one(sync, excepted);
 	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
-		exceptions_read_soon(exceptions, excepted);
+		exceptions_read_again(exceptions, excepted);
 	exceptions_forget(exceptions, excepted);
 }
 
@@ -139,7 +145,7 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	uint64_t took_ns = 0;
 	struct excepted *excepted;
 
-	if (now_ns < exceptions->paused_until_ns)
+	if (now_ns < exceptions->paused_until_ns || sync->behind) /* on routes, too */
 		return;
 	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
 	       took_ns < BURST_NS) {
@@ -169,7 +175,9 @@ static bool is_outdated(const struct sync *sync, const struct excepted *excepted
 	const uint64_t expires_ns = excepted->found.expires_ns;
 	struct fib_exception exact;
 
-	return !exceptions_has_found(excepted) || (expires_ns && expires_ns <= now_ns) ||
+	return !exceptions_has_found(excepted) ||
+	       (expires_ns ? expires_ns <= now_ns
+			   : excepted->found.seen_ns + EXCEPTIONS_LEASE_NS / 2 < now_ns) ||
 	       (excepted->state < EXCEPTED_NO_ROOM && excepted->state != EXCEPTED_EXACT &&
 		exceptions_is_exact(sync, excepted, &exact));
 }
@@ -240,7 +248,7 @@ static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
 		exceptions->older = exceptions->overflow;
 		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
 	}
-	exceptions->overflow_ns = util_now_ns();
+	exceptions->overflow_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
 }
 
 static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)

@@ -157,7 +157,7 @@ static inline bool exceptions_observe(const struct sync *sync)
 
 /* --- exceptions_decide.c ------------------------------------------------------------------ */
 
-#define EXCEPTIONS_LEASE_NS 90000000000ull /* of a redirect without a confirmation */
+#define EXCEPTIONS_LEASE_NS 90000000000ull /* of a redirect, since it was seen last */
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
 /* By the hop that it is kept at, or by several. */
@@ -176,6 +176,8 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted);
 #define EXCEPTIONS_DELAY_NS 300000000u
 /* Read it after that time. */
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted);
+/* Once more for the last event: that is not over before. */
+void exceptions_read_again(struct exceptions *exceptions, struct excepted *excepted);
 /* The same of what an event is about: also once more if it is about to be read anyway. */
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted);
 /* All that the kernel has was read after that time; or it has forgotten it, if it cannot be. */

@@ -47,15 +47,13 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 	if (finding->expires) {
 		out->mtu = finding->mtu;
 		out->mtu_locked = finding->mtu_locked;
-		out->expires_ns = finding->expires_ns - AHEAD_NS;
+		out->expires_ns = util_later(finding->expires_ns, AHEAD_NS) - AHEAD_NS;
 	} else {
-		out->expires_ns = now_ns + EXCEPTIONS_LEASE_NS;
+		out->expires_ns = finding->seen_ns + EXCEPTIONS_LEASE_NS;
 	}
 	out->has_hop = !own;
 	out->hop = finding->hop;
-	return finding->expires
-		       ? finding->mtu >= IPV6_MIN_MTU && finding->expires_ns > now_ns + AHEAD_NS
-		       : !own;
+	return out->expires_ns > now_ns && (finding->expires ? finding->mtu >= IPV6_MIN_MTU : !own);
 }
 
 /* One that is not may be about to fail, see exceptions_neighbour_changes(). */
@@ -129,7 +127,7 @@ static void give_up(struct sync *sync, struct excepted *excepted)
 {
 	if (excepted->twice) {
 		excepted->twice = false;
-		exceptions_read_soon(sync->exceptions, excepted);
+		exceptions_read_again(sync->exceptions, excepted);
 		return;
 	}
 	if (excepted->state != EXCEPTED_NONE)

@@ -149,7 +149,7 @@ static bool is_drained(struct sync *sync)
 	const uint64_t turned_ns = exceptions->fresh.turned_ns;
 
 	if (exceptions->fresh.lost)
-		return exceptions_read_since_ns(sync) > turned_ns;
+		return exceptions_read_since_ns(sync) > turned_ns + EXCEPTIONS_DELAY_NS;
 	if (!exceptions->fresh.heard_ns && sync->hints.until_ns > turned_ns)
 		exceptions->fresh.heard_ns = util_now_ns();
 	return exceptions->fresh.heard_ns && is_read_until(exceptions, exceptions->fresh.heard_ns);

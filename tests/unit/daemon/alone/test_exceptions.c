@@ -456,9 +456,18 @@ static void test_its_neighbour_fails(void **state)
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
 }
 
-/* A redirect has no end: its entry has one, so that it ends without a daemon. */
+/* Nothing is read for so long. */
+static void grow_old(uint64_t ns)
+{
+	known()->found.seen_ns -= ns;
+	known()->since_ns -= ns;
+	look(0);
+}
+
+/* A redirect has no end: its entry has one, which is moved on by readings alone. */
 static void test_lease(void **state)
 {
+	const uint64_t half_ns = EXCEPTIONS_LEASE_NS / 2;
 	struct fib_exception said;
 
 	kernel[0].redirect = true;
@@ -466,8 +475,15 @@ static void test_lease(void **state)
 	said = *fib_exception(sync_.fib, &dst_);
 	said.expires_ns = util_now_ns() + SECOND_NS;
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
-	pass();
-	assert_true(sim_exception(sim, &dst_)->expires_ns > said.expires_ns);
+	grow_old(half_ns + SECOND_NS);
+	assert_in_range(sim_exception(sim, &dst_)->expires_ns, said.expires_ns + SECOND_NS,
+			util_now_ns() + half_ns);
+	hurry(true);
+	assert_true(sim_exception(sim, &dst_)->expires_ns > util_now_ns() + half_ns);
+	grow_old(EXCEPTIONS_LEASE_NS);
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
+	look(0);
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
 }
 
 /* --- what does not go well -------------------------------------------------------------------- */
@@ -514,7 +530,9 @@ static void test_overflow(void **state)
 	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
-	pass();
+	pass(); /* perhaps before the kernel acts */
+	assert_true(maps_punted_has(maps.punted, &dst_));
+	look(util_now_ns() + SECOND_NS);
 	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
 	assert_overflow(0);
 }
@@ -567,9 +585,9 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	exceptions_lose(&sync_, &dst_);
 	assert_null(sim_exception(sim, &dst_));
-	pass();
+	look(util_now_ns() + SECOND_NS);
 	assert_true(exceptions_prevail(&sync_, &dst_));
-	pass();
+	look(util_now_ns() + SECOND_NS);
 	assert_false(exceptions_prevail(&sync_, &dst_));
 	assert_int_equal(restored, 2);
 	/* … or is only observed */
@@ -645,6 +663,24 @@ static void test_fresh_before_it_is_heard(void **state)
 	}
 }
 
+/* Nor is what came again before they turn read by a reading that may come too early for it. */
+static void test_fresh_heard_twice(void **state)
+{
+	kernel[0].mtu = 1300;
+	set_fresh();
+	hear();
+	hear();
+	known()->due_ns = UINT64_MAX; /* however slow all this is */
+	sync_.hints.until_ns = UINT64_MAX;
+	exceptions_run(&sync_);
+	hurry(false);
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	exceptions_run(&sync_);
+	assert_true(maps_fresh_has(&maps, &dst_));
+	hurry(true);
+	assert_false(maps_fresh_has(&maps, &dst_));
+}
+
 static void test_fresh_until_a_pass(void **state)
 {
 	sync_.hints.until_ns = UINT64_MAX;
@@ -672,6 +708,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup_teardown(test_overflow, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_it_is_read, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_before_it_is_heard, start, stop),
+		cmocka_unit_test_setup_teardown(test_fresh_heard_twice, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_a_pass, start, stop),
 	};
 
