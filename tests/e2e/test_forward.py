@@ -5,6 +5,7 @@ import ipaddress
 
 import frames as fr
 import pytest
+import tcp
 from lab import wait_until
 from topology import FAR, FOREIGN_MAC, HOST_MAC, PORT_MAC, Net, host_addr, router_addr
 
@@ -91,20 +92,9 @@ def test_router_itself_is_reached(net):
 
 def test_tcp_across(net):
     """A whole conversation by the hosts' own stacks arrives, both ways through XDP."""
-    script = "import socket,sys\n"
-    serve = script + (
-        "s=socket.create_server(('::', 7000), family=socket.AF_INET6)\n"
-        "print('up', flush=True)\nc,_=s.accept()\nn=0\n"
-        "while True:\n  d=c.recv(65536)\n  if not d: break\n  n+=len(d)\n"
-        "c.close(); print(n)"
-    )
-    send = script + (
-        "c=socket.create_connection(('%s', 7000), 5)\nc.sendall(b'x'*2000000)" % host_addr("b")
-    )
-    server = net.host["b"].popen("/usr/bin/python3", "-c", serve, stdout=-1, text=True)
-    assert server.stdout.readline() == "up\n"
-    _, rise = net.counted(lambda: net.host["a"].run("/usr/bin/python3", "-c", send))
-    assert server.stdout.read() == "2000000\n"
+    tcp.listen(net.host["b"])
+    done, rise = net.counted(lambda: tcp.send(net.host["a"], host_addr("b"), 2000000))
+    assert done["received"] == 2000000
     assert rise["forward"] > 1000, rise
 
 

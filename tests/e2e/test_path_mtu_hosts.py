@@ -5,33 +5,15 @@ The hosts are whole Linux stacks; nothing but their own sockets speaks. The far 
 which has a smaller link there.
 """
 
-import json
 import re
 
 import exceptions as ex
 import pytest
+import tcp
 from topology import FAR, PREFIX, host_ll, router_addr
 
 MTU = 1300
 BYTES = 3000000
-SERVE = """
-import socket
-server = socket.create_server(("::", 7000), family=socket.AF_INET6)
-print("up", flush=True)
-peer, _ = server.accept()
-total = 0
-while data := peer.recv(65536):
-    total += len(data)
-peer.sendall(b"%d" % total)
-"""
-SEND = """
-import json, socket, sys
-peer = socket.create_connection((sys.argv[1], 7000), 30)
-peer.sendall(b"x" * int(sys.argv[2]))
-peer.shutdown(socket.SHUT_WR)
-print(json.dumps({"received": int(peer.recv(100)), "mtu": peer.getsockopt(41, 24)}))
-"""
-PYTHON = "/usr/bin/python3"
 
 
 @pytest.fixture
@@ -57,11 +39,10 @@ def test_tcp_and_tracepath(idle, far, origin):
         # The router itself asks for more than fits: only then does b tell it.
         net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)
     ex.wait_shown(net, FAR, mtu=MTU, origin=origin)
-    server = far.popen(PYTHON, "-c", SERVE, stdout=-1, text=True)
-    assert server.stdout.readline() == "up\n"
+    tcp.listen(far)
     net.clear()
-    done, rise = net.counted(lambda: a.run(PYTHON, "-c", SEND, FAR, BYTES, timeout=100))
-    assert json.loads(done.stdout) == {"received": BYTES, "mtu": MTU}
+    done, rise = net.counted(lambda: tcp.send(a, FAR, BYTES))
+    assert done == {"received": BYTES, "mtu": MTU}
     assert rise["answer_too_big"] >= 1 and rise["forward"] >= BYTES / MTU, rise
     assert "pass_too_big" not in rise, rise
     # It tells the MTU, and who said so: whoever would have sent it to the second hop.

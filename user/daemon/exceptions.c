@@ -22,27 +22,22 @@
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted)
+void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
+			  uint64_t asked_ns)
 {
 	/* if there are more the next pass tells */
 	if (excepted->due_ns || exceptions->n_soon >= EXCEPTIONS_MAX_SOON)
 		return;
-	excepted->asked_ns = util_now_ns();
-	excepted->due_ns = excepted->asked_ns + EXCEPTIONS_DELAY_NS;
+	excepted->asked_ns = asked_ns;
+	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
 	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
 	exceptions->n_soon++;
-}
-
-void exceptions_read_again(struct exceptions *exceptions, struct excepted *excepted)
-{
-	exceptions_read_soon(exceptions, excepted);
-	excepted->asked_ns = excepted->heard_ns;
 }
 
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted)
 {
 	excepted->heard_ns = util_now_ns();
-	exceptions_read_soon(exceptions, excepted);
+	exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
 }
 
 static void dequeue(struct exceptions *exceptions, struct excepted *excepted)
@@ -134,7 +129,7 @@ static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now
 
 	read_one(sync, excepted);
 	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
-		exceptions_read_again(exceptions, excepted);
+		exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
 	exceptions_forget(exceptions, excepted);
 }
 
@@ -198,7 +193,7 @@ static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_n
 	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
 		exceptions_decide(sync, excepted);
 	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
-		exceptions_read_soon(sync->exceptions, excepted);
+		exceptions_read_soon(sync->exceptions, excepted, now_ns);
 	exceptions_forget(sync->exceptions, excepted);
 }
 

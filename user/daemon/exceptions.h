@@ -174,10 +174,9 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted);
 #define EXCEPTIONS_MAX_SOON 1024u
 /* The kernel needs no longer to act on a message, or a change, after it was heard of. */
 #define EXCEPTIONS_DELAY_NS 300000000u
-/* Read it after that time. */
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted);
-/* Once more for the last event: that is not over before. */
-void exceptions_read_again(struct exceptions *exceptions, struct excepted *excepted);
+/* Read it after that time, for what happened, or was noticed, at asked_ns. */
+void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
+			  uint64_t asked_ns);
 /* The same of what an event is about: also once more if it is about to be read anyway. */
 void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted);
 /* All that the kernel has was read after that time; or it has forgotten it, if it cannot be. */

@@ -127,7 +127,7 @@ static void give_up(struct sync *sync, struct excepted *excepted)
 {
 	if (excepted->twice) {
 		excepted->twice = false;
-		exceptions_read_again(sync->exceptions, excepted);
+		exceptions_read_soon(sync->exceptions, excepted, excepted->heard_ns);
 		return;
 	}
 	if (excepted->state != EXCEPTED_NONE)

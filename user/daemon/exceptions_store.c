@@ -208,7 +208,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	if (exceptions_is_known(excepted) && !excepted->due_ns)
 		exceptions_decide(sync, excepted);
 	else if (sync->exceptions->ready)
-		exceptions_read_soon(sync->exceptions, excepted);
+		exceptions_read_soon(sync->exceptions, excepted, found->seen_ns);
 }
 
 static bool is_plain(const struct kernel_record *route)
