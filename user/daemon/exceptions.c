@@ -152,7 +152,7 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* What a pass did not see that began afterwards is gone; and all is known that it could see. */
+/* What was not seen by a pass that began later is gone. */
 static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
 {
 	if (read_since_ns <= excepted->since_ns ||
@@ -164,7 +164,7 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 		exceptions_decide(sync, excepted);
 }
 
-/* It may be something else if it is read. */
+/* It is to be read again. */
 static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
 	const uint64_t expires_ns = excepted->found.expires_ns;
@@ -177,7 +177,8 @@ static bool is_outdated(const struct sync *sync, const struct excepted *excepted
 		exceptions_is_exact(sync, excepted, &exact));
 }
 
-/* A redirect's lease, before half of it is over; or one of the operator's in its place is gone. */
+/* Half of a redirect's lease is over, or its entry is missing, since one of the operator's was
+ * there. */
 static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
 	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);

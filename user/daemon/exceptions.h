@@ -18,17 +18,17 @@
 #include "kernel_routes.h"
 #include "state.h"
 
-/* One exception of the kernel's, and where that keeps it. */
+/* One exception of the kernel's: where it is kept, and what it says. */
 struct finding {
-	uint32_t table; /* of its route, … */
+	uint32_t table; /* of the route that it is kept at */
 	struct prefix prefix;
-	struct fib_hop kept; /* … and the hop that it is kept at */
+	struct fib_hop kept; /* the hop of that route */
 	uint32_t metric;
-	uint32_t object;    /* or the id of the next-hop object that it is kept at; 0: at none */
-	bool plain;	    /* its route is the only one of its prefix, and has one hop … */
-	bool several;	    /* … or several of its own; neither: punt */
-	struct fib_hop hop; /* what it says: a hop, … */
-	uint32_t mtu;	    /* … if expires is not 0 */
+	uint32_t object; /* id of the next-hop object that it is kept at instead; 0: none */
+	bool plain;	 /* the route is the only one of its prefix, and has one hop */
+	bool several;	 /* it is a multipath route, and the only one; neither: punt */
+	struct fib_hop hop;
+	uint32_t mtu; /* counts if expires is not 0 */
 	bool mtu_locked;
 	uint64_t expires; /* jiffies; 0: no end */
 	uint64_t expires_ns, seen_ns;
@@ -47,22 +47,21 @@ struct excepted {
 	struct radix_node node;	    /* of 128 bits */
 	TAILQ_ENTRY(excepted) soon; /* to be read, if due_ns */
 	uint64_t due_ns;
-	uint64_t asked_ns;    /* when that was asked for; … */
-	uint64_t heard_ns;    /* … and the last event that was about it */
-	uint64_t since_ns;    /* all was read since; what was seen before counts no more */
-	struct finding found; /* one that was seen; … */
-	uint64_t others_ns;   /* … when others were seen last, kept elsewhere */
-	bool twice;	      /* it may be kept at a next-hop object: only a second reading that
-				 finds nothing counts, see kernel_reader_walk() */
+	uint64_t asked_ns;    /* the event, or look, that it is to be read for */
+	uint64_t heard_ns;    /* the last event about it */
+	uint64_t since_ns;    /* start of the last whole reading; older sightings do not count */
+	struct finding found; /* the exception that was seen */
+	uint64_t others_ns;   /* when one was seen last that is kept elsewhere */
+	bool twice; /* it counts as gone only if two readings miss it, see kernel_reader_walk() */
 	enum excepted_state state;
 };
 
 struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
-	uint64_t n[EXCEPTED_N_STATES]; /* in each state but EXCEPTED_NONE */
-	uint64_t object_passes;	       /* of the audit, until which one may be kept at an object */
-	uint64_t shadow[SIXLANE_PUNTED_WORDS]; /* what sl_punted is to be; until ready, was */
+	uint64_t n[EXCEPTED_N_STATES];	       /* in each state but EXCEPTED_NONE */
+	uint64_t object_passes;		       /* audit_passes() from which no object has any */
+	uint64_t shadow[SIXLANE_PUNTED_WORDS]; /* sl_punted as wanted; until ready, as it was */
 	uint64_t overflow_ns;
 	struct exceptions_overflow { /* those that found no room in the store: */
 		uint64_t n, filter[SIXLANE_PUNTED_WORDS];
@@ -72,20 +71,21 @@ struct exceptions {
 	bool ready; /* all has been read once: sl_punted may lose bits */
 	TAILQ_HEAD(excepted_queue, excepted) soon; /* the next one first */
 	size_t n_soon;
-	uint64_t paused_until_ns; /* no reading, for the CPU time that the last ones took */
+	uint64_t paused_until_ns; /* no reading before, by the budget */
 	uint64_t start_ns, next_look_ns;
-	uint64_t passes;      /* of the audit, before the last look; … */
-	uint64_t passes_told; /* … those that sl_meta has */
+	uint64_t passes;      /* audit_passes() of the last look */
+	uint64_t passes_told; /* of these, what sl_meta has counted */
 	uint64_t rested_ns;   /* no look before, by the budget */
-	uint64_t mtu_look_ns,
-		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
+	/* exceptions_event.c */
+	uint64_t mtu_look_ns;  /* next look whether IPv6 has a device's new MTU; UINT64_MAX: none */
+	uint64_t mtu_until_ns; /* the last such look */
 	struct {
-		bool draining; /* a half is to be cleared, when all of before turned_ns was read */
-		bool lost;     /* … of which some was lost, … */
-		bool lost_since; /* … or of what came since */
+		bool draining;	 /* the half of before turned_ns is to be cleared */
+		bool lost;	 /* an event of that half was lost */
+		bool lost_since; /* one of the other half was */
 		uint64_t turned_ns, next_turn_ns;
-		uint64_t heard_ns; /* all events of before the turn had come; 0: not yet */
-		uint64_t n_lost;   /* as counted then */
+		uint64_t heard_ns; /* when all events of before turned_ns had come; 0: not yet */
+		uint64_t n_lost;   /* of the program's events, as counted last */
 	} fresh;
 };
 

@@ -10,7 +10,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* So long before its end a Path MTU is punt: the packets' clock is late by two ticks. */
+/* A Path MTU is punt so long before its end: the datapath's clock is late by up to two ticks. */
 #define AHEAD_NS 100000000ull
 
 /* The prefix is what packets to dst in this table go by. */
@@ -38,7 +38,7 @@ bool exceptions_leads(const struct fib_target *target, const struct finding *fin
 	       exceptions_same_hop(&target->hops[0], &finding->kept);
 }
 
-/* A Path MTU always ends. One with neither an end nor another hop is in its last moment. */
+/* As an entry. What has neither an end nor another hop is just being deleted. */
 static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
 	const bool own = exceptions_same_hop(&finding->hop, &finding->kept);
@@ -56,7 +56,7 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 	return out->expires_ns > now_ns && (finding->expires ? finding->mtu >= IPV6_MIN_MTU : !own);
 }
 
-/* One that is not may be about to fail, see exceptions_neighbour_changes(). */
+/* A neighbour that is not may be about to fail, see exceptions_neighbour_changes(). */
 static bool is_resolved(const struct sync *sync, const struct excepted *excepted)
 {
 	const struct neigh *neigh = neighs_find(sync->neighs, excepted->found.hop.ifindex,

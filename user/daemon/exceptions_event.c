@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What makes exceptions stale: messages, changes of routes and of devices' MTUs, the operator's own
- * exceptions. Before it counts the destinations are punt, and then they are read again.
+ * Events that make exceptions stale: messages, changes of routes and of devices' MTUs, the
+ * operator's own exceptions. Each punts the destinations before it counts, and has them read again.
  */
 #include "exceptions.h"
 
@@ -250,7 +250,7 @@ void exceptions_mtu_changes(struct sync *sync)
 			punt_and_read(sync, at);
 }
 
-/* Until it is over what the kernel has is not the last word. */
+/* Until then the kernel may still change exceptions. */
 void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;

@@ -194,7 +194,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	struct excepted *excepted;
 
 	memcpy(dst.bytes, record->dst, sizeof(dst.bytes));
-	/* rt6_find_cached_rt() */
+	/* the kernel does not heed it any more: rt6_find_cached_rt() */
 	if (found->expires_ns && found->expires_ns <= found->seen_ns)
 		return;
 	excepted = exceptions_get(sync, &dst);

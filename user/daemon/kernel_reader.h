@@ -42,7 +42,7 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
  * rare: the kernel is in the middle of a change just there; the cursor has not moved.
  *
  * Table KERNEL_READER_OBJECTS are the next-hop objects by id, each of them a destination. A group,
- * or one of IPv4, has no exceptions. While the kernel turns its tree of them some may be left out:
+ * or one of IPv4, has no exceptions. While the kernel rebalances their tree a walk may miss some:
  * what is missing is gone only if another walk does not find it either.
  */
 int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
