@@ -155,14 +155,25 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 }
 
 /*
- * Whether there may be one for an address, whose route has this value in the trie, be it of another
- * table. Not static: the verifier goes through it once, and its key is on no caller's stack.
+ * Whether there may be one for an address, whose route in this table has this value in the trie.
+ * Not static: the verifier goes through it once, and its key is on no caller's stack.
  */
-__attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 route)
+__attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 table, __u32 route)
 {
+	const union sixlane_addr dst = { .halves = { high, low } };
 	const __u32 marks = route & ROUTE_MARKS, look = punt_look();
+	const struct sixlane_exception *found;
+	struct exception_terms terms;
+	__u32 punt;
 
-	return unlikely(marks | look) && punt_find(high, low, look);
+	if (likely(!(marks | look)))
+		return 0;
+	punt = (__u32)punt_find(high, low, look);
+	if (punt != PUNT_FILTERED)
+		return punt != 0;
+	found = bpf_map_lookup_elem(&sl_exceptions, &dst);
+	return !found || !exception_read(found, sixlane_exception_check(&dst), &terms) ||
+	       terms.table == table;
 }
 
 /* Sets mtu, exception and fate to the exception's. */

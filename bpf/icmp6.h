@@ -227,7 +227,7 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 	if (icmp6_is_anycast(&dst, &route))
 		return ICMP6_WAY_NONE;
 	if (!icmp6_is_exact(port, &route, query) ||
-	    exception_may_be(dst.halves[0], dst.halves[1], route.value))
+	    exception_may_be(dst.halves[0], dst.halves[1], READ_ONCE(port->table), route.value))
 		return ICMP6_WAY_UNSURE;
 	neigh = nexthop_neighbour(route.fate.neighbour, &dst, port);
 	if (!neigh)

@@ -129,7 +129,8 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 	}
 	if (sixlane_route_len(route->value) > rule->suppress_len)
 		return SIXLANE_FORWARD;
-	if (exception_may_be(query->dst.halves[0], query->dst.halves[1], route->value)) {
+	if (exception_may_be(query->dst.halves[0], query->dst.halves[1], query->table,
+			     route->value)) {
 		RULE_TRACE(query, SIXLANE_PUNT_RULE, EXCEPTED, query->table);
 		return SIXLANE_PUNT_RULE;
 	}

@@ -53,7 +53,7 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES |
 			      SIXLANE_PORT_NO_XMIT) ||
 	    model_has(egress, SIXLANE_PORT_VRF) || value & SIXLANE_ROUTE_EXCEPTIONS ||
-	    model_may_have_exception(w, src, false) ||
+	    model_may_have_exception(w, src, w->port->table, false) ||
 	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->fate.port != w->slot)
 		return SOMEBODY;
 	neigh = model_neighbour(w, next_hop->fate.neighbour, src, w->port->ifindex);

@@ -77,10 +77,16 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 	return true;
 }
 
-bool model_may_have_exception(const struct walk *w, const uint8_t *addr, bool marked)
+bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+			      bool marked)
 {
-	return (marked || has_switch(w, SIXLANE_META_LOOK)) &&
-	       (find(w, addr) || is_fresh(w, addr) || is_punt(w, addr));
+	const struct world_exception *found = find(w, addr);
+
+	if (!marked && !has_switch(w, SIXLANE_META_LOOK))
+		return false;
+	if (!found)
+		return is_fresh(w, addr) || is_punt(w, addr);
+	return is_fresh(w, addr) || is_unclear(found) || found->value.table == table;
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)

@@ -197,7 +197,7 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 		return SIXLANE_PUNT_RULE;
 	if (sixlane_route_len(w->value) > rule->suppress_len)
 		return SIXLANE_FORWARD;
-	return model_may_have_exception(w, w->bare.bytes + AT_DST,
+	return model_may_have_exception(w, w->bare.bytes + AT_DST, w->table,
 					w->value & SIXLANE_ROUTE_EXCEPTIONS)
 		       ? SIXLANE_PUNT_RULE
 		       : SIXLANE_PASS_NO_ROUTE;

@@ -76,8 +76,9 @@ enum sixlane_verdict model_walk_rules(struct walk *w);
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
 
-/* An address whose route is marked, or not, has one, of whatever table, or is punt. */
-bool model_may_have_exception(const struct walk *w, const uint8_t *addr, bool marked);
+/* An address has one that packets by a route of this table, marked or not, meet, or is punt. */
+bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+			      bool marked);
 
 /* What would have touched a packet that leaves by the port in slot out. */
 enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out);

@@ -52,11 +52,11 @@ static void halves_0_and_1(struct world *w)
 #define MEETS(bytes, ...) MEETS_BY(NH_GATEWAY, bytes, __VA_ARGS__)
 
 /* A rule suppresses this route, and the next one has another. */
-#define HELD                                                                               \
+#define SUPPRESSED                                                                         \
 	.routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:2::/48", NH_ALT) },            \
 	.rules = { { NUMBER(10), LOOK_UP(254), FLAGS(SUPPRESS), .rule.suppress_len = 48 }, \
-		   TO_100 },                                                               \
-	.verdict = SIXLANE_PUNT_RULE
+		   TO_100 }
+#define HELD SUPPRESSED, .verdict = SIXLANE_PUNT_RULE
 
 #define ENDED(flags) VALUE((flags) | FLAG(MTU) | FLAG(LOCKED), .mtu = 1280, .expires_ns = 1)
 
@@ -104,6 +104,10 @@ const struct row rows_exception[] = {
 
 	/* an exception is a prefix of 128 bits to suppress_prefixlength */
 	{ .name = "exception under a suppressed route", HELD, NOT_HIT(VIA(NH_ALT)) },
+	{ .name = "exception of another table under a suppressed route",
+	  SUPPRESSED,
+	  NOT_HIT(VIA_IN(100, NH_ALT)),
+	  .via = NEIGH_ALT },
 	{ .name = "punt under a suppressed route", HELD, MARKED, PUNT },
 	{ .name = "a message was about it, under a suppressed route", HELD, FRESH, LOOK },
 
