@@ -84,8 +84,8 @@ def test_lifetimes_of_an_advertised_default_route(heeding):
 
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
 def test_forwarded_from_advertisement_to_advertisement(heeding, seen):
-    """Over more than a lifetime not one packet is the kernel's: where XDP does not see the advertisements,
-    the end is read again before it comes."""
+    """Over more than a lifetime the route forwards, and not one packet is the kernel's. Where XDP does not
+    see the advertisements, the end is read again before it comes."""
     net, seconds = heeding, 3 if seen else 8
     advertise(net, seconds)
     net.wait_lookup(ABROAD, verdict="forward")

@@ -196,7 +196,7 @@ def test_full_and_interrupted(net):
     process.stdin.close()
     wait_until(lambda: net.router.sixlane_json("exception show 2001:db8:f00:1::"), what="it has begun")
     process.send_signal(signal.SIGTERM)
-    process.wait(60)
+    assert process.wait(60) == -signal.SIGTERM
     wait_until(lambda: {row["active"] for row in net.router.sixlane_json("exception")} == {True}, 30, "all apply")
     why = "line %d: %s: the limit of %d" % (MAX_OPERATOR + 1, lines[-1].split()[0], MAX_OPERATOR)
     refused(net, "replace -", why, stdin="\n".join(lines))

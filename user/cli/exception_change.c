@@ -22,8 +22,8 @@
 struct change {
 	enum exception_verb verb;
 	struct exceptions *list;
-	size_t n_done;	 /* the first ones of the list; … */
-	uint64_t number; /* … of the last of these, among all changes */
+	size_t n_done;	 /* the first ones of the list */
+	uint64_t number; /* of the last of these among all changes; 0: none */
 	struct cmd_view view;
 	bool daemon;
 };

@@ -254,8 +254,12 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
 
-	if (!table->incomplete)
-		table->read_since_ns = table->begin_ns;
+	if (!table->incomplete) {
+		/* a walk through the objects may miss some, two do not */
+		table->read_since_ns =
+			table->id == KERNEL_READER_OBJECTS ? table->before_ns : table->begin_ns;
+		table->before_ns = table->begin_ns;
+	}
 	table->begin_ns = 0;
 	if (audit_read_since_ns(audit) <= audit->passed_ns)
 		return;

@@ -29,8 +29,9 @@ struct audit_table {
 	uint32_t id;
 	bool incomplete; /* the pass under way has not read all exceptions */
 	struct kernel_cursor cursor;
-	uint64_t begin_ns;	/* of the pass under way, 0: none; … */
-	uint64_t read_since_ns; /* … of the one before, which is through */
+	uint64_t begin_ns;	/* of the pass under way, 0: none */
+	uint64_t before_ns;	/* of the last whole one */
+	uint64_t read_since_ns; /* all that there is was seen since */
 	uint64_t turn_ns; /* its last piece; or if no pass is under way when the next begins */
 };
 

@@ -291,10 +291,11 @@ static void look_through(struct sync *sync)
 	if (exceptions->ready && exceptions->dirty)
 		rebuild(sync);
 	clear_marks(sync);
-	if (count_overflow(sync))
-		log_warning_limited(
+	if (count_overflow(sync) && !exceptions->reported)
+		log_warning(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
+	exceptions->reported = count_overflow(sync);
 	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
 	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
 }

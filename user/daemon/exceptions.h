@@ -52,7 +52,7 @@ struct excepted {
 	uint64_t since_ns;    /* start of the last whole reading; older sightings do not count */
 	struct finding found; /* the exception that was seen */
 	uint64_t others_ns;   /* when one was seen last that is kept elsewhere */
-	bool twice; /* it counts as gone only if two readings miss it, see kernel_reader_walk() */
+	uint64_t object_ns;   /* when one was seen last at a next-hop object; 1: may be; 0: none */
 	enum excepted_state state;
 };
 
@@ -60,7 +60,7 @@ struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
 	uint64_t n[EXCEPTED_N_STATES];	       /* in each state but EXCEPTED_NONE */
-	uint64_t object_passes;		       /* audit_passes() from which no object has any */
+	uint64_t object_ns;		       /* when one was seen last at a next-hop object */
 	uint64_t shadow[SIXLANE_PUNTED_WORDS]; /* sl_punted as wanted; until ready, as it was */
 	uint64_t overflow_ns;
 	struct exceptions_overflow { /* those that found no room in the store: */
@@ -76,6 +76,7 @@ struct exceptions {
 	uint64_t passes;      /* audit_passes() of the last look */
 	uint64_t passes_told; /* of these, what sl_meta has counted */
 	uint64_t rested_ns;   /* no look before, by the budget */
+	bool reported;	      /* the log says that some found no room */
 	/* exceptions_event.c */
 	uint64_t mtu_look_ns;  /* next look whether IPv6 has a device's new MTU; UINT64_MAX: none */
 	uint64_t mtu_until_ns; /* the last such look */

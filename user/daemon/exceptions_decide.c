@@ -122,18 +122,29 @@ static int set_entry(struct sync *sync, const struct excepted *excepted,
 	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
 }
 
-/* The kernel has nothing of it, as far as was read: what the operator said holds again. */
+/* The kernel has nothing of it: what the operator said holds again. */
 static void give_up(struct sync *sync, struct excepted *excepted)
 {
-	if (excepted->twice) {
-		excepted->twice = false;
-		exceptions_read_soon(sync->exceptions, excepted, excepted->heard_ns);
-		return;
-	}
 	if (excepted->state != EXCEPTED_NONE)
 		operator_restore(sync, &excepted->node.prefix.addr);
 	exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NONE);
 	remove_entry(sync, excepted);
+}
+
+/*
+ * A reading that does not find what may be kept at a next-hop object may have missed it: see
+ * kernel_reader_walk(). Only the second one counts, and until then it is punt.
+ */
+static bool is_to_confirm(struct sync *sync, struct excepted *excepted)
+{
+	if (!excepted->object_ns || !exceptions_is_known(excepted) ||
+	    exceptions_counts(excepted, excepted->object_ns))
+		return false;
+	excepted->object_ns = 0;
+	if (exceptions_has_any(excepted) || excepted->state == EXCEPTED_EXACT)
+		exceptions_punt(sync, excepted);
+	exceptions_read_soon(sync->exceptions, excepted, excepted->heard_ns);
+	return true;
 }
 
 void exceptions_decide(struct sync *sync, struct excepted *excepted)
@@ -141,6 +152,8 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
+	if (is_to_confirm(sync, excepted))
+		return;
 	if (!exceptions_has_any(excepted)) {
 		give_up(sync, excepted);
 		return;

@@ -52,7 +52,8 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
 		excepted = exceptions_get(sync, dst);
 	if (excepted) {
-		excepted->twice |= nexthops_count(sync->nexthops) != 0;
+		if (!excepted->object_ns)
+			excepted->object_ns = nexthops_count(sync->nexthops) != 0;
 		exceptions_heard(exceptions, excepted);
 	} else {
 		fresh_lost(exceptions);
@@ -105,7 +106,7 @@ static void stop_looking(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
-	if (exceptions->object_passes <= audit_passes(sync->audit) &&
+	if (exceptions->object_ns <= exceptions_read_since_ns(sync) &&
 	    !exceptions_any_lost(exceptions))
 		maps_look_no_more(sync->maps);
 }

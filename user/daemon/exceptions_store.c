@@ -174,11 +174,12 @@ static bool take(struct excepted *excepted, const struct finding *found)
 
 /* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
  * flag of sl_meta, which is cleared while nothing is known of any object. */
-static void mark(struct sync *sync, const union sixlane_addr *dst, const struct finding *found)
+static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found)
 {
+	const union sixlane_addr *dst = &excepted->node.prefix.addr;
+
 	if (found->object) {
-		/* the one under way, and two that do not find it */
-		sync->exceptions->object_passes = audit_passes(sync->audit) + 3;
+		excepted->object_ns = sync->exceptions->object_ns = found->seen_ns;
 		maps_look(sync->maps);
 	} else {
 		fib_mark(sync->fib, found->table, dst);
@@ -200,8 +201,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	excepted = exceptions_get(sync, &dst);
 	if (!excepted)
 		return;
-	excepted->twice |= found->object != 0;
-	mark(sync, &dst, found);
+	mark(sync, excepted, found);
 	if (!take(excepted, found) && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The operator's exceptions: what `sixlane exception` has put into sl_operator, brought into the
- * FIB. The CLI counts its changes and says when to look; without that they are found within a
- * second. All are read anew, in pieces, between which routes and packets' neighbours have their
- * turn, and when one has expired.
+ * FIB. The CLI counts its changes and says when to look; a change that it did not come to count is
+ * found within ten seconds, or more of a long list. All are read anew, in pieces, between which
+ * routes and packets' neighbours have their turn, and when one has expired.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "../lib/poke.h"
 #include "state.h"
 
-#define LOOK_INTERVAL_NS 1000000000u
+#define LOOK_INTERVAL_NS 1000000000ull
 #define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
+#define LOOK_LAST 9	    /* and at most so many intervals more */
 #define LEAVE_MAX 1024	    /* in one run */
 
 struct operator_list {
@@ -138,7 +139,9 @@ static void finish(struct operator_list *list)
 			strerror(-list->error));
 	} else {
 		/* not for each of many that expire */
-		next_ns = util_later(next_ns + list->n * LOOK_EACH_NS, list->next_expire_ns);
+		next_ns += list->n * LOOK_EACH_NS;
+		next_ns = util_earlier(util_later(next_ns, list->next_expire_ns),
+				       next_ns + LOOK_LAST * LOOK_INTERVAL_NS);
 		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
 				 __ATOMIC_RELEASE);
 	}

@@ -190,7 +190,8 @@ static void tell_one(struct fib_hash_node *node, void *ctx)
 	const struct fib_exact *exact = exact_of(node);
 	const struct each *each = ctx;
 
-	each->fn(each->ctx, &exact->dst, &exact->told);
+	if (!exact->gone)
+		each->fn(each->ctx, &exact->dst, &exact->told);
 }
 
 void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)

@@ -147,7 +147,7 @@ typedef void (*fib_exception_fn)(void *ctx, const union sixlane_addr *dst,
 				 const struct fib_exception *told);
 /* As it was told; NULL: none. Valid until something is set. */
 const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
-/* Of every entry of sl_exceptions, in no order. fn may set that one to nothing. */
+/* All of them, in no order. fn may set that one to nothing. */
 void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx);
 
 /*
