@@ -7,16 +7,18 @@ of the kernel's answers; here the kernel is asked whether the model is right.
 """
 
 import random
+import re
 
 import exceptions as ex
 import frames as fr
 import pytest
+import tcp
 from lab import wait_until
-from topology import FAR, HOST_MAC, PREFIX, SEED, Twins, host_addr
+from topology import FAR, HOST_MAC, PREFIX, SEED, Twins, host_addr, host_ll, router_addr
 
 # Host a may send more than the others can take; veth with native XDP has its limit at 3,5 kB.
 BIG = {"a": 3000, "b": 1500, "c": 1500}
-MTU = 1300
+MTU, BYTES = 1300, 3000000
 BODY_AT = fr.ETH_LEN + fr.IPV6_LEN
 BEHIND_A, NET_BEHIND_A = "2001:db8:5::5", "2001:db8:5::/48"
 
@@ -157,3 +159,43 @@ def test_flow_labels(twins):
         twins.each(lambda net, value=value: net.r.sysctl("net.ipv6.auto_flowlabels", int(value)))
         wait_until(lambda value=value: has_labels() == value, 10, "the setting is known")
     assert compare(twins, frames) == {"answer_too_big": 3}
+
+
+# --- real hosts -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def far(idle):
+    b, far = idle.host["b"], idle.lab.ns("far")
+    idle.lab.link(b, "down", far, "h0")
+    b.addr("down", "2001:db8:f00::ff/64")
+    b.ip("link set dev down mtu", MTU)
+    far.addr("h0", FAR + "/64")
+    far.route("add default via 2001:db8:f00::ff")
+    b.sysctl("net.ipv6.conf.all.forwarding", 1)
+    return far
+
+
+@pytest.mark.parametrize("origin", ["operator", "kernel"])
+def test_tcp_and_tracepath(idle, far, origin):
+    """By the hosts' own stacks: they learn of the smaller link behind host b, and get everything across."""
+    net, a = idle, idle.host["a"]
+    ex.prepare(net, "%s via %s dev p1" % (PREFIX, host_ll("b")))
+    net.start()
+    if origin == "operator":
+        ex.exception(net, "add", FAR, "mtu", MTU)
+    else:
+        # The router itself asks for more than fits: only then does b tell it.
+        net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)
+    ex.wait_shown(net, FAR, mtu=MTU, origin=origin)
+    tcp.listen(far)
+    net.clear()
+    done, rise = net.counted(lambda: tcp.send(a, FAR, BYTES))
+    assert done == {"received": BYTES, "mtu": MTU}
+    assert rise["answer_too_big"] >= 1 and rise["forward"] >= BYTES / MTU, rise
+    assert "pass_too_big" not in rise, rise
+    # It tells the MTU, and who said so: whoever would have sent it to the second hop.
+    a.ip("route flush cache")
+    out = a.run("tracepath", "-6", "-n", "-m", "4", FAR).stdout
+    assert re.search(r"^ *2: +%s .*pmtu %d$" % (router_addr("a"), MTU), out, re.M), out
+    assert re.search(r"Resume: pmtu %d hops 3 back 3" % MTU, out), out

@@ -58,16 +58,6 @@ struct reading {
 	int err;
 };
 
-/* What does not fit into a call may be about it, too. */
-static void take_view(struct reading *reading, uint32_t table, const struct kernel_view *view)
-{
-	if (reading->err)
-		return;
-	exceptions_note(reading->sync, table, view, view->records, view->n);
-	if (view->cut)
-		reading->err = -E2BIG;
-}
-
 static void read_table(void *ctx, uint32_t table)
 {
 	struct reading *reading = ctx;
@@ -76,11 +66,11 @@ static void read_table(void *ctx, uint32_t table)
 	const struct radix_node *node = radix ? radix_match(radix, &host) : NULL;
 	struct kernel_view view;
 
-	for (; node && !reading->err; node = radix_cover(node)) {
+	for (; node && !reading->err; node = radix_cover(node))
 		reading->err = kernel_reader_find(reading->reader, table, &node->prefix,
-						  &reading->choice, &view);
-		take_view(reading, table, &view);
-	}
+						  &reading->choice, &view)
+				       ?: exceptions_note(reading->sync, table, &view, view.records,
+							  view.n);
 }
 
 static void read_objects(struct reading *reading)
@@ -88,12 +78,12 @@ static void read_objects(struct reading *reading)
 	struct kernel_cursor cursor = { 0 };
 	struct kernel_view view = { 0 };
 
-	while (!view.end && !reading->err) {
+	while (!view.end && !reading->err)
 		reading->err = kernel_reader_walk(reading->reader, KERNEL_READER_OBJECTS,
 						  KERNEL_READER_RECORDS / 4, &reading->choice,
-						  &cursor, &view);
-		take_view(reading, KERNEL_READER_OBJECTS, &view);
-	}
+						  &cursor, &view)
+				       ?: exceptions_note(reading->sync, KERNEL_READER_OBJECTS,
+							  &view, view.records, view.n);
 }
 
 /* All that the kernel has of it, under every route that covers it and at every object. */

@@ -217,8 +217,8 @@ static bool is_plain(const struct kernel_record *route)
 	       !route->encap;
 }
 
-void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
-		     const struct kernel_record *records, size_t n)
+int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
+		    const struct kernel_record *records, size_t n)
 {
 	struct finding where = { 0 };
 	bool plain = true, several = true;
@@ -250,4 +250,5 @@ void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view
 		else
 			where.prefix = kernel_routes_dst(&records[i]);
 	}
+	return view->cut ? -E2BIG : 0;
 }

@@ -277,11 +277,11 @@ void exceptions_start(struct sync *sync);
 void exceptions_run(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
 /* Records of the kernel reader: those of exceptions behind their routes, all of one destination; or
- * behind objects. */
+ * behind objects. -E2BIG: the view is cut; what it has was noted. */
 struct kernel_view;
 struct kernel_record;
-void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
-		     const struct kernel_record *records, size_t n);
+int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
+		    const struct kernel_record *records, size_t n);
 /*
  * What is known of destinations within the prefix is punt until it is read again: before the FIB is
  * told of the target (NULL: none) of that prefix, unless it is as it was; or, whatever it is, since
