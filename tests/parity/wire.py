@@ -205,9 +205,9 @@ def is_noise(frame, known):
 
 
 def is_redirect(frame):
-    """By a router itself; one that it forwards has lost a hop."""
+    """By a router itself: from a link-local address. A ruleset may have set its hop limit."""
     at = ip6_at(frame)
-    return at is not None and frame[at + 7] == 255 and icmp(frame, at) == (fr.REDIRECT, 0)
+    return at is not None and frame[at + 8 : at + 10] == b"\xfe\x80" and icmp(frame, at) == (fr.REDIRECT, 0)
 
 
 def redirected(frame):
