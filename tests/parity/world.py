@@ -187,7 +187,7 @@ class World:
     def start_daemon(self):
         bond = assume_ndo_xmit(["bond1"])
         # passes of the audit take their time: what is learned is to be read soon
-        self.router.start("--poll-ms", POLL_MS, "--audit-permille", 100, *bond)
+        self.router.start("--poll-ms", POLL_MS, "--audit-permille", 400, *bond)
         self.firewalls.daemon_started()
 
     def _rest(self):
