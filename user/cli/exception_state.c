@@ -50,14 +50,10 @@ int exception_collect(const struct maps *maps, uint32_t table, struct exceptions
 
 /* --- one of them ------------------------------------------------------------------------- */
 
-static bool is_over(uint64_t expires_ns)
-{
-	return expires_ns && util_now_ns() >= expires_ns;
-}
-
 int exception_read(const struct maps *maps, const union sixlane_addr *dst,
 		   struct exception_state *out)
 {
+	const uint64_t now_ns = util_now_ns();
 	struct exception_state state = { 0 };
 	int rc = maps_exception(maps, dst, &state.entry);
 
@@ -65,9 +61,9 @@ int exception_read(const struct maps *maps, const union sixlane_addr *dst,
 		rc = maps_operator(maps, dst, &state.wish);
 	if (rc && rc != -ENOENT)
 		return rc;
-	if (is_over(state.entry.expires_ns))
+	if (state.entry.expires_ns && state.entry.expires_ns <= now_ns)
 		state.entry = (struct sixlane_exception){ 0 };
-	if (is_over(state.wish.expires_ns))
+	if (state.wish.expires_ns && state.wish.expires_ns <= now_ns)
 		state.wish = (struct sixlane_operator){ 0 };
 	/* whoever wrote it */
 	state.wish.device[sizeof(state.wish.device) - 1] = '\0';

@@ -173,21 +173,14 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static bool has_table(const struct audit *audit, uint32_t id)
-{
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id)
-			return true;
-	return false;
-}
-
 static void note_table(void *ctx, uint32_t id)
 {
 	struct audit *audit = ctx;
 	struct audit_table *list;
 
-	if (has_table(audit, id))
-		return;
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].id == id)
+			return;
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
 	if (!list) { /* looked for again in a second */
 		audit->listed_ns = 0;

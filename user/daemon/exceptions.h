@@ -136,8 +136,15 @@ static inline struct excepted *excepted_of(struct radix_node *node)
 
 /* All, in the order of their addresses; NULL: no more. The next one may be asked for before one is
  * forgotten. */
-struct excepted *exceptions_first(const struct exceptions *exceptions);
-struct excepted *exceptions_next(const struct excepted *excepted);
+static inline struct excepted *exceptions_first(const struct exceptions *exceptions)
+{
+	return excepted_of(radix_first_under(&exceptions->store, &(const struct prefix){ 0 }));
+}
+
+static inline struct excepted *exceptions_next(const struct excepted *excepted)
+{
+	return excepted_of(radix_next_under(&excepted->node, &(const struct prefix){ 0 }));
+}
 
 /* Whom its packets go to. */
 static inline const union sixlane_addr *exceptions_neighbour(const struct excepted *excepted)

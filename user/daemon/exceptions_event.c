@@ -269,8 +269,6 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 		exceptions_heard(exceptions, at);
 }
 
-/* --- beside the operator's ---------------------------------------------------------------- */
-
 void exceptions_operator_gone(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;

@@ -14,19 +14,7 @@
 
 #define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
 
-static const struct prefix all;
-
 /* --- the store ------------------------------------------------------------------------------- */
-
-struct excepted *exceptions_first(const struct exceptions *exceptions)
-{
-	return excepted_of(radix_first_under(&exceptions->store, &all));
-}
-
-struct excepted *exceptions_next(const struct excepted *excepted)
-{
-	return excepted_of(radix_next_under(&excepted->node, &all));
-}
 
 struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
 {
@@ -211,12 +199,6 @@ static void note_one(struct sync *sync, const struct finding *found,
 		exceptions_read_soon(sync->exceptions, excepted, found->seen_ns);
 }
 
-static bool is_plain(const struct kernel_record *route)
-{
-	return route->type == RTN_UNICAST && !route->src_len && !route->next_hop_id &&
-	       !route->encap;
-}
-
 int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
 		    const struct kernel_record *records, size_t n)
 {
@@ -228,7 +210,8 @@ int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view 
 		if (records[i].kind != KERNEL_RECORD_ROUTE)
 			continue;
 		n_routes++;
-		plain &= is_plain(&records[i]);
+		plain &= records[i].type == RTN_UNICAST && !records[i].src_len &&
+			 !records[i].next_hop_id && !records[i].encap;
 		several &= records[i].n_siblings && records[i].metric == records[0].metric;
 	}
 	for (size_t i = 0; i < n; i++) {

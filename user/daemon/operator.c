@@ -117,15 +117,15 @@ static uint64_t count_changes(const struct sync *sync)
 /* Changes while the list is read are counted later than what it is told to have carried out. */
 static void begin(struct operator_list *list)
 {
-	list->reading = true;
-	list->changes = count_changes(list->sync);
-	list->next_ns = UINT64_MAX;
-	list->cursor = (struct maps_cursor){ 0 };
-	list->number++;
-	list->n = 0;
-	list->error = 0;
-	list->by_device = false;
-	list->next_expire_ns = UINT64_MAX;
+	*list = (struct operator_list){
+		.sync = list->sync,
+		.poke_fd = list->poke_fd,
+		.reading = true,
+		.changes = count_changes(list->sync),
+		.number = list->number + 1,
+		.next_ns = UINT64_MAX,
+		.next_expire_ns = UINT64_MAX,
+	};
 }
 
 static void finish(struct operator_list *list)

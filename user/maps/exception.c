@@ -19,12 +19,6 @@
 _Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
 _Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
 
-/* A value of each CPU; NULL: no memory. */
-static struct sixlane_exception *values_new(const struct maps *maps)
-{
-	return calloc(maps->n_cpus, sizeof(struct sixlane_exception));
-}
-
 /* --- readers ----------------------------------------------------------------------------- */
 
 static struct sixlane_exception sum_up(const struct sixlane_exception *values, size_t n)
@@ -45,7 +39,7 @@ static struct sixlane_exception sum_up(const struct sixlane_exception *values, s
 int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
 		   struct sixlane_exception *out)
 {
-	_cleanup_free_ struct sixlane_exception *values = values_new(maps);
+	_cleanup_free_ struct sixlane_exception *values = calloc(maps->n_cpus, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
@@ -228,7 +222,7 @@ int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	struct maps *maps = ctx;
-	_cleanup_free_ struct sixlane_exception *values = values_new(maps);
+	_cleanup_free_ struct sixlane_exception *values = calloc(maps->n_cpus, sizeof(*values));
 	struct sixlane_exception said = *value;
 
 	if (!values)

@@ -54,12 +54,6 @@ void maps_punted_set(const struct maps *maps, const uint64_t *filter)
 
 /* --- sl_fresh ------------------------------------------------------------------------------- */
 
-/* Bytes of one half, in a word of both. */
-static uint64_t half_mask(uint32_t half)
-{
-	return 0x00ff00ff00ff00ffull << 8 * half;
-}
-
 bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst)
 {
 	const uint32_t check = sixlane_exception_check(dst);
@@ -83,10 +77,11 @@ bool maps_fresh_any(const struct maps *maps)
 /* Byte by byte: those of the other half are the program's. */
 void maps_fresh_clear(const struct maps *maps, uint32_t half)
 {
+	const uint64_t mask = 0x00ff00ff00ff00ffull << 8 * half; /* of a word of both */
 	uint8_t *bytes = (uint8_t *)maps->fresh;
 
 	for (size_t word = 0; word < SIXLANE_FRESH_WORDS; word++) {
-		if (!(ATOMIC_LOAD(&maps->fresh[word]) & half_mask(half)))
+		if (!(ATOMIC_LOAD(&maps->fresh[word]) & mask))
 			continue;
 		for (size_t i = half; i < sizeof(uint64_t); i += SIXLANE_FRESH_HALVES)
 			ATOMIC_STORE(&bytes[word * sizeof(uint64_t) + i], 0);
