@@ -321,7 +321,7 @@ struct sixlane_exception {
 	/* CLOCK_MONOTONIC; 0: never. From then on the kernel's is punt, and the operator's, or one
 	 * that is only counted, is as if it were not there. */
 	__u64 expires_ns;
-	__u64 added_ns; /* CLOCK_MONOTONIC; of the operator's that of struct sixlane_operator */
+	__u64 added_ns; /* CLOCK_MONOTONIC; an operator's: when it was asked for */
 	__u64 hits;	/* packets that found it, applied or not */
 	__u64 bytes;	/* of these, from the Ethernet header on */
 	__u64 used_ns;	/* of the last one, CLOCK_MONOTONIC_COARSE */
@@ -409,7 +409,7 @@ struct sixlane_operator {
 	union sixlane_addr gateway; /* with a device */
 	char device[16];	    /* its name; empty: the route's next hop stays */
 	__u64 expires_ns;	    /* CLOCK_MONOTONIC; 0: never */
-	__u64 added_ns;		    /* CLOCK_MONOTONIC; names this one among all */
+	__u64 added_ns;		    /* CLOCK_MONOTONIC; another one for each change */
 };
 _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 

@@ -170,7 +170,7 @@ static inline bool exceptions_observe(const struct sync *sync)
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
 /* By the hop that it is kept at, or by several. */
 bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
-/* By what was read before; and then what its entry would say. */
+/* Whether it may be exact, by what was read last. True: *out is its entry. */
 bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
 			 struct fib_exception *out);
 /* It is punt until it is decided about. */
