@@ -700,8 +700,7 @@ static void test_fresh_until_a_pass(void **state)
 	lost = 1;
 	set_fresh();
 	exceptions_run(&sync_);
-	read_since_ns =
-		sync_.exceptions->fresh.turned_ns + 1; /* too early for the kernel, perhaps */
+	read_since_ns = sync_.exceptions->fresh.turned_ns + 1; /* too early, perhaps */
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
 	read_since_ns = UINT64_MAX;
