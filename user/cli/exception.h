@@ -45,8 +45,8 @@ int exception_show(const struct cmd_options *options, const struct exception *as
 /* 0 or -ENOMEM. */
 int exception_append(struct exceptions *list, const struct exception *one);
 
-/* Append what the operator asked for in that table, or in all for 0. 0 or -errno. */
-int exception_collect(const struct maps *maps, uint32_t table, struct exceptions *list);
+/* Append what the operator asked for. 0 or -errno. */
+int exception_collect(const struct maps *maps, struct exceptions *list);
 
 /* What the maps have of a destination. What is not there, or has expired, is all zeroes. */
 struct exception_state {

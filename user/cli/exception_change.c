@@ -103,13 +103,19 @@ static bool remove_wish(const struct change *change, const struct exception *one
 /* False: it is not known what is there, which is said. */
 static bool find_all(struct change *change)
 {
-	const uint32_t table = change->list->at[0].value.table;
+	struct exceptions *list = change->list;
+	const uint32_t table = list->at[0].value.table;
+	size_t n = 0;
 	int rc;
 
-	change->list->n = 0;
-	rc = exception_collect(&change->view.maps, table, change->list);
+	list->n = 0;
+	rc = exception_collect(&change->view.maps, list);
 	if (rc)
 		log_error("cannot read the operator's exceptions: %s", strerror(-rc));
+	for (size_t i = 0; i < list->n; i++)
+		if (!table || list->at[i].value.table == table)
+			list->at[n++] = list->at[i];
+	list->n = n;
 	return !rc;
 }
 

@@ -189,7 +189,7 @@ int exception_show(const struct cmd_options *options, const struct exception *as
 		error = exception_append(&list, asked);
 	else
 		error = maps_exception_each(&view.maps, take_entry, &list)
-				?: exception_collect(&view.maps, 0, &list);
+				?: exception_collect(&view.maps, &list);
 	if (list.n)
 		qsort(list.at, list.n, sizeof(*list.at), by_dst);
 	for (size_t i = 0; i < list.n && !error; i++) {

@@ -22,28 +22,18 @@ int exception_append(struct exceptions *list, const struct exception *one)
 	return 0;
 }
 
-struct collect {
-	uint32_t table;
-	struct exceptions *list;
-};
-
 static int take_wish(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *wish)
 {
-	const struct collect *collect = ctx;
-
-	if (collect->table && wish->table != collect->table)
-		return 0;
-	return exception_append(collect->list, &(struct exception){ .dst = *dst, .value = *wish });
+	return exception_append(ctx, &(struct exception){ .dst = *dst, .value = *wish });
 }
 
-int exception_collect(const struct maps *maps, uint32_t table, struct exceptions *list)
+int exception_collect(const struct maps *maps, struct exceptions *list)
 {
-	struct collect collect = { table, list };
 	struct maps_cursor cursor = { 0 };
 	int rc;
 
 	do
-		rc = maps_operator_some(maps, &cursor, take_wish, &collect);
+		rc = maps_operator_some(maps, &cursor, take_wish, list);
 	while (rc > 0);
 	return rc;
 }
