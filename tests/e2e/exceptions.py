@@ -12,26 +12,14 @@ from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
     ICMPv6ND_Redirect,
     ICMPv6NDOptDstLLAddr,
-    ICMPv6NDOptRedirectedHdr,
     ICMPv6PacketTooBig,
     IPv6,
 )
 from scapy.layers.l2 import Ether
-from topology import (
-    COVER,
-    FAR,
-    HOST_MAC,
-    PORT,
-    PORT_MAC,
-    PREFIX,
-    host_addr,
-    host_ll,
-    router_addr,
-)
+from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, host_addr, host_ll, router_addr
 
 # Another router on b's link, which redirects lead to.
 OTHER, OTHER_MAC = "fe80::99", "02:00:00:00:a1:99"
-
 
 # Routes for prepare(): by the host, as a router beside it.
 BY_B = "%s via %s dev p1" % (PREFIX, host_ll("b"))
@@ -87,12 +75,10 @@ def too_big(mtu, dst=FAR, by="b", quoted=None, **kwargs):
     return message(by, ICMPv6PacketTooBig(mtu=mtu) / quoted, **kwargs)
 
 
-def redirect(target, dst=FAR, by="b", mac=None, quoted=None, code=0, **kwargs):
-    body = ICMPv6ND_Redirect(tgt=target, dst=dst, code=code)
+def redirect(target, dst=FAR, by="b", mac=None, **kwargs):
+    body = ICMPv6ND_Redirect(tgt=target, dst=dst)
     if mac:
         body /= ICMPv6NDOptDstLLAddr(lladdr=mac)
-    if quoted:
-        body /= ICMPv6NDOptRedirectedHdr(pkt=quoted)
     return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
 
 

@@ -6,17 +6,23 @@ than the bound says. How fast other traffic goes meanwhile is the matter of test
 """
 
 import json
+import os
 import signal
+import sys
 
 import exceptions as ex
 import frames as fr
 import pytest
-from lab import PINS, wait_until
+from lab import PINS, REPO, wait_until
 from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 from topology import FAR, router_addr
+
+sys.path.append(os.path.join(REPO, "tests", "bench"))
+import flow as fl  # noqa: E402
+import scale  # noqa: E402
 
 # Where all is slower, there is less of it.
 COUNT = int(20000 / PATIENCE)
@@ -142,3 +148,15 @@ def test_bound(idle):
     ex.forget(net)
     net.settle(frames, forward=len(frames))
     assert ex.shown(net) == {}
+
+
+def test_a_million_peers(capsys):
+    """Nothing is kept of them but the thousand exceptions that there are. Prints the table. A part of
+    the real routes is enough: what counts is beneath them."""
+    with fl.Flow() as flow:
+        found = scale.run(flow, fl.full_view()[:5000])
+    assert found["exceptions"] == scale.SMALLER and found["peers"] > 1000000
+    with capsys.disabled():
+        # Beside others, a test's standard output goes nowhere.
+        print("\n" + scale.table(found), file=sys.stderr)
+    assert flow.lab.leftovers() == []

@@ -519,6 +519,10 @@ static void test_not_known(void **state)
 	pass();
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
 	kernel[0].mtu = 0;
+	sync_.behind = true; /* the RIB may be, too */
+	read_alone();
+	assert_int_equal(sync_.exceptions->n_soon, 1);
+	sync_.behind = false;
 	read_error = -EIO;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
