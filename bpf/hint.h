@@ -6,7 +6,7 @@
  * no room is counted and lost, since the daemon looks for what it was not told.
  *
  * Until the daemon has asked, the destination that a Packet Too Big or a Redirect is about is punt:
- * its bytes in sl_fresh are set before the kernel sees the message.
+ * its bytes in sl_fresh are set before the kernel sees the message, as long as there is room.
  *
  * Whether the kernel believes the message is not asked here, but where it certainly does not (a
  * Path MTU under 1280, a redirect or an advertisement from beyond the link) there is no hint.

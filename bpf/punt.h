@@ -4,18 +4,14 @@
  * an entry that says otherwise, and those in sl_fresh, which this program fills as ICMPv6 messages
  * pass that the kernel may learn from. Knows no packet and no entry of sl_exceptions.
  *
- * Invariant: a destination is in sl_fresh before the kernel sees the message about it.
+ * Invariant: a destination is in sl_fresh before the kernel sees the message about it, if there is
+ * room for it. There is no more, since whoever sends messages could slow all other destinations.
  */
 #ifndef SIXLANE_PUNT_H
 #define SIXLANE_PUNT_H
 
 #include "bound.h"
-#include "bucket.h"
 #include "maps.h"
-
-/* A CPU puts 10,000 destinations a second into sl_fresh, and as many at once. */
-#define PUNT_FRESH_NS 100000u
-#define PUNT_FRESH_BURST 10000u
 
 /* Why a destination may be punt. */
 enum {
@@ -57,7 +53,7 @@ static __always_inline int punt_is_filtered(__u32 check)
 	       punt_bit_is_set(sixlane_punted_bit(check, 2));
 }
 
-/* look: whether sl_meta says to look at sl_fresh. */
+/* As punt_fresh_bytes(), of all its bytes. look: whether sl_meta says to look at sl_fresh. */
 static __always_inline int punt_is_fresh(__u32 check, __u32 look)
 {
 	__u32 halves;
@@ -96,27 +92,29 @@ static __always_inline void punt_store_fresh(__u32 byte)
 
 /*
  * Punt dst until the daemon has read what the kernel has for it. The bytes first, then the flag,
- * each time: the daemon clears the flag and looks at the bytes once more. False: too many at once.
+ * each time: the daemon clears the flag and looks at the count once more. False: there is no room.
  */
 static __always_inline int punt_set(const union sixlane_addr *dst)
 {
 	const __u32 check = sixlane_exception_check(dst);
 	struct sixlane_meta *meta;
-	struct sixlane_cpu *own;
-	__u32 zero = 0, half;
+	__u32 zero = 0, at = SIXLANE_FRESH_COUNTS, half, *counts;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	own = bpf_map_lookup_elem(&sl_cpu, &zero);
-	if (!meta || !own)
+	counts = bpf_map_lookup_elem(&sl_fresh, &at);
+	if (!meta || !counts)
 		return 0;
 	if (READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE)
 		return 1;
-	if (!bucket_take(&own->fresh_ns, PUNT_FRESH_NS, PUNT_FRESH_BURST))
-		return 0;
 	half = READ_ONCE(meta->fresh) & 1;
-	punt_store_fresh(sixlane_fresh_byte(check, 0) + half);
-	punt_store_fresh(sixlane_fresh_byte(check, 1) + half);
-	punt_store_fresh(sixlane_fresh_byte(check, 2) + half);
+	if (!(punt_is_fresh(check, 1) >> 8 * half & 1)) {
+		if (READ_ONCE(counts[half]) >= SIXLANE_FRESH_MOST)
+			return 0;
+		__sync_fetch_and_add(&counts[half], 1);
+		punt_store_fresh(sixlane_fresh_byte(check, 0) + half);
+		punt_store_fresh(sixlane_fresh_byte(check, 1) + half);
+		punt_store_fresh(sixlane_fresh_byte(check, 2) + half);
+	}
 	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
 	return 1;
 }

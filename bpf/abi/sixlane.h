@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 22u
+#define SIXLANE_ABI 23u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -377,15 +377,20 @@ static inline __u32 sixlane_punted_bit(__u32 check, __u32 number)
  * with SIXLANE_META_LOOK they are punted. A destination has as many slots as it has bits in
  * sl_punted, and for the same reason. A slot has a byte of either half, one beside the other. The
  * program stores 1 to the slots of a destination, in the half that sl_meta names; the daemon clears
- * the other half. Bytes, since that takes no atomic operation of the program, which not every
- * kernel has on arm64.
+ * the other half. Bytes, since to set a bit takes an atomic operation that not every kernel has on
+ * arm64.
+ *
+ * The last word is two __u32: how many destinations are in each half. A half that has
+ * SIXLANE_FRESH_MOST takes no more: of all other destinations it punts one in 1,700.
  */
 #define SIXLANE_FRESH_NUMBERS 3u
 #define SIXLANE_FRESH_FEW (1u << 12)  /* 8 KiB */
 #define SIXLANE_FRESH_MANY (1u << 18) /* 512 KiB */
 #define SIXLANE_FRESH_HALVES 2u
 #define SIXLANE_FRESH_BYTES ((SIXLANE_FRESH_FEW + SIXLANE_FRESH_MANY) * SIXLANE_FRESH_HALVES)
-#define SIXLANE_FRESH_WORDS (SIXLANE_FRESH_BYTES / 8)
+#define SIXLANE_FRESH_COUNTS (SIXLANE_FRESH_BYTES / 8) /* index of the last word */
+#define SIXLANE_FRESH_WORDS (SIXLANE_FRESH_COUNTS + 1)
+#define SIXLANE_FRESH_MOST 4096u
 
 /* The byte in half 0 of a destination's slot; that in half 1 is next to it. As above. */
 static inline __u32 sixlane_fresh_byte(__u32 check, __u32 number)
@@ -437,12 +442,11 @@ _Static_assert(sizeof(struct sixlane_hint) == 24, "layout is ABI");
 /* What a CPU keeps for itself, whatever the packet. */
 struct sixlane_cpu {
 	__u64 filled_ns;  /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
-	__u64 hints_lost; /* sl_icmp_events was full, or too many came at once for sl_fresh */
+	__u64 hints_lost; /* sl_icmp_events was full, or sl_fresh was */
 	__u64 tick;	  /* jiffies at which it was last asked what time it is … */
 	__u64 tick_ns;	  /* … and what it was: CLOCK_MONOTONIC_COARSE */
-	__u64 fresh_ns;	  /* as filled_ns, of the destinations that it puts into sl_fresh */
 };
-_Static_assert(sizeof(struct sixlane_cpu) == 40, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_cpu) == 32, "layout is ABI");
 
 /* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
 

@@ -47,8 +47,8 @@ ROUTES = [
     "2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC),  # of the other traffic
 ]
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
-# Of the other traffic, at least, where the kernel learns: what hints do not find any more may be
-# missing until a dump has told, and of many destinations one has the same bits.
+# Of the other traffic, at least, where the kernel learns: what a flood puts into the filters of punt
+# destinations punts some others.
 BY_XDP = 0.99
 DELIVERED = 0.999  # of the other traffic, at least, where a flood leaves by the same egress
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some

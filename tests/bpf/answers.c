@@ -268,7 +268,7 @@ static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
 	world.meta.answer_ns = ns;
 	world.meta.answer_burst = burst;
 	harness_install(&world);
-	harness_fill_buckets(filled_ns, 0);
+	harness_fill_buckets(filled_ns);
 }
 
 static void expect_answers(const struct frame *in, int answers)

@@ -12,7 +12,7 @@
 static const struct setup *setup;
 static struct world_exception installed[WORLD_EXCEPTIONS];
 static size_t n_installed;
-static uint8_t fresh[SIXLANE_FRESH_BYTES];	 /* before a frame */
+static uint8_t fresh[SIXLANE_FRESH_WORDS * 8];	 /* before a frame */
 static uint8_t look;				 /* likewise */
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
 static uint64_t before_ns;			 /* the clock that the datapath reads */
@@ -97,15 +97,13 @@ static struct sixlane_cpu *read_cpus(void)
 	return cpus;
 }
 
-void harness_fill_buckets(uint64_t filled_ns, uint64_t fresh_ns)
+void harness_fill_buckets(uint64_t filled_ns)
 {
 	struct sixlane_cpu *cpus = read_cpus();
 	uint32_t zero = 0;
 
-	for (int cpu = 0; cpu < setup->n_cpus; cpu++) {
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		cpus[cpu].filled_ns = filled_ns;
-		cpus[cpu].fresh_ns = fresh_ns;
-	}
 	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
 	free(cpus);
 }
@@ -292,7 +290,7 @@ static void note_fresh(void)
 	setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE] = look;
 	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
 		return;
-	for (uint32_t byte = 0; byte < sizeof(fresh); byte++) {
+	for (uint32_t byte = 0; byte < SIXLANE_FRESH_BYTES; byte++) {
 		if (setup->fresh[byte] == fresh[byte])
 			continue;
 		if (n_changed < MAX_CHANGES)
@@ -300,6 +298,7 @@ static void note_fresh(void)
 		n_changed += setup->fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
 		setup->fresh[byte] = fresh[byte];
 	}
+	memcpy(&setup->fresh[SIXLANE_FRESH_BYTES], &fresh[SIXLANE_FRESH_BYTES], 8);
 }
 
 void figures_end(const struct frame *in)

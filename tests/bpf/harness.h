@@ -111,8 +111,8 @@ void harness_del_exception(const struct world_exception *exception);
 /* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
 void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);
 
-/* Set what every CPU's bucket of answers says, and that of destinations for sl_fresh. */
-void harness_fill_buckets(uint64_t filled_ns, uint64_t fresh_ns);
+/* Set what every CPU's bucket of answers says. */
+void harness_fill_buckets(uint64_t filled_ns);
 
 /* Take what the ring holds, at most max of which are wanted; returns how many it held. */
 size_t harness_take_hints(struct sixlane_hint *hints, size_t max);

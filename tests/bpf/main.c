@@ -130,7 +130,7 @@ static void add_all(void)
 	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
 	add("every bit and byte of a punt destination", exception_test_every_bit_and_byte_counts,
 	    NULL);
-	add("rate of messages", exception_test_rate_of_messages, NULL);
+	add("more than sl_fresh holds", exception_test_more_than_sl_fresh_holds, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);
 	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);
 	add("truncated jumbo frames", frags_test_truncated_jumbo_frames, NULL);

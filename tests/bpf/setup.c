@@ -250,7 +250,7 @@ static int find_maps(struct setup *setup)
 				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
 	setup->punted = map_array(setup, MAP_PUNTED, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
-	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_BYTES);
+	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_WORDS * 8);
 	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
 	if (!setup->punted || !setup->fresh || !setup->guard || !setup->meta || !setup->ports ||
 	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)

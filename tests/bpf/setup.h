@@ -53,7 +53,7 @@ struct setup {
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
 	uint64_t *punted, *guard;
-	uint8_t *fresh; /* [SIXLANE_FRESH_BYTES] */
+	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
 	struct ring_buffer *hints, *samples;
 	int n_cpus; /* possible ones */
 };

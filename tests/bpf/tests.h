@@ -73,7 +73,7 @@ void answer_test_rate_by_cpu(void **state);
 /* exceptions.c */
 void exception_test_full_ring_of_hints(void **state);
 void exception_test_every_bit_and_byte_counts(void **state);
-void exception_test_rate_of_messages(void **state);
+void exception_test_more_than_sl_fresh_holds(void **state);
 
 /* frags.c */
 void frags_test_jumbo_frames(void **state);

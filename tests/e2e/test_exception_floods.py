@@ -24,8 +24,8 @@ sys.path.append(os.path.join(REPO, "tests", "bench"))
 import flow as fl  # noqa: E402
 import scale  # noqa: E402
 
-# Where all is slower, there is less of it.
-COUNT = int(20000 / PATIENCE)
+# Where all is slower there is less of it, but more than sl_fresh takes.
+COUNT = max(5000, int(20000 / PATIENCE))
 MTU = 1300
 SLACK_KB = 1024
 

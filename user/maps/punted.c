@@ -68,10 +68,7 @@ bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst)
 
 bool maps_fresh_any(const struct maps *maps)
 {
-	for (size_t word = 0; word < SIXLANE_FRESH_WORDS; word++)
-		if (ATOMIC_LOAD(&maps->fresh[word]))
-			return true;
-	return false;
+	return ATOMIC_LOAD(&maps->fresh[SIXLANE_FRESH_COUNTS]);
 }
 
 /* Byte by byte: those of the other half are the program's. */
@@ -80,12 +77,13 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half)
 	const uint64_t mask = 0x00ff00ff00ff00ffull << 8 * half; /* of a word of both */
 	uint8_t *bytes = (uint8_t *)maps->fresh;
 
-	for (size_t word = 0; word < SIXLANE_FRESH_WORDS; word++) {
+	for (size_t word = 0; word < SIXLANE_FRESH_COUNTS; word++) {
 		if (!(ATOMIC_LOAD(&maps->fresh[word]) & mask))
 			continue;
 		for (size_t i = half; i < sizeof(uint64_t); i += SIXLANE_FRESH_HALVES)
 			ATOMIC_STORE(&bytes[word * sizeof(uint64_t) + i], 0);
 	}
+	ATOMIC_STORE((uint32_t *)&maps->fresh[SIXLANE_FRESH_COUNTS] + half, 0);
 }
 
 bool maps_looks(const struct maps *maps)

@@ -317,6 +317,7 @@ static void set_fresh(void)
 
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
 		bytes[sixlane_fresh_byte(sixlane_exception_check(&dst_), i) + meta.fresh] = 1;
+	((uint32_t *)&fresh[SIXLANE_FRESH_COUNTS])[meta.fresh] = 1;
 	maps_look(&maps);
 }
 
