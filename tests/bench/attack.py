@@ -52,12 +52,13 @@ FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its bucket
 BY_XDP = 0.99
 DELIVERED = 0.999  # of the other traffic, at least, where a flood leaves by the same egress
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
-TIMES = 3
+TIMES = 4
 # The speed of a virtual machine goes up and down by the second: many short turns.
 TURNS = 6  # in a round
 SAMPLE = 2  # times the packets of a run
 ALONE_SAMPLES, SAMPLES = 3, 5  # of traffic, in a turn: a second, and nearly two
-SLACK_BYTES = 1 << 20
+# Of what the kernel has let go, more is not forgotten yet at one time than at another.
+SLACK_BYTES = 4 << 20
 PORT = 7  # not that of the traffic, which the sink counts
 DEADLINE_S = 300  # of 65,536 that were flushed the daemon asks about each
 
@@ -231,10 +232,10 @@ def _whole(flow, kind, first):
 
 
 def _keep(flow, kind, name, results):
-    """The last flood must take no more than those before it."""
+    """The last flood must take no more than the second one: the first has made room."""
     found = [_whole(flow, kind, not number) for number in range(TIMES)]
     for key in ("rss", "map"):
-        if found[-1][key] > max(before[key] for before in found[:-1]) + SLACK_BYTES:
+        if found[-1][key] > found[1][key] + SLACK_BYTES:
             raise BenchError("%s: %s grows: %s" % (kind.name, key, found))
     units = {"ICMP events lost": "", "rss": "MB"}
     if kind.learnt:
