@@ -46,26 +46,26 @@ static __always_inline __u32 punt_fresh_bytes(__u32 byte)
 	return fresh ? READ_ONCE(*fresh) >> byte % 8 * 8 & 0x0101 : 0x0101;
 }
 
-static __always_inline int punt_is_filtered(__u32 check)
+static __always_inline int punt_is_filtered(__u64 sum)
 {
-	return unlikely(punt_bit_is_set(sixlane_punted_bit(check, 0))) &&
-	       punt_bit_is_set(sixlane_punted_bit(check, 1)) &&
-	       punt_bit_is_set(sixlane_punted_bit(check, 2));
+	return unlikely(punt_bit_is_set(sixlane_punted_bit(sum, 0))) &&
+	       punt_bit_is_set(sixlane_punted_bit(sum, 1)) &&
+	       punt_bit_is_set(sixlane_punted_bit(sum, 2));
 }
 
 /* As punt_fresh_bytes(), of all its bytes. look: whether sl_meta says to look at sl_fresh. */
-static __always_inline int punt_is_fresh(__u32 check, __u32 look)
+static __always_inline int punt_is_fresh(__u64 sum, __u32 look)
 {
 	__u32 halves;
 
 	if (likely(!look))
 		return 0;
-	halves = punt_fresh_bytes(sixlane_fresh_byte(check, 0));
+	halves = punt_fresh_bytes(sixlane_fresh_byte(sum, 0));
 	if (likely(!halves))
 		return 0;
 	/* all in the same half */
-	return halves & punt_fresh_bytes(sixlane_fresh_byte(check, 1)) &
-	       punt_fresh_bytes(sixlane_fresh_byte(check, 2));
+	return halves & punt_fresh_bytes(sixlane_fresh_byte(sum, 1)) &
+	       punt_fresh_bytes(sixlane_fresh_byte(sum, 2));
 }
 
 /*
@@ -75,10 +75,10 @@ static __always_inline int punt_is_fresh(__u32 check, __u32 look)
 __attribute__((noinline)) int punt_find(__be64 high, __be64 low, __u32 look)
 {
 	const union sixlane_addr dst = { .halves = { high, low } };
-	const __u32 check = sixlane_exception_check(&dst);
+	const __u64 sum = sixlane_exception_sum(&dst);
 
-	return (punt_is_filtered(check) ? PUNT_FILTERED : 0) |
-	       (punt_is_fresh(check, look) ? PUNT_FRESH : 0);
+	return (punt_is_filtered(sum) ? PUNT_FILTERED : 0) |
+	       (punt_is_fresh(sum, look) ? PUNT_FRESH : 0);
 }
 
 static __always_inline void punt_store_fresh(__u32 byte)
@@ -96,7 +96,7 @@ static __always_inline void punt_store_fresh(__u32 byte)
  */
 static __always_inline int punt_set(const union sixlane_addr *dst)
 {
-	const __u32 check = sixlane_exception_check(dst);
+	const __u64 sum = sixlane_exception_sum(dst);
 	struct sixlane_meta *meta;
 	__u32 zero = 0, at = SIXLANE_FRESH_COUNTS, half, *counts;
 
@@ -107,13 +107,13 @@ static __always_inline int punt_set(const union sixlane_addr *dst)
 	if (READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE)
 		return 1;
 	half = READ_ONCE(meta->fresh) & 1;
-	if (!(punt_is_fresh(check, 1) >> 8 * half & 1)) {
+	if (!(punt_is_fresh(sum, 1) >> 8 * half & 1)) {
 		if (READ_ONCE(counts[half]) >= SIXLANE_FRESH_MOST)
 			return 0;
 		__sync_fetch_and_add(&counts[half], 1);
-		punt_store_fresh(sixlane_fresh_byte(check, 0) + half);
-		punt_store_fresh(sixlane_fresh_byte(check, 1) + half);
-		punt_store_fresh(sixlane_fresh_byte(check, 2) + half);
+		punt_store_fresh(sixlane_fresh_byte(sum, 0) + half);
+		punt_store_fresh(sixlane_fresh_byte(sum, 1) + half);
+		punt_store_fresh(sixlane_fresh_byte(sum, 2) + half);
 	}
 	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
 	return 1;

@@ -37,8 +37,9 @@ def grown(command):
     for first, after in ((0, 1), (1, COUNT)):
         batch.stdin.write("".join(command % i + "\n" for i in range(first, after)) + LAST)
         batch.stdin.flush()
-        while "link/loopback" not in batch.stdout.readline():
-            pass
+        for line in batch.stdout:
+            if "link/loopback" in line:
+                break
         with open("/proc/%d/status" % batch.pid) as status:
             text = status.read()
         taken.append([int(re.search(name + r":\s+(\d+) kB", text)[1]) for name in ("VmSize", "VmRSS")])
@@ -61,5 +62,6 @@ kept, freed = list(found.values())[:3], list(found.values())[3:]
 same = all(24 * COUNT < size < 48 * COUNT and 3 * COUNT < rss < 8 * COUNT for size, rss in kept)
 sys.exit(0 if same and all(size < COUNT for size, _ in freed) else "this has changed")
 PY
+uname -r
 "$folder/bin/ip" -V
 unshare --net python3 "$folder/try.py" "$folder/bin/ip"

@@ -329,8 +329,8 @@ struct sixlane_exception {
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
 
-/* Of addresses that differ in a few bits it differs, too, wherever these stand. */
-static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
+/* Of addresses that differ in a few bits both halves differ, too, wherever these stand. */
+static inline __u64 sixlane_exception_sum(const union sixlane_addr *dst)
 {
 	const __u64 odd = 0x9e3779b97f4a7c15ull;
 	__u64 sum = dst->halves[0];
@@ -338,7 +338,12 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 	/* addresses differ most in their last bytes, which may be the highest of these numbers */
 	sum = (sum ^ sum >> 32) * odd ^ dst->halves[1];
 	sum = (sum ^ sum >> 32) * odd;
-	return (__u32)(sum >> 32);
+	return sum ^ sum >> 32;
+}
+
+static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
+{
+	return (__u32)(sixlane_exception_sum(dst) >> 32);
 }
 
 /* --- sl_punted: ARRAY of __u64, mmapable --------------------------------------------------- */
@@ -361,13 +366,16 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 #define SIXLANE_PUNTED_BITS (SIXLANE_PUNTED_FEW + SIXLANE_PUNTED_MANY)
 #define SIXLANE_PUNTED_WORDS (SIXLANE_PUNTED_BITS / 64)
 
-/* check: sixlane_exception_check() of the destination. number: below SIXLANE_PUNTED_NUMBERS. */
-static inline __u32 sixlane_punted_bit(__u32 check, __u32 number)
+/*
+ * sum: sixlane_exception_sum() of the destination; each number goes by other bits of it, so that no
+ * choice of destinations has more others punted. number: below SIXLANE_PUNTED_NUMBERS.
+ */
+static inline __u32 sixlane_punted_bit(__u64 sum, __u32 number)
 {
 	if (!number)
-		return check >> 17;
+		return (__u32)(sum >> 49);
 	return SIXLANE_PUNTED_FEW +
-	       ((number == 1 ? check >> 10 : check) & (SIXLANE_PUNTED_MANY - 1));
+	       ((__u32)(number == 1 ? sum >> 27 : sum) & (SIXLANE_PUNTED_MANY - 1));
 }
 
 /* --- sl_fresh: ARRAY of __u64, mmapable ----------------------------------------------------- */
@@ -381,7 +389,7 @@ static inline __u32 sixlane_punted_bit(__u32 check, __u32 number)
  * arm64.
  *
  * The last word is two __u32: how many destinations are in each half. A half that has
- * SIXLANE_FRESH_MOST takes no more: of all other destinations it punts one in 1,700.
+ * SIXLANE_FRESH_MOST takes no more: of all others it punts one in 1,000, whoever chose them.
  */
 #define SIXLANE_FRESH_NUMBERS 3u
 #define SIXLANE_FRESH_FEW (1u << 12)  /* 8 KiB */
@@ -393,12 +401,12 @@ static inline __u32 sixlane_punted_bit(__u32 check, __u32 number)
 #define SIXLANE_FRESH_MOST 4096u
 
 /* The byte in half 0 of a destination's slot; that in half 1 is next to it. As above. */
-static inline __u32 sixlane_fresh_byte(__u32 check, __u32 number)
+static inline __u32 sixlane_fresh_byte(__u64 sum, __u32 number)
 {
 	if (!number)
-		return (check >> 20) * SIXLANE_FRESH_HALVES;
+		return (__u32)(sum >> 52) * SIXLANE_FRESH_HALVES;
 	return (SIXLANE_FRESH_FEW +
-		((number == 1 ? check >> 10 : check) & (SIXLANE_FRESH_MANY - 1))) *
+		((__u32)(number == 1 ? sum >> 34 : sum) & (SIXLANE_FRESH_MANY - 1))) *
 	       SIXLANE_FRESH_HALVES;
 }
 

@@ -138,6 +138,8 @@ void exception_test_more_than_sl_fresh_holds(void **state)
 	expect(dst, SIXLANE_FORWARD, NEIGH_GATEWAY, NULL);
 	send_too_big(1);
 	assert_int_equal(harness_hints_lost(), 1);
+	assert_int_equal(harness_fresh_count(0), 0);
+	assert_int_equal(harness_fresh_count(1), SIXLANE_FRESH_MOST);
 	harness_meta()->fresh = 0;
 	send_too_big(n);
 	assert_int_equal(harness_hints_lost(), 1);

@@ -15,7 +15,7 @@ static size_t n_installed;
 static uint8_t fresh[SIXLANE_FRESH_WORDS * 8];	 /* before a frame */
 static uint8_t look;				 /* likewise */
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
-static uint64_t before_ns;			 /* the clock that the datapath reads */
+static uint64_t formerns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
@@ -28,6 +28,7 @@ static size_t n_samples, n_wanted_samples;
 #define MAX_CHANGES 4
 static uint32_t changed[MAX_CHANGES]; /* bytes */
 static size_t n_changed;
+static uint32_t counted[SIXLANE_FRESH_HALVES];
 static uint8_t look_after;
 
 int figures_note_hint(void *ctx, void *data, size_t bytes)
@@ -156,7 +157,7 @@ static uint64_t coarse_ns(void)
 
 static uint64_t *punted_word(const union sixlane_addr *dst, uint32_t number, uint64_t *mask)
 {
-	const uint32_t bit = sixlane_punted_bit(sixlane_exception_check(dst), number);
+	const uint32_t bit = sixlane_punted_bit(sixlane_exception_sum(dst), number);
 
 	*mask = 1ull << bit % 64;
 	return &setup->punted[bit / 64];
@@ -174,7 +175,7 @@ static void add_punted(const union sixlane_addr *dst)
 /* Where a destination has its bytes in a half. */
 static uint32_t fresh_byte(const union sixlane_addr *dst, uint32_t number, uint32_t half)
 {
-	return sixlane_fresh_byte(sixlane_exception_check(dst), number) + half;
+	return sixlane_fresh_byte(sixlane_exception_sum(dst), number) + half;
 }
 
 static void install_fresh(const struct world *world)
@@ -185,6 +186,11 @@ static void install_fresh(const struct world *world)
 			fresh[fresh_byte(&world->fresh[i].dst, number,
 					 world->fresh[i].halves[number])] = 1;
 	memcpy(setup->fresh, fresh, sizeof(fresh));
+}
+
+uint32_t harness_fresh_count(uint32_t half)
+{
+	return ((const uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES])[half];
 }
 
 void figures_install(const struct world *world)
@@ -243,7 +249,7 @@ void figures_begin(void)
 	n_hints = 0;
 	memcpy(fresh, setup->fresh, sizeof(fresh));
 	look = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
-	before_ns = coarse_ns();
+	formerns = coarse_ns();
 }
 
 /* --- what changed ------------------------------------------------------------------------ */
@@ -262,7 +268,7 @@ static bool is_hit(const struct sixlane_exception *old, const struct sixlane_exc
 	want.bytes += in->len;
 	want.used_ns = new->used_ns;
 	return !memcmp(new, &want, sizeof(want)) &&
-	       new->used_ns + LATE_NS >= before_ns &&new->used_ns <= now_ns;
+	       new->used_ns + LATE_NS >= formerns &&new->used_ns <= now_ns;
 }
 
 /* How many CPUs' values of an exception are those after a hit; -1: one changed otherwise. */
@@ -285,7 +291,14 @@ static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
 /* What was there comes back, so that the next program finds the same. */
 static void note_fresh(void)
 {
+	const uint32_t *former = (const uint32_t *)&fresh[SIXLANE_FRESH_BYTES];
+	uint32_t *counts = (uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES];
+
 	n_changed = 0;
+	for (size_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
+		counted[half] = counts[half] - former[half];
+		counts[half] = former[half];
+	}
 	look_after = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
 	setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE] = look;
 	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
@@ -298,7 +311,6 @@ static void note_fresh(void)
 		n_changed += setup->fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
 		setup->fresh[byte] = fresh[byte];
 	}
-	memcpy(&setup->fresh[SIXLANE_FRESH_BYTES], &fresh[SIXLANE_FRESH_BYTES], 8);
 }
 
 void figures_end(const struct frame *in)
@@ -343,7 +355,8 @@ static bool is_fresh_as(const struct sixlane_hint *hint)
 			return false;
 		n++;
 	}
-	return n_changed == n && look_after == (punts ? 1 : look);
+	return n_changed == n && counted[setup->meta->fresh] == (n > 0) &&
+	       !counted[setup->meta->fresh ^ 1] && look_after == (punts ? 1 : look);
 }
 
 bool figures_are(const struct expected *expected)

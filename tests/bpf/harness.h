@@ -111,6 +111,9 @@ void harness_del_exception(const struct world_exception *exception);
 /* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
 void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);
 
+/* How many destinations are in a half of sl_fresh. */
+uint32_t harness_fresh_count(uint32_t half);
+
 /* Set what every CPU's bucket of answers says. */
 void harness_fill_buckets(uint64_t filled_ns);
 

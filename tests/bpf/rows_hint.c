@@ -100,6 +100,7 @@ const struct row rows_hint[] = {
 	TOLD_OF("to us, observed", TO_US, .meta_turned = SIXLANE_META_OBSERVE),
 	TOLD_OF("to us, second half", TO_US, .arrange = second_half),
 	TOLD_OF("to us once more", TO_US, .fresh = INNER_DST),
+	TOLD_OF("to us once more, second half", TO_US, .fresh = INNER_DST, .arrange = second_half),
 
 	/* of what */
 	{ .name = "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },

@@ -95,8 +95,8 @@ FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
 
 def crowd_address(number):
     """A destination; the sum of its words does not hang on the number."""
-    word = "%08x" % number + "%08x" % (number ^ 0xFFFFFFFF)
-    return bytes.fromhex("20010db80f000000" + word)
+    word = number * 0x9E3779B1 & 0xFFFFFFFF  # neighbours have nothing in common
+    return bytes.fromhex("20010db80f000000%08x%08x" % (word, word ^ 0xFFFFFFFF))
 
 
 def crowd(frame, first, count):

@@ -36,7 +36,7 @@ class Cursor(ctypes.Structure):
 
 
 class Choice(ctypes.Structure):
-    _fields_ = [("exceptions", ctypes.c_uint), ("dst", ctypes.c_uint64 * 2)]
+    _fields_ = [("exceptions", ctypes.c_uint), ("hop", ctypes.c_uint), ("dst", ctypes.c_uint64 * 2)]
 
 
 class View(ctypes.Structure):
@@ -84,7 +84,7 @@ def choice_of(exceptions):
     """None, "all" or an address."""
     if exceptions in (None, "all"):
         return Choice(exceptions == "all")
-    return Choice(2, address(exceptions))
+    return Choice(2, 0, address(exceptions))
 
 
 def calls(ns, table=MAIN, kind=CAST, budget=1024, exceptions=None):
@@ -130,7 +130,8 @@ def written(ns, lines):
     feeder = threading.Thread(target=feed)
     feeder.start()
     try:
-        yield feeder
+        yield
+        assert feeder.is_alive()
     finally:
         done.set()
         feeder.join()
@@ -142,8 +143,7 @@ def look_beside(ns, lines, n, look):
 
     def is_enough():
         seen.update(look())
-        assert writer.is_alive()
         return len(seen) >= n
 
-    with written(ns, lines) as writer:
+    with written(ns, lines):
         wait_until(is_enough, 60, lambda: "seen beside changes: %s" % seen)

@@ -121,6 +121,47 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
+/* The hops of a destination's routes, to see that they are the same. */
+static uint64_t hops_sum(const struct kernel_view *view, uint32_t *n)
+{
+	uint64_t sum = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < view->n; i++) {
+		const struct kernel_record *record = &view->records[i];
+		union sixlane_addr gateway;
+
+		if (record->kind != KERNEL_RECORD_ROUTE)
+			continue;
+		memcpy(gateway.bytes, record->gateway, sizeof(gateway));
+		sum = sum * 31 + sixlane_exception_sum(&gateway) + record->ifindex;
+		++*n;
+	}
+	return sum;
+}
+
+/* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
+static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
+	struct kernel_view view;
+	uint64_t first = 0, sum;
+	uint32_t n = 1;
+	int err = 0;
+
+	for (choice.hop = 1; !err && choice.hop <= n; choice.hop++) {
+		err = kernel_reader_find(sync->audit->reader, table, dst, &choice, &view)
+			      ?: exceptions_note(sync, table, &view, view.records, view.n);
+		if (err)
+			break;
+		sum = hops_sum(&view, &n);
+		if (choice.hop == 1)
+			first = sum;
+		err = sum == first ? 0 : -EAGAIN;
+	}
+	return err;
+}
+
 static const struct radix_node *node_behind(const struct sync *sync, uint32_t table,
 					    const struct kernel_cursor *cursor)
 {
@@ -141,10 +182,11 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
 	if (err)
 		return err;
-	if (table->id != KERNEL_READER_OBJECTS)
-		return compare_view(sync, table->id, node, view);
-	exceptions_note(sync, table->id, view, view->records, view->n);
-	return 0;
+	if (table->id == KERNEL_READER_OBJECTS)
+		return exceptions_note(sync, table->id, view, view->records, view->n);
+	err = compare_view(sync, table->id, node, view);
+	table->incomplete |= view->cut && note_by_hop(sync, table->id, &table->cursor.last);
+	return err;
 }
 
 /* The next piece of a table's pass. Returns whether that is at its end. */
@@ -162,12 +204,8 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 				    err == -E2BIG ? "too many routes are not as the kernel has them"
 						  : strerror(-err));
 	}
-	table->incomplete |= err || view.cut; /* what is missing is not known */
-	if (view.cut)
-		log_warning_limited(
-			"a route in table %u has more exceptions than can be read: packets to the destinations of new ones pass to the kernel",
-			table->id);
-	audit_places_run(sync); /* does not change the list of tables */
+	table->incomplete |= err != 0; /* what is missing is not known */
+	audit_places_run(sync);	       /* does not change the list of tables */
 	return err || view.end;
 }
 
@@ -219,11 +257,18 @@ static struct audit_table *next_table(const struct audit *audit)
 	return next;
 }
 
+/* Of a CPU. Where passes are switched off there are those that exceptions cannot do without. */
+static uint32_t permille(const struct sync *sync)
+{
+	if (!sync->config->audit_permille && exceptions_want_pass(sync))
+		return USUAL_PERMILLE;
+	return sync->config->audit_permille;
+}
+
 /* With a larger budget than usual more often than every second. */
 static uint64_t interval_ns(const struct sync *sync)
 {
-	return INTERVAL_NS * USUAL_PERMILLE /
-	       util_later(sync->config->audit_permille, USUAL_PERMILLE);
+	return INTERVAL_NS * USUAL_PERMILLE / util_later(permille(sync), USUAL_PERMILLE);
 }
 
 /* When the oldest reading of a table began. */
@@ -307,7 +352,7 @@ void audit_read_all(struct sync *sync)
 /* So much time must pass for the budget, which is not 0, to have been kept. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 {
-	return cost_ns * 1000 / sync->config->audit_permille;
+	return cost_ns * 1000 / util_later(permille(sync), 1);
 }
 
 /* UINT64_MAX: there is nothing to do. */
@@ -331,7 +376,7 @@ void audit_run(struct sync *sync)
 		audit_read_all(sync);
 	}
 	audit_places_run(sync);
-	if (!sync->config->audit_permille)
+	if (!permille(sync))
 		return;
 	if (now_ns >= audit->next_tables_ns) {
 		audit->next_tables_ns = now_ns + interval_ns(sync);
@@ -352,7 +397,7 @@ uint64_t audit_due_ns(const struct sync *sync)
 
 	if (!audit->reader)
 		return UINT64_MAX;
-	if (!sync->config->audit_permille)
+	if (!permille(sync))
 		return next_ns;
 	return util_earlier(next_ns, util_earlier(piece_due_ns(audit), audit->next_tables_ns));
 }

@@ -37,6 +37,14 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 	maps_look(sync->maps);
 }
 
+bool exceptions_want_pass(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+
+	return (exceptions->fresh.draining && exceptions->fresh.lost) ||
+	       exceptions_any_lost(exceptions);
+}
+
 bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct exceptions *exceptions = sync->exceptions;

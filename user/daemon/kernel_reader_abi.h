@@ -57,6 +57,7 @@ struct kernel_choice {
 		KERNEL_EXCEPTIONS_ALL,
 		KERNEL_EXCEPTIONS_ONE, /* of one destination address */
 	} exceptions;
+	__u32 hop; /* of KERNEL_READ_AT: those of the route of this number, from 1 on; 0: of all */
 	union sixlane_addr dst; /* of KERNEL_EXCEPTIONS_ONE */
 };
 

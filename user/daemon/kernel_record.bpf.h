@@ -132,7 +132,11 @@ __noinline int add_exceptions(void)
 /* Those of a fib6_nh behind its record, if any are asked for. Not 0: the call ends. */
 static __always_inline int add_exceptions_of(__u64 hop)
 {
-	if (!kr.call.question.choice.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
+	const struct kernel_choice *choice = &kr.call.question.choice;
+
+	/* before the wanted hop there are only routes */
+	if (!choice->exceptions || (choice->hop && choice->hop != kr.call.view.n) ||
+	    !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
 		return 0;
 	kr.hop = hop; /* no argument: that must not be what the verifier takes for a pointer */
 	return add_exceptions() && take_back();

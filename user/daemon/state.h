@@ -300,6 +300,8 @@ void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
 				  const union sixlane_addr *addr);
 /* The kernel has something of dst, or may have: the operator's does not hold. */
 bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst);
+/* Something stays punt until the audit has read all. */
+bool exceptions_want_pass(const struct sync *sync);
 /* One of the operator's is gone. */
 void exceptions_operator_gone(struct sync *sync);
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);

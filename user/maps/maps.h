@@ -125,8 +125,9 @@ bool maps_punted_has(const uint64_t *filter, const union sixlane_addr *dst);
 /* It says what the filter says, [SIXLANE_PUNTED_WORDS], from now on. */
 void maps_punted_set(const struct maps *maps, const uint64_t *filter);
 
-/* sl_fresh: whether dst is there, or anything, in either half. */
+/* sl_fresh: whether dst is there, or anything, in either half; how many are in one. */
 bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst);
+uint32_t maps_fresh_count(const struct maps *maps, uint32_t half);
 bool maps_fresh_any(const struct maps *maps);
 void maps_fresh_clear(const struct maps *maps, uint32_t half);
 /* The program sets the other half from now on. 0: no packet is under way that knows the former one;

@@ -30,6 +30,18 @@ int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
 int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
 
+/*
+ * The release stores of this folder order what a packet sees, if its CPU loads in the order of the
+ * program. Others may load what a flag allows ahead of the flag, and store it after the flag. BPF
+ * has no barrier against that, but what is stored a grace period before the flag is seen by whoever
+ * sees the flag.
+ */
+#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
+#define LOADS_IN_ORDER true
+#else
+#define LOADS_IN_ORDER false
+#endif
+
 /* write.c: of fib_writer. */
 int maps_write_grace(void *ctx);
 

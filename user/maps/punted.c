@@ -12,8 +12,8 @@
 #define WORD_BITS 64
 
 /*
- * Values of the flag's byte. The program stores the first one after it has stored to sl_fresh: a
- * daemon that finds the second one still there has seen all of sl_fresh.
+ * Values of the flag's byte. The program stores the first one after it has counted what it stores
+ * to sl_fresh: a daemon that finds the second one still there has seen all that was counted.
  */
 #define LOOK 1u
 #define LOOK_UNLESS_STORED 3u
@@ -22,10 +22,10 @@
 
 void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst)
 {
-	const uint32_t check = sixlane_exception_check(dst);
+	const uint64_t sum = sixlane_exception_sum(dst);
 
 	for (uint32_t i = 0; i < SIXLANE_PUNTED_NUMBERS; i++) {
-		const uint32_t bit = sixlane_punted_bit(check, i);
+		const uint32_t bit = sixlane_punted_bit(sum, i);
 		uint64_t *word = &filter[bit / WORD_BITS];
 
 		ATOMIC_STORE(word, *word | 1ull << bit % WORD_BITS);
@@ -34,11 +34,11 @@ void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst)
 
 bool maps_punted_has(const uint64_t *filter, const union sixlane_addr *dst)
 {
-	const uint32_t check = sixlane_exception_check(dst);
+	const uint64_t sum = sixlane_exception_sum(dst);
 	bool all = true;
 
 	for (uint32_t i = 0; i < SIXLANE_PUNTED_NUMBERS; i++) {
-		const uint32_t bit = sixlane_punted_bit(check, i);
+		const uint32_t bit = sixlane_punted_bit(sum, i);
 
 		all &= ATOMIC_LOAD(&filter[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
 	}
@@ -56,19 +56,26 @@ void maps_punted_set(const struct maps *maps, const uint64_t *filter)
 
 bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst)
 {
-	const uint32_t check = sixlane_exception_check(dst);
+	const uint64_t sum = sixlane_exception_sum(dst);
 	const uint8_t *bytes = (const uint8_t *)maps->fresh;
 	bool in[SIXLANE_FRESH_HALVES] = { true, true };
 
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
 		for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
-			in[half] &= ATOMIC_LOAD(&bytes[sixlane_fresh_byte(check, i) + half]);
+			in[half] &= ATOMIC_LOAD(&bytes[sixlane_fresh_byte(sum, i) + half]);
 	return in[0] || in[1];
+}
+
+uint32_t maps_fresh_count(const struct maps *maps, uint32_t half)
+{
+	const uint32_t *counts = (const uint32_t *)&maps->fresh[SIXLANE_FRESH_COUNTS];
+
+	return __atomic_load_n(&counts[half], __ATOMIC_SEQ_CST);
 }
 
 bool maps_fresh_any(const struct maps *maps)
 {
-	return ATOMIC_LOAD(&maps->fresh[SIXLANE_FRESH_COUNTS]);
+	return maps_fresh_count(maps, 0) || maps_fresh_count(maps, 1);
 }
 
 /* Byte by byte: those of the other half are the program's. */
@@ -101,6 +108,8 @@ void maps_look_no_more(const struct maps *maps)
 	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], was = LOOK_UNLESS_STORED;
 
 	__atomic_store_n(look, was, __ATOMIC_SEQ_CST);
+	if (!LOADS_IN_ORDER && maps_write_grace(NULL))
+		return;
 	if (!maps_fresh_any(maps))
 		__atomic_compare_exchange_n(look, &was, 0, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);

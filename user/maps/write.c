@@ -18,17 +18,6 @@
 	 SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD |                     \
 	 SIXLANE_PORT_OPEN_CHECKSUMS)
 
-/*
- * The release stores here order what a packet sees, if its CPU loads in the order of the program.
- * Others may load what a flag allows ahead of the flag. BPF has no barrier against that, but what
- * is stored a grace period before the flag is seen by whoever sees the flag.
- */
-#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
-#define LOADS_IN_ORDER true
-#else
-#define LOADS_IN_ORDER false
-#endif
-
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
 {
 	return bpf_map_update_elem(maps->fd[map], key, value, BPF_ANY) ? -errno : 0;

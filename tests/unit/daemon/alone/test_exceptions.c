@@ -316,7 +316,7 @@ static void set_fresh(void)
 	uint8_t *bytes = (uint8_t *)fresh;
 
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
-		bytes[sixlane_fresh_byte(sixlane_exception_check(&dst_), i) + meta.fresh] = 1;
+		bytes[sixlane_fresh_byte(sixlane_exception_sum(&dst_), i) + meta.fresh] = 1;
 	((uint32_t *)&fresh[SIXLANE_FRESH_COUNTS])[meta.fresh] = 1;
 	maps_look(&maps);
 }
