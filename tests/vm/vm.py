@@ -115,7 +115,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py"),
         pytest_job("e2e", "e2e-learnt", "test_exceptions_learnt.py", "test_answer_source.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_exceptions_changes.py"),
-        pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py", "test_exception_command.py"),
+        pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py"),
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py"),
         pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py", "test_doctor.py"),
         pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
@@ -124,7 +124,7 @@ def jobs(parity_seconds):
                    "test_guard_changes.py"),
         pytest_job("e2e", "e2e-guard-others", "test_guard_ipsec.py", "test_guard_shaping.py",
                    "test_guard_answers.py", "test_guard_bypass.py"),
-        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_explain_groups.py", "test_exception_explain.py",
+        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_explain_groups.py",
                    "test_jumbo.py"),
         pytest_job("e2e", "e2e-guard-random", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"

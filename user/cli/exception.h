@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of `sixlane exception` share: exception.c has the verbs and their words,
- * exception_change.c writes what the operator asks for, exception_state.c says what became of it,
- * exception_show.c shows all.
+ * exception_change.c writes what the operator asks for, exception_show.c says what became of it.
  */
 #ifndef USER_CLI_EXCEPTION_H
 #define USER_CLI_EXCEPTION_H
@@ -37,10 +36,10 @@ struct exceptions {
 int exception_change(const struct cmd_options *options, enum exception_verb verb,
 		     struct exceptions *list);
 
-/* exception_show.c. CMD_OK or CMD_FAILED (said). */
-int exception_show(const struct cmd_options *options, const struct exception *asked);
+/* --- exception_show.c -------------------------------------------------------------------- */
 
-/* --- exception_state.c ------------------------------------------------------------------- */
+/* CMD_OK or CMD_FAILED (said). */
+int exception_show(const struct cmd_options *options, const struct exception *asked);
 
 /* 0 or -ENOMEM. */
 int exception_append(struct exceptions *list, const struct exception *one);
