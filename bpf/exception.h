@@ -145,13 +145,11 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 	}
 	if (trace_is_traffic())
 		exception_count(found, pkt, now_ns);
-	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE) {
+	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)
 		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
-		return exception_end(punt);
-	}
-	if (punt)
-		return exception_end(punt);
-	return exception_impose(pkt, &terms);
+	else if (!punt)
+		return exception_impose(pkt, &terms);
+	return exception_end(punt);
 }
 
 /*

@@ -10,7 +10,8 @@ share one CPU.
 A missed figure is said and does not fail the run, unless --strict asks for it; one that nothing
 was measured of, on this machine or at all, is said and never fails it. A run in which a
 packet is lost or not forwarded by the side under test does fail: its time would mean nothing. Excused
-are checksums that look open (check_samples()), and a few packets beside a flood (attack.py).
+are checksums that look open and destinations that look punt (check_samples()), and a few packets
+beside a flood (attack.py).
 """
 
 import argparse

@@ -48,8 +48,8 @@ def test_by_an_event_alone(routed, dst, frame, wanted):
 
 
 def test_many_events_at_once(idle):
-    """More than are read at once; none of them is lost."""
-    net, count = ex.start(idle, "--audit-permille", 0), 1000
+    """More than are read one by one, or than sl_fresh takes: then a pass comes in any case."""
+    net, count = ex.start(idle, "--audit-permille", 0), 5000
     net.router.daemon.send_signal(signal.SIGSTOP)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, count))
     net.router.daemon.send_signal(signal.SIGCONT)

@@ -121,44 +121,24 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
-/* The hops of a destination's routes, to see that they are the same. */
-static uint64_t hops_sum(const struct kernel_view *view, uint32_t *n)
-{
-	uint64_t sum = 0;
-
-	*n = 0;
-	for (size_t i = 0; i < view->n; i++) {
-		const struct kernel_record *record = &view->records[i];
-		union sixlane_addr gateway;
-
-		if (record->kind != KERNEL_RECORD_ROUTE)
-			continue;
-		memcpy(gateway.bytes, record->gateway, sizeof(gateway));
-		sum = sum * 31 + sixlane_exception_sum(&gateway) + record->ifindex;
-		++*n;
-	}
-	return sum;
-}
-
 /* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
+	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL, .hop = 1 };
+	uint32_t n_hops, n_before = 0;
 	struct kernel_view view;
-	uint64_t first = 0, sum;
-	uint32_t n = 1;
 	int err = 0;
 
-	for (choice.hop = 1; !err && choice.hop <= n; choice.hop++) {
+	do {
 		err = kernel_reader_find(sync->audit->reader, table, dst, &choice, &view)
 			      ?: exceptions_note(sync, table, &view, view.records, view.n);
-		if (err)
-			break;
-		sum = hops_sum(&view, &n);
-		if (choice.hop == 1)
-			first = sum;
-		err = sum == first ? 0 : -EAGAIN;
-	}
+		n_hops = 0;
+		for (uint32_t i = 0; !err && i < view.n; i++)
+			n_hops += view.records[i].kind == KERNEL_RECORD_ROUTE;
+		if (n_before && n_hops != n_before) /* they may have moved */
+			return -EAGAIN;
+		n_before = n_hops;
+	} while (choice.hop++ < n_hops);
 	return err;
 }
 
@@ -260,9 +240,7 @@ static struct audit_table *next_table(const struct audit *audit)
 /* Of a CPU. Where passes are switched off there are those that exceptions cannot do without. */
 static uint32_t permille(const struct sync *sync)
 {
-	if (!sync->config->audit_permille && exceptions_want_pass(sync))
-		return USUAL_PERMILLE;
-	return sync->config->audit_permille;
+	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_want_pass(sync);
 }
 
 /* With a larger budget than usual more often than every second. */

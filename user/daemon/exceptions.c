@@ -298,6 +298,10 @@ void exceptions_start(struct sync *sync)
 	/* an earlier daemon's, which has not read all that they are about */
 	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
 	exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
+	/* it may have ended before it cleared a half */
+	exceptions->fresh.draining = exceptions->fresh.lost =
+		maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1);
+	exceptions->fresh.turned_ns = exceptions->start_ns + EXCEPTIONS_DELAY_NS;
 	audit_read_all(sync);
 	look_through(sync);
 }

@@ -122,12 +122,6 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	}
 	exceptions->fresh.draining = true;
 	exceptions->fresh.heard_ns = 0;
-	if (maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1)) {
-		/* an earlier daemon has turned them, and ended */
-		exceptions->fresh.turned_ns = util_now_ns() + NO_GRACE_NS;
-		exceptions->fresh.lost = true;
-		return;
-	}
 	exceptions->fresh.turned_ns = util_now_ns();
 	if (maps_fresh_turn(sync->maps))
 		exceptions->fresh.turned_ns += NO_GRACE_NS;

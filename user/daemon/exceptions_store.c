@@ -39,10 +39,8 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 
 bool exceptions_want_pass(const struct sync *sync)
 {
-	const struct exceptions *exceptions = sync->exceptions;
-
-	return (exceptions->fresh.draining && exceptions->fresh.lost) ||
-	       exceptions_any_lost(exceptions);
+	return (sync->exceptions->fresh.draining && sync->exceptions->fresh.lost) ||
+	       exceptions_any_lost(sync->exceptions);
 }
 
 bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)

@@ -81,15 +81,11 @@ bool maps_fresh_any(const struct maps *maps)
 /* Byte by byte: those of the other half are the program's. */
 void maps_fresh_clear(const struct maps *maps, uint32_t half)
 {
-	const uint64_t mask = 0x00ff00ff00ff00ffull << 8 * half; /* of a word of both */
 	uint8_t *bytes = (uint8_t *)maps->fresh;
 
-	for (size_t word = 0; word < SIXLANE_FRESH_COUNTS; word++) {
-		if (!(ATOMIC_LOAD(&maps->fresh[word]) & mask))
-			continue;
-		for (size_t i = half; i < sizeof(uint64_t); i += SIXLANE_FRESH_HALVES)
-			ATOMIC_STORE(&bytes[word * sizeof(uint64_t) + i], 0);
-	}
+	for (size_t byte = half; byte < SIXLANE_FRESH_BYTES; byte += SIXLANE_FRESH_HALVES)
+		if (ATOMIC_LOAD(&bytes[byte]))
+			ATOMIC_STORE(&bytes[byte], 0);
 	ATOMIC_STORE((uint32_t *)&maps->fresh[SIXLANE_FRESH_COUNTS] + half, 0);
 }
 
