@@ -158,7 +158,8 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 		return 0;
 	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;
-	is_told = hint.type == SIXLANE_HINT_ROUTER_ADVERT || punt_set(&hint.dst);
+	is_told = hint.type == SIXLANE_HINT_ROUTER_ADVERT ||
+		  punt_set(hint.dst.halves[0], hint.dst.halves[1]);
 	hint.ifindex = READ_ONCE(port->ifindex);
 	room = bpf_ringbuf_reserve(&sl_icmp_events, sizeof(*room), 0);
 	if (room) {

@@ -91,12 +91,13 @@ static __always_inline void punt_store_fresh(__u32 byte)
 }
 
 /*
- * Punt dst until the daemon has read what the kernel has for it. The bytes first, then the flag,
- * each time: the daemon clears the flag and looks at the count once more. False: there is no room.
+ * Punt dst until the daemon has read what the kernel has for it. The count first, then the bytes
+ * and the flag: the daemon clears the flag and looks at the count once more. False: no room.
  */
-static __always_inline int punt_set(const union sixlane_addr *dst)
+__attribute__((noinline)) int punt_set(__be64 high, __be64 low)
 {
-	const __u64 sum = sixlane_exception_sum(dst);
+	const union sixlane_addr dst = { .halves = { high, low } };
+	const __u64 sum = sixlane_exception_sum(&dst);
 	struct sixlane_meta *meta;
 	__u32 zero = 0, at = SIXLANE_FRESH_COUNTS, half, *counts;
 

@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 23u
+#define SIXLANE_ABI 24u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -329,7 +329,8 @@ struct sixlane_exception {
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
 
-/* Of addresses that differ in a few bits both halves differ, too, wherever these stand. */
+/* Addresses that differ in a few bits, wherever these stand, have other sums: both halves differ.
+ */
 static inline __u64 sixlane_exception_sum(const union sixlane_addr *dst)
 {
 	const __u64 odd = 0x9e3779b97f4a7c15ull;
@@ -368,7 +369,7 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 
 /*
  * sum: sixlane_exception_sum() of the destination; each number goes by other bits of it, so that no
- * choice of destinations has more others punted. number: below SIXLANE_PUNTED_NUMBERS.
+ * choice of destinations has more of all others punted. number: below SIXLANE_PUNTED_NUMBERS.
  */
 static inline __u32 sixlane_punted_bit(__u64 sum, __u32 number)
 {
@@ -389,7 +390,7 @@ static inline __u32 sixlane_punted_bit(__u64 sum, __u32 number)
  * arm64.
  *
  * The last word is two __u32: how many destinations are in each half. A half that has
- * SIXLANE_FRESH_MOST takes no more: of all others it punts one in 1,000, whoever chose them.
+ * SIXLANE_FRESH_MOST takes no more: of all other addresses it punts at most one in 1,000.
  */
 #define SIXLANE_FRESH_NUMBERS 3u
 #define SIXLANE_FRESH_FEW (1u << 12)  /* 8 KiB */

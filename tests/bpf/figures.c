@@ -15,7 +15,7 @@ static size_t n_installed;
 static uint8_t fresh[SIXLANE_FRESH_WORDS * 8];	 /* before a frame */
 static uint8_t look;				 /* likewise */
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
-static uint64_t formerns;			 /* the clock that the datapath reads */
+static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
@@ -249,7 +249,7 @@ void figures_begin(void)
 	n_hints = 0;
 	memcpy(fresh, setup->fresh, sizeof(fresh));
 	look = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
-	formerns = coarse_ns();
+	before_ns = coarse_ns();
 }
 
 /* --- what changed ------------------------------------------------------------------------ */
@@ -268,7 +268,7 @@ static bool is_hit(const struct sixlane_exception *old, const struct sixlane_exc
 	want.bytes += in->len;
 	want.used_ns = new->used_ns;
 	return !memcmp(new, &want, sizeof(want)) &&
-	       new->used_ns + LATE_NS >= formerns &&new->used_ns <= now_ns;
+	       new->used_ns + LATE_NS >= before_ns &&new->used_ns <= now_ns;
 }
 
 /* How many CPUs' values of an exception are those after a hit; -1: one changed otherwise. */

@@ -17,8 +17,7 @@ from netns import wait_until
 from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, SEED, Twins, host_addr, host_ll, router_addr
 
 MTU = 1300
-MAX_OPERATOR = 131_072
-MOST = 2 * MAX_OPERATOR  # with those of the kernel
+MAX_OPERATOR, MOST = 131_072, 2 * 131_072  # the second with those of the kernel
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 VIA_C = "via %s dev p2" % host_addr("c")
 BY_BOTH = "nexthop via %s dev p1 nexthop via %s dev p2" % (host_ll("b"), host_ll("c"))

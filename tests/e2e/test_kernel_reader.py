@@ -244,7 +244,7 @@ def test_more_exceptions_than_fit(net, kind):
     found, view = kr.find(net.r, kr.MAIN, PREFIX, kind, FAR)
     assert len(found) == 3 and view.cut
     if kind == kr.CAST:
-        ex.wait_read(net.start())
+        ex.wait_read(net.start("--audit-permille", 1000))
 
 
 # --- beside changes ---------------------------------------------------------------------------

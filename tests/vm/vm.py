@@ -116,7 +116,6 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-learnt", "test_exceptions_learnt.py", "test_answer_source.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_exceptions_changes.py"),
         pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py"),
-        pytest_job("e2e", "e2e-floods", "test_exception_floods.py"),
         pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py", "test_doctor.py"),
         pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
                    "test_guard_hooks.py"),

@@ -125,20 +125,28 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL, .hop = 1 };
-	uint32_t n_hops, n_before = 0;
+	uint64_t half, sum = 0, before; /* of the routes in their order */
 	struct kernel_view view;
-	int err = 0;
+	uint32_t n_routes;
+	int err;
 
 	do {
 		err = kernel_reader_find(sync->audit->reader, table, dst, &choice, &view)
 			      ?: exceptions_note(sync, table, &view, view.records, view.n);
-		n_hops = 0;
-		for (uint32_t i = 0; !err && i < view.n; i++)
-			n_hops += view.records[i].kind == KERNEL_RECORD_ROUTE;
-		if (n_before && n_hops != n_before) /* they may have moved */
-			return -EAGAIN;
-		n_before = n_hops;
-	} while (choice.hop++ < n_hops);
+		before = sum;
+		sum = n_routes = 0;
+		for (uint32_t i = 0; !err && i < view.n; i++) {
+			if (view.records[i].kind != KERNEL_RECORD_ROUTE)
+				continue;
+			memcpy(&half, &view.records[i].gateway[8], sizeof(half));
+			sum = sum * 31 + (half ^ view.records[i].ifindex);
+			n_routes++;
+		}
+		if (!err && choice.hop > 1 && sum != before)
+			err = -EAGAIN;
+	} while (!err && choice.hop++ < n_routes);
+	if (err)
+		log_info_limited("audit: a route in table %u was not read whole", table);
 	return err;
 }
 
@@ -162,10 +170,13 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
 	if (err)
 		return err;
-	if (table->id == KERNEL_READER_OBJECTS)
-		return exceptions_note(sync, table->id, view, view->records, view->n);
+	if (table->id == KERNEL_READER_OBJECTS) {
+		table->incomplete |= exceptions_note(sync, table->id, view, view->records, view->n);
+		return 0;
+	}
 	err = compare_view(sync, table->id, node, view);
-	table->incomplete |= view->cut && note_by_hop(sync, table->id, &table->cursor.last);
+	if (!err && view->cut)
+		table->incomplete |= note_by_hop(sync, table->id, &table->cursor.last) != 0;
 	return err;
 }
 
@@ -237,7 +248,7 @@ static struct audit_table *next_table(const struct audit *audit)
 	return next;
 }
 
-/* Of a CPU. Where passes are switched off there are those that exceptions cannot do without. */
+/* Of a CPU. Passes that exceptions cannot do without come even where they are switched off. */
 static uint32_t permille(const struct sync *sync)
 {
 	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_want_pass(sync);
@@ -327,7 +338,7 @@ void audit_read_all(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* So much time must pass for the budget, which is not 0, to have been kept. */
+/* So much time must pass for the budget, which may have become 0, to have been kept. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 {
 	return cost_ns * 1000 / util_later(permille(sync), 1);

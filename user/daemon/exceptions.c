@@ -25,9 +25,12 @@
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
 			  uint64_t asked_ns)
 {
-	/* if there are more the next pass tells */
-	if (excepted->due_ns || exceptions->n_soon >= EXCEPTIONS_MAX_SOON)
+	if (excepted->due_ns)
 		return;
+	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
+		exceptions->left_ns = util_now_ns();
+		return;
+	}
 	excepted->asked_ns = asked_ns;
 	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
 	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
@@ -105,6 +108,7 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
 		excepted->since_ns = 0; /* not known until a pass */
+		sync->exceptions->left_ns = util_now_ns();
 		exceptions_punt(sync, excepted);
 		return;
 	}
@@ -297,11 +301,11 @@ void exceptions_start(struct sync *sync)
 	exceptions->start_ns = util_now_ns();
 	/* an earlier daemon's, which has not read all that they are about */
 	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
-	exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
-	/* it may have ended before it cleared a half */
+	exceptions->fresh.lost_since = maps_fresh_count(sync->maps, sync->maps->meta->fresh);
+	/* it may have ended before it cleared a half, or just as it had turned them */
 	exceptions->fresh.draining = exceptions->fresh.lost =
 		maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1);
-	exceptions->fresh.turned_ns = exceptions->start_ns + EXCEPTIONS_DELAY_NS;
+	exceptions->fresh.turned_ns = exceptions->start_ns + NS_PER_S;
 	audit_read_all(sync);
 	look_through(sync);
 }

@@ -76,6 +76,7 @@ struct exceptions {
 	uint64_t passes;      /* audit_passes() of the last look */
 	uint64_t passes_told; /* of these, what sl_meta has counted */
 	uint64_t rested_ns;   /* no look before, by the budget */
+	uint64_t left_ns;     /* when something was left to a pass; 0: never */
 	bool reported;	      /* the log says that some found no room */
 	/* exceptions_event.c */
 	uint64_t mtu_look_ns;  /* next look whether IPv6 has a device's new MTU; UINT64_MAX: none */

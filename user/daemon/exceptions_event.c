@@ -34,12 +34,6 @@
 
 /* --- what the datapath saw -------------------------------------------------------------------- */
 
-/* Something that came is not going to be read. */
-static void fresh_lost(struct exceptions *exceptions)
-{
-	exceptions->fresh.lost = exceptions->fresh.lost_since = true;
-}
-
 static void expect(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -56,7 +50,7 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 			excepted->object_ns = nexthops_count(sync->nexthops) != 0;
 		exceptions_heard(exceptions, excepted);
 	} else {
-		fresh_lost(exceptions);
+		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 	}
 }
 
@@ -164,9 +158,9 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 	/* not known: none; a pass comes in any case */
 	(void)maps_hints_lost(sync->maps, &n_lost);
 	if (n_lost != exceptions->fresh.n_lost)
-		fresh_lost(exceptions);
+		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 	exceptions->fresh.n_lost = n_lost;
-	if (!maps_looks(sync->maps))
+	if (!exceptions->fresh.draining && !maps_looks(sync->maps))
 		return;
 	if (!exceptions->fresh.draining && now_ns >= exceptions->fresh.next_turn_ns)
 		turn(sync, now_ns);
@@ -180,7 +174,7 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 uint64_t exceptions_fresh_due_ns(const struct sync *sync)
 {
 	if (sync->exceptions->fresh.draining)
-		return util_now_ns() + DRAIN_NS;
+		return util_now_ns() + (sync->exceptions->fresh.lost ? TURN_NS : DRAIN_NS);
 	return maps_looks(sync->maps) ? sync->exceptions->fresh.next_turn_ns : UINT64_MAX;
 }
 

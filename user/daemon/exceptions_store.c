@@ -39,8 +39,12 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 
 bool exceptions_want_pass(const struct sync *sync)
 {
-	return (sync->exceptions->fresh.draining && sync->exceptions->fresh.lost) ||
-	       exceptions_any_lost(sync->exceptions);
+	const struct exceptions *exceptions = sync->exceptions;
+	const uint64_t since_ns = exceptions_read_since_ns(sync);
+
+	return !exceptions->ready || (exceptions->fresh.draining && exceptions->fresh.lost) ||
+	       exceptions_any_lost(exceptions) ||
+	       since_ns <= exceptions->left_ns + EXCEPTIONS_DELAY_NS;
 }
 
 bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)

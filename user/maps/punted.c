@@ -104,7 +104,7 @@ void maps_look_no_more(const struct maps *maps)
 	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], was = LOOK_UNLESS_STORED;
 
 	__atomic_store_n(look, was, __ATOMIC_SEQ_CST);
-	if (!LOADS_IN_ORDER && maps_write_grace(NULL))
+	if (!LOADS_IN_ORDER && !maps_fresh_any(maps) && maps_write_grace(NULL))
 		return;
 	if (!maps_fresh_any(maps))
 		__atomic_compare_exchange_n(look, &was, 0, false, __ATOMIC_SEQ_CST,
