@@ -329,8 +329,7 @@ struct sixlane_exception {
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
 
-/* Addresses that differ in a few bits, wherever these stand, have other sums: both halves differ.
- */
+/* Of addresses that differ in a few bits, wherever these stand, both halves of it differ. */
 static inline __u64 sixlane_exception_sum(const union sixlane_addr *dst)
 {
 	const __u64 odd = 0x9e3779b97f4a7c15ull;
@@ -368,8 +367,8 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 #define SIXLANE_PUNTED_WORDS (SIXLANE_PUNTED_BITS / 64)
 
 /*
- * sum: sixlane_exception_sum() of the destination; each number goes by other bits of it, so that no
- * choice of destinations has more of all others punted. number: below SIXLANE_PUNTED_NUMBERS.
+ * sum: sixlane_exception_sum() of the destination. number: below SIXLANE_PUNTED_NUMBERS. Each
+ * number goes by other bits of the sum, or some choices of destinations would punt many others.
  */
 static inline __u32 sixlane_punted_bit(__u64 sum, __u32 number)
 {

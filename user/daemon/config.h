@@ -39,7 +39,7 @@ struct config {
 	uint32_t max_routes;
 	uint32_t rcvbuf_bytes;	 /* of the notification socket */
 	uint32_t poll_ms;	 /* how often settings are read that the kernel does not announce */
-	uint32_t audit_permille; /* of one CPU, for the audit at most; 0: none */
+	uint32_t audit_permille; /* of one CPU, for the audit at most; 0: only when needed */
 	uint32_t fib; /* SIXLANE_ENGINE_*: which one answers, until `sixlane fib` says else */
 	enum config_exceptions exceptions;
 	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_LEARNT */
