@@ -69,20 +69,19 @@ static int suspect_before(struct sync *sync, uint32_t table, const struct radix_
 }
 
 /* What the RIB has of it may be NULL. */
-static int compare_destination(struct sync *sync, uint32_t table, const struct rib_dest *dest,
-			       const struct kernel_view *view, const struct kernel_record *records,
-			       size_t n)
+static int compare_destination(struct sync *sync, uint32_t table, const struct prefix *dst,
+			       const struct rib_dest *dest, const struct kernel_view *view,
+			       const struct kernel_record *records, size_t n)
 {
 	struct kernel_routes *routes = &sync->audit->routes;
-	const struct prefix dst = kernel_routes_dst(records);
 	enum rib_difference difference;
 
 	kernel_routes_fill(routes, view, table, records, n);
 	difference = rib_compare(dest, routes->routes, routes->n, view->now_ns);
 	if (difference == RIB_RENEWED)
-		audit_place_put(sync, table, &dst);
+		audit_place_put(sync, table, dst);
 	else if (difference != RIB_SAME)
-		return audit_suspect(sync->audit, table, &dst);
+		return audit_suspect(sync->audit, table, dst);
 	return 0;
 }
 
@@ -105,17 +104,17 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 		const struct prefix dst = kernel_routes_dst(records);
 		const struct radix_node *same = NULL;
 
-		for (end = begin + 1; end < view->n; end++)
-			if (!belongs_to(records, &view->records[end]))
-				break;
+		end = begin + 1;
+		while (end < view->n && belongs_to(records, &view->records[end]))
+			end++;
 		err = suspect_before(sync, table, &node, &dst);
 		if (node && prefix_equal(&node->prefix, &dst)) {
 			same = node;
 			node = radix_next_under(node, &all);
 		}
 		if (!err)
-			err = compare_destination(sync, table, (const struct rib_dest *)same, view,
-						  records, end - begin);
+			err = compare_destination(sync, table, &dst, (const struct rib_dest *)same,
+						  view, records, end - begin);
 		exceptions_note(sync, table, view, records, end - begin);
 	}
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;

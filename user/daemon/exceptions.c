@@ -115,8 +115,6 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	exceptions_decide(sync, excepted);
 }
 
-/* --- reading those that are due ----------------------------------------------------------- */
-
 static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;

@@ -14,8 +14,6 @@
 
 #define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
 
-/* --- the store ------------------------------------------------------------------------------- */
-
 struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
@@ -213,10 +211,11 @@ int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view 
 		    const struct kernel_record *records, size_t n)
 {
 	struct finding where = { 0 };
-	bool plain = true, several = true;
+	bool plain = true, several = true, any = false;
 	size_t n_routes = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		any |= records[i].kind == KERNEL_RECORD_EXCEPTION;
 		if (records[i].kind != KERNEL_RECORD_ROUTE)
 			continue;
 		n_routes++;
@@ -224,7 +223,7 @@ int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view 
 			 !records[i].next_hop_id && !records[i].encap;
 		several &= records[i].n_siblings && records[i].metric == records[0].metric;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; any && i < n; i++) {
 		if (records[i].kind == KERNEL_RECORD_EXCEPTION) {
 			const struct finding found = finding_of(&where, view, &records[i]);
 

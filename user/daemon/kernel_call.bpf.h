@@ -76,6 +76,7 @@ struct {
 } kr;
 
 #ifdef KERNEL_READER_PROBE
+#define VIEW_IS_COPY true
 
 /* A call does not see what an earlier one copied. */
 static __always_inline void view_forget(void)
@@ -102,6 +103,7 @@ static __always_inline const void *view_copy(enum view view, __u32 size, __u64 a
 #define PREFETCH(address) bpf_probe_read_kernel(&kr.prefetched, sizeof(kr.prefetched), address)
 
 #else
+#define VIEW_IS_COPY false
 
 extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym;
 

@@ -52,13 +52,6 @@ void kernel_reader_close(struct kernel_reader *reader)
 	free(reader);
 }
 
-static struct bpf_object *open_object(enum kernel_reader_kind kind)
-{
-	if (kind == KERNEL_READER_CAST)
-		return bpf_object__open_mem(kernel_reader_cast, kernel_reader_cast_bytes, NULL);
-	return bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes, NULL);
-}
-
 /* NULL, and errno: it cannot be mapped. */
 static void *map_open(const struct bpf_object *object, const char *name, size_t bytes)
 {
@@ -73,7 +66,11 @@ static int reader_load(struct kernel_reader *reader)
 {
 	int r;
 
-	reader->object = open_object(reader->kind);
+	reader->object =
+		reader->kind == KERNEL_READER_CAST
+			? bpf_object__open_mem(kernel_reader_cast, kernel_reader_cast_bytes, NULL)
+			: bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes,
+					       NULL);
 	if (!reader->object)
 		return -errno;
 	r = bpf_object__load(reader->object);

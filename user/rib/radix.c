@@ -177,8 +177,10 @@ static struct radix_node *next_in_order(const struct radix_node *node, const str
 {
 	const struct radix_node *parent;
 
-	if (node->child[0])
+	if (node->child[0]) {
+		__builtin_prefetch(node->child[1]); /* soon the next one */
 		return node->child[0];
+	}
 	if (node->child[1])
 		return node->child[1];
 	for (; (parent = node->parent) && parent->prefix.len >= prefix->len; node = parent)
