@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
 
 /*
  * The kernel announces a device's new MTU, then goes through all exceptions (rt6_mtu_change), and
@@ -17,8 +16,8 @@
  * are, so that is looked for, every so often; but not for ever, since an operator may have set
  * net.ipv6.conf.DEV.mtu to something else at once.
  */
-#define MTU_LOOK_NS (20 * NS_PER_MS)
-#define MTU_LOOK_MAX_NS (10 * NS_PER_S)
+#define MTU_LOOK_NS (10 * NS_PER_MS)
+#define MTU_LOOK_MAX_NS (10000 * NS_PER_MS)
 
 /*
  * sl_fresh: the program punts destinations that an ICMPv6 message was about before the kernel sees

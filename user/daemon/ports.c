@@ -357,6 +357,17 @@ void ports_update_all(struct sync *sync)
 
 void ports_tell_all(struct sync *sync)
 {
+	struct sixlane_port port;
+	bool wait = false;
+
+	for (size_t i = 0; i < sync->links.n; i++) {
+		if (!sync->links.devices[i].has_link)
+			continue;
+		resolve_for(sync, &sync->links.devices[i], &port);
+		wait |= fib_hold_port(sync->fib, &port);
+	}
+	if (wait)
+		fib_held_ports(sync->fib);
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			tell_datapath(sync, &sync->links.devices[i], false);

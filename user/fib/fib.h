@@ -47,7 +47,12 @@ struct fib_writer {
 	void (*neigh_set_mac)(void *ctx, uint32_t slot, union sixlane_mac mac); /* one store */
 	int (*neigh_index_set)(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot);
 	int (*neigh_index_del)(void *ctx, const struct sixlane_neigh_key *key);
-	/* Field by field, flags last when they grow and first when they shrink. */
+	/*
+	 * Field by field, flags last when they grow and first when they shrink. _hold goes half of
+	 * the way, to what both before and after allow, unless the port is to stand for something
+	 * else; true: packets are under way that know of more, for which port_set would wait.
+	 */
+	bool (*port_hold)(void *ctx, uint32_t slot, const struct sixlane_port *port);
 	void (*port_set)(void *ctx, uint32_t slot, const struct sixlane_port *port);
 	int (*port_index_set)(void *ctx, uint32_t ifindex, uint32_t slot);
 	int (*port_index_del)(void *ctx, uint32_t ifindex);
@@ -176,6 +181,14 @@ int fib_set_neigh(struct fib *fib, uint32_t ifindex, const union sixlane_addr *a
  * come in by lower with tag are this port's. 0, -ENOMEM, -ENOSPC (no slot).
  */
 int fib_set_port(struct fib *fib, const struct sixlane_port *port);
+/*
+ * Ahead of that, for several ports: together they wait once, in fib_held_ports(), instead of each.
+ * Until fib_set_port() the datapath does with a port what both before and after allow. One that is
+ * to stand for something else is not held, and waits alone. Returns whether there is something to
+ * wait for.
+ */
+bool fib_hold_port(struct fib *fib, const struct sixlane_port *port);
+void fib_held_ports(struct fib *fib);
 /* Slot of a device, 0: none. */
 uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
 

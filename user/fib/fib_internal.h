@@ -72,6 +72,7 @@ struct fib_port {
 	uint32_t refs; /* next hops */
 	bool known;    /* the device is there */
 	bool adopted;  /* nobody confirmed it yet */
+	bool held;     /* the maps allow less than port: fib_hold_port() */
 };
 
 struct fib_neigh {

@@ -105,6 +105,22 @@ void fib_port_put(struct fib *fib, struct fib_port *port)
 	release(fib, port);
 }
 
+bool fib_hold_port(struct fib *fib, const struct sixlane_port *content)
+{
+	struct fib_port *port = fib_port_find(fib, content->ifindex);
+
+	if (!port || !memcmp(&port->port, content, sizeof(*content)))
+		return false;
+	port->held = true;
+	return fib->writer.port_hold(fib->writer.ctx, port->slot, content);
+}
+
+/* Where that fails, fib_set_port() could not wait either. */
+void fib_held_ports(struct fib *fib)
+{
+	fib->writer.grace(fib->writer.ctx);
+}
+
 int fib_set_port(struct fib *fib, const struct sixlane_port *content)
 {
 	struct fib_port *port;
@@ -119,13 +135,13 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *content)
 	if (!port)
 		return err;
 	fib_vlan_before(fib, port, content);
-	if (memcmp(&port->port, content, sizeof(*content))) {
+	if (port->held || memcmp(&port->port, content, sizeof(*content))) {
 		fib->writer.port_set(fib->writer.ctx, port->slot, content);
 		port->port = *content;
 	}
 	fib_vlan_after(fib, port, false);
 	port->known = content->flags != 0;
-	port->adopted = false;
+	port->adopted = port->held = false;
 	release(fib, port);
 	return 0;
 }

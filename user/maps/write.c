@@ -148,22 +148,38 @@ static void write_slaves(struct sixlane_port *to, const struct sixlane_port *por
  * change for a packet that has read the first one before it became 0: hence a grace period between
  * taking a source back and writing another.
  */
+static bool tighten(struct sixlane_port *to, const struct sixlane_port *port, bool other)
+{
+	bool renumbered = source_goes(to, port);
+	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
+			  ((to->flags | port->flags) & FLAGS_FORBID);
+	bool live = to->flags != 0;
+
+	ATOMIC_STORE(&to->flags, other ? 0 : renumbered ? strict & ~SIXLANE_PORT_SOURCE : strict);
+	if (renumbered)
+		ATOMIC_STORE(&to->source.halves[0], 0);
+	return (other || renumbered) && live;
+}
+
+/* What changes its meaning is not held: before it waits, its VLAN has to be out of the index. */
+static bool hold_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
+{
+	struct maps *maps = ctx;
+	struct sixlane_port *to = &maps->ports[slot];
+
+	return !port_changes_meaning(to, port) && tighten(to, port, false);
+}
+
 static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
 {
 	struct maps *maps = ctx;
 	struct sixlane_port *to = &maps->ports[slot];
-	bool other = port_changes_meaning(to, port), renumbered = source_goes(to, port);
-	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
-			  ((to->flags | port->flags) & FLAGS_FORBID);
-	bool sourced = port->source.halves[0] && (renumbered || !to->source.halves[0]);
-	bool live = to->flags != 0;
+	bool other = port_changes_meaning(to, port);
+	bool sourced = port->source.halves[0] && (source_goes(to, port) || !to->source.halves[0]);
 
 	if (port->ifindex && port->ifindex != to->ifindex)
 		clear_counters(maps, slot);
-	ATOMIC_STORE(&to->flags, other ? 0 : renumbered ? strict & ~SIXLANE_PORT_SOURCE : strict);
-	if (renumbered)
-		ATOMIC_STORE(&to->source.halves[0], 0);
-	if ((other || renumbered) && live)
+	if (tighten(to, port, other))
 		maps_write_grace(maps);
 	if (port->ifindex != to->ifindex)
 		maps_guard_clear(maps, slot);
@@ -253,6 +269,7 @@ struct fib_writer maps_writer(struct maps *maps)
 		.neigh_set_mac = write_neigh_mac,
 		.neigh_index_set = write_neigh_index,
 		.neigh_index_del = write_neigh_index_del,
+		.port_hold = hold_port,
 		.port_set = write_port,
 		.port_index_set = write_port_index,
 		.port_index_del = write_port_index_del,

@@ -312,6 +312,15 @@ static void check_vlans(const struct sim *sim, uint32_t slot, const struct sixla
 	}
 }
 
+static bool port_hold(void *ctx, uint32_t slot, const struct sixlane_port *port)
+{
+	struct sim *sim = ctx;
+
+	sim->ports[slot].flags &= port->flags;
+	tell(sim);
+	return true;
+}
+
 static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
 {
 	struct sim *sim = ctx;
@@ -543,6 +552,7 @@ struct fib_writer sim_writer(struct sim *sim)
 		.neigh_set_mac = neigh_set_mac,
 		.neigh_index_set = neigh_index_set,
 		.neigh_index_del = neigh_index_del,
+		.port_hold = port_hold,
 		.port_set = port_set,
 		.port_index_set = port_index_set,
 		.port_index_del = port_index_del,

@@ -142,6 +142,25 @@ static void test_ports_run_out(void **state)
 		-ENOSPC);
 }
 
+/* It gets all that it had, also where there is nothing new after all. */
+static void test_held_port(void **state)
+{
+	struct world *world = *state;
+	const struct sixlane_port down = { .ifindex = 3, .mtu = 1500 };
+	const struct sixlane_port unknown = { .ifindex = 7, .flags = SIXLANE_PORT_UP };
+	uint32_t slot;
+
+	set_port(world, 3, SIXLANE_PORT_UP);
+	slot = fib_port_slot(world->fib, 3);
+	assert_true(fib_hold_port(world->fib, &down));
+	assert_int_equal(world->sim->ports[slot].flags, 0);
+	set_port(world, 3, SIXLANE_PORT_UP);
+	assert_int_equal(world->sim->ports[slot].flags, SIXLANE_PORT_UP);
+	assert_false(fib_hold_port(world->fib, &unknown));
+	fib_held_ports(world->fib);
+	assert_int_equal(world->sim->graces, 1);
+}
+
 static void test_index_fails(void **state)
 {
 	struct world *world = *state;
@@ -205,9 +224,9 @@ static void test_time(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_forward),    TEST(test_sharing),	 TEST(test_nothing_to_do),
-		TEST(test_quarantine), TEST(test_ports_run_out), TEST(test_index_fails),
-		TEST(test_time),
+		TEST(test_forward),	TEST(test_sharing),	  TEST(test_nothing_to_do),
+		TEST(test_quarantine),	TEST(test_ports_run_out), TEST(test_held_port),
+		TEST(test_index_fails), TEST(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

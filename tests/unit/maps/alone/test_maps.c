@@ -581,6 +581,34 @@ static void a_source_is_taken_back_before_another_is_given(void **state)
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 }
 
+/* Who holds them first waits once for all. */
+static void ports_that_are_held_do_not_wait(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3,
+				     .flags = SIXLANE_PORT_UP | SIXLANE_PORT_SOURCE,
+				     .table = 254,
+				     .source = { .halves = { 1, 11 } } };
+
+	memset(&at_grace, 0, sizeof(at_grace));
+	writer.port_set(writer.ctx, 2, &port);
+	assert_false(writer.port_hold(writer.ctx, 2, &port));
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	port.flags = SIXLANE_PORT_UP;
+	port.source = (union sixlane_addr){ .halves = { 0, 0 } };
+	assert_true(writer.port_hold(writer.ctx, 2, &port));
+	assert_int_equal(ports[2].flags, SIXLANE_PORT_UP);
+	assert_int_equal(ports[2].source.halves[0], 0);
+	writer.port_set(writer.ctx, 2, &port);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	assert_int_equal(at_grace.n, 0);
+	port.table = 1000;
+	assert_false(writer.port_hold(writer.ctx, 2, &port));
+	assert_int_equal(ports[2].flags, SIXLANE_PORT_UP);
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+}
+
 static void assert_rules(uint32_t first, uint32_t n, uint32_t priority)
 {
 	assert_int_equal(meta.rules.first, first);
@@ -737,6 +765,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),
 		cmocka_unit_test_setup(a_live_port_passes_while_its_meaning_changes, setup),
 		cmocka_unit_test_setup(a_source_is_taken_back_before_another_is_given, setup),
+		cmocka_unit_test_setup(ports_that_are_held_do_not_wait, setup),
 		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
 		cmocka_unit_test_setup(use_is_told_once, setup),
 		cmocka_unit_test_setup(a_sample_is_asked_for, setup),
