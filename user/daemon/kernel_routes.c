@@ -15,17 +15,18 @@
 /* Hops that were given lifetimes in one request. */
 #define TOGETHER_NS 1000000000u
 
-static struct prefix prefix_of(const __u8 addr[16], __u8 len)
+static void copy_prefix(struct prefix *out, const __u8 addr[16], __u8 len)
 {
-	struct prefix prefix = { .len = len };
-
-	memcpy(prefix.addr.bytes, addr, sizeof(prefix.addr.bytes));
-	return prefix;
+	memcpy(out->addr.bytes, addr, sizeof(out->addr.bytes));
+	out->len = len;
 }
 
 struct prefix kernel_routes_dst(const struct kernel_record *record)
 {
-	return prefix_of(record->dst, record->dst_len);
+	struct prefix dst;
+
+	copy_prefix(&dst, record->dst, record->dst_len);
+	return dst;
 }
 
 static void add_hop(struct kernel_routes *out, struct route *route,
@@ -47,12 +48,10 @@ static void add_hop(struct kernel_routes *out, struct route *route,
 	route->n_hops++;
 }
 
-static struct route route_of(const struct kernel_view *view, uint32_t table,
-			     const struct kernel_record *record)
+static void fill_route(struct route *out, const struct kernel_view *view, uint32_t table,
+		       const struct kernel_record *record)
 {
-	return (struct route){
-		.dst = kernel_routes_dst(record),
-		.src = prefix_of(record->src, record->src_len),
+	*out = (struct route){
 		.table = table,
 		.metric = record->metric,
 		.next_hop_id = record->next_hop_id,
@@ -68,6 +67,8 @@ static struct route route_of(const struct kernel_view *view, uint32_t table,
 		.encap = record->encap,
 		.unknown = record->features & ~(uint32_t)PARSE_HARMLESS_FEATURES,
 	};
+	copy_prefix(&out->dst, record->dst, record->dst_len);
+	copy_prefix(&out->src, record->src, record->src_len);
 }
 
 static bool ends_apart(uint64_t a_ns, uint64_t b_ns)
@@ -101,16 +102,17 @@ static void add_route(struct kernel_routes *out, const struct kernel_view *view,
 {
 	struct route *route = &out->routes[out->n++];
 
-	*route = route_of(view, table, &records[i]);
+	fill_route(route, view, table, &records[i]);
 	route->hops = &out->hops[out->n_hops];
 	add_hop(out, route, &records[i]);
 	for (size_t j = i + 1; records[i].n_siblings && j < n; j++) {
-		if (same_set(&records[i], &records[j])) {
-			const struct route hop = route_of(view, table, &records[j]);
+		struct route hop;
 
-			join(route, &hop);
-			add_hop(out, route, &records[j]);
-		}
+		if (!same_set(&records[i], &records[j]))
+			continue;
+		fill_route(&hop, view, table, &records[j]);
+		join(route, &hop);
+		add_hop(out, route, &records[j]);
 	}
 }
 

@@ -159,10 +159,11 @@ bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 
 bool rib_route_same_hops(const struct rib_route *a, const struct route *b)
 {
-	bool taken[ROUTE_MAX_HOPS] = { false };
+	bool taken[ROUTE_MAX_HOPS];
 
 	if (a->n_hops != b->n_hops || a->n_hops > ROUTE_MAX_HOPS)
 		return false;
+	memset(taken, 0, a->n_hops);
 	for (uint16_t i = 0; i < a->n_hops; i++) {
 		uint16_t j = 0;
 
