@@ -164,7 +164,7 @@ def test_exceptions_always(idle):
 
 # Where all is slower there is less of it, but more than sl_fresh takes.
 COUNT = max(5000, int(20000 / PATIENCE))
-SLACK_BYTES = 1 << 20
+SLACK_BYTES = 5 << 19  # half of what the destinations of a flood take
 
 
 def resident(net):
@@ -209,7 +209,7 @@ def test_believed(idle):
     assert 1000 < kernel_count(net) < 2 * COUNT, "the kernel keeps all: the flood is too small"
     assert net.router.status()["icmp_events_lost"] > 0
     # More of what the kernel has let go is there at one time than at another. All of a turn take 5 MB.
-    assert sizes[3][0] <= sizes[2][0] + 2.5 * SLACK_BYTES, sizes
+    assert sizes[3][0] <= sizes[2][0] + SLACK_BYTES, sizes
     assert sizes[3][1] <= sizes[2][1] * 1.5, sizes
     assert sizes[3][2] <= 10240, sizes
 
@@ -240,14 +240,15 @@ NOT_BELIEVED = {
 
 @pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
 def test_not_believed(idle, frame):
-    """Nothing stays of it, and what is true is still learnt after it: by the same port, which accepts
-    redirects, a Path MTU and a redirect that is as those should be."""
+    """Nothing stays of it, nor of the memory of a second flood, and what is true is still learnt after it:
+    by the same port, which accepts redirects, a Path MTU and a redirect that is as those should be."""
     net, redirected = ex.start(idle), "2001:db8:f00::2"
     ex.accept_redirects(net, "b")
-    # The first one makes use of memory that the later ones use again.
-    ex.wait_read(net)
-    before = resident(net)
-    ex.flood(net, ex.crowd(frame, 0, COUNT))
+    for turn in range(2):
+        before = resident(net)
+        ex.flood(net, ex.crowd(frame, turn * COUNT, COUNT))
+        ex.wait_read(net)
+        wait_until(lambda: not ex.shown(net), 60, "nothing stays")
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
     ex.hear(net, ex.redirect(ex.OTHER, redirected))

@@ -11,10 +11,9 @@
 #define NS_PER_MS 1000000ull
 
 /*
- * The kernel announces a device's new MTU, then goes through all exceptions (rt6_mtu_change), and
- * then through with it: IPv6 takes the MTU over. How long that takes hangs on how many routes there
- * are, so that is looked for, every so often; but not for ever, since an operator may have set
- * net.ipv6.conf.DEV.mtu to something else at once.
+ * The kernel announces a device's new MTU, goes through all exceptions (rt6_mtu_change), and gives
+ * it to IPv6 then. The more routes, the longer that takes, so it is looked for every so often; not
+ * for ever, since an operator may have set net.ipv6.conf.DEV.mtu to something else at once.
  */
 #define MTU_LOOK_NS (10 * NS_PER_MS)
 #define MTU_LOOK_MAX_NS (10000 * NS_PER_MS)
