@@ -273,6 +273,9 @@ def options():
     parser.add_argument("--list", action="store_true",
                         help="print the jobs and what they run, and start none")
     args = parser.parse_args()
+    share = pathlib.Path(args.share or "")
+    if args.share and share.exists() and any(share.iterdir()) and not (share / "command").exists():
+        parser.error(f"--share {share} is not empty, and would be emptied: name a new folder")
     args.kernels = args.kernel.split(",")
     every = jobs(args.parity_seconds)
     check_all_run(every)
