@@ -12,16 +12,16 @@ static const struct world_exception *find(const struct walk *w, const uint8_t *a
 	return NULL;
 }
 
-static bool has_switch(const struct walk *w, uint32_t flag)
+static bool looks(const struct walk *w)
 {
-	return w->world->meta.flags & flag;
+	return w->world->meta.flags & SIXLANE_META_LOOK;
 }
 
 static bool is_fresh(const struct walk *w, const uint8_t *addr)
 {
 	uint32_t halves[SIXLANE_FRESH_NUMBERS] = { 0 };
 
-	if (!has_switch(w, SIXLANE_META_LOOK))
+	if (!looks(w))
 		return false;
 	for (size_t i = 0; i < w->world->n_fresh; i++) {
 		const struct world_fresh *fresh = &w->world->fresh[i];
@@ -43,15 +43,10 @@ static bool is_punt(const struct walk *w, const uint8_t *addr)
 	return false;
 }
 
-static bool has(const struct sixlane_exception *value, uint32_t flag)
-{
-	return value->flags & flag;
-}
-
 static bool is_unclear(const struct world_exception *found)
 {
 	return found->value.check != sixlane_exception_check(&found->dst) ||
-	       has(&found->value, SIXLANE_EXCEPTION_CHANGING);
+	       found->value.flags & SIXLANE_EXCEPTION_CHANGING;
 }
 
 /* The tests' times are long past or far away. */
@@ -62,18 +57,18 @@ static bool is_expired(const struct sixlane_exception *value)
 
 static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
 {
-	if (has(value, SIXLANE_EXCEPTION_NEXT_HOP)) {
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 			return false;
 		way->fate = model_next_hop(w->world, value->next_hop)->fate;
 		way->own_hop = true;
 	}
-	if (has(value, SIXLANE_EXCEPTION_MTU)) {
+	if (value->flags & SIXLANE_EXCEPTION_MTU) {
 		way->mtu = value->mtu;
-		way->locked = has(value, SIXLANE_EXCEPTION_LOCKED);
+		way->locked = value->flags & SIXLANE_EXCEPTION_LOCKED;
 		way->own_mtu = true;
 	}
-	way->by_operator = has(value, SIXLANE_EXCEPTION_OPERATOR);
+	way->by_operator = value->flags & SIXLANE_EXCEPTION_OPERATOR;
 	return true;
 }
 
@@ -82,11 +77,10 @@ bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_
 {
 	const struct world_exception *found = find(w, addr);
 
-	if (!marked && !has_switch(w, SIXLANE_META_LOOK))
+	if (!marked && !looks(w))
 		return false;
-	if (!found)
-		return is_fresh(w, addr) || is_punt(w, addr);
-	return is_fresh(w, addr) || is_unclear(found) || found->value.table == table;
+	return is_fresh(w, addr) ||
+	       (found ? is_unclear(found) || found->value.table == table : is_punt(w, addr));
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
@@ -96,7 +90,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	const struct world_exception *found = find(w, dst);
 	const bool fresh = is_fresh(w, dst);
 
-	if (way->fate.kind != SIXLANE_FORWARD || (!marked && !has_switch(w, SIXLANE_META_LOOK)))
+	if (way->fate.kind != SIXLANE_FORWARD || (!marked && !looks(w)))
 		return true;
 	if (!found)
 		return !fresh && !is_punt(w, dst);
@@ -106,10 +100,10 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 		return !fresh;
 	/* what the kernel learnt may hold longer than is known */
 	if (is_expired(&found->value))
-		return !fresh && (has(&found->value, SIXLANE_EXCEPTION_OPERATOR) ||
-				  has(&found->value, SIXLANE_EXCEPTION_OBSERVE));
+		return !fresh && found->value.flags &
+					 (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE);
 	result->hit = &found->dst;
-	if (fresh || has(&found->value, SIXLANE_EXCEPTION_OBSERVE))
+	if (fresh || found->value.flags & SIXLANE_EXCEPTION_OBSERVE)
 		return !fresh;
 	return apply(w, &found->value, way);
 }

@@ -23,14 +23,6 @@ json_t *status_audit_json(const struct sixlane_meta *meta)
 	return object;
 }
 
-static void print_corrected(const struct sixlane_meta *meta)
-{
-	printf("corrected   ");
-	for (size_t i = FIRST_DIFFERENCE; i < RIB_N_DIFFERENCES; i++)
-		printf("%llu %s%s", (unsigned long long)meta->audit_corrected[i],
-		       rib_difference_names[i], i + 1 < RIB_N_DIFFERENCES ? ", " : "\n");
-}
-
 void status_audit_text(const struct cmd_options *options, const struct sixlane_meta *meta)
 {
 	if (meta->audit_reader)
@@ -39,6 +31,10 @@ void status_audit_text(const struct cmd_options *options, const struct sixlane_m
 		       print_rounded(meta->audit_pass_ns, 1000, 1000));
 	else
 		printf("audit       by dumps: the kernel's own tables CANNOT BE READ\n");
-	if (options->statistics)
-		print_corrected(meta);
+	if (!options->statistics)
+		return;
+	printf("corrected   ");
+	for (size_t i = FIRST_DIFFERENCE; i < RIB_N_DIFFERENCES; i++)
+		printf("%llu %s%s", (unsigned long long)meta->audit_corrected[i],
+		       rib_difference_names[i], i + 1 < RIB_N_DIFFERENCES ? ", " : "\n");
 }

@@ -52,14 +52,6 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 	}
 }
 
-static void take_hint(struct sync *sync, const struct sixlane_hint *hint)
-{
-	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
-		audit_read_unsteady(sync, hint->ifindex);
-	else
-		expect(sync, &hint->dst);
-}
-
 void hints_run(struct sync *sync)
 {
 	struct hints *hints = &sync->hints;
@@ -71,7 +63,10 @@ void hints_run(struct sync *sync)
 		return;
 	n = maps_ring_read(hints->ring, read, HINTS_MAX);
 	for (int i = 0; i < n; i++)
-		take_hint(sync, &read[i]);
+		if (read[i].type == SIXLANE_HINT_ROUTER_ADVERT)
+			audit_read_unsteady(sync, read[i].ifindex);
+		else
+			expect(sync, &read[i].dst);
 	hints->next_read_ns = n > 0 ? now_ns + HINTS_GAP_NS : 0;
 	if (n >= 0 && n < HINTS_MAX)
 		hints->until_ns = now_ns;
@@ -106,6 +101,7 @@ static void stop_looking(struct sync *sync)
 static void turn(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
+	uint64_t grace_ns;
 
 	exceptions->fresh.next_turn_ns = now_ns + TURN_NS;
 	if (!maps_fresh_any(sync->maps)) {
@@ -114,11 +110,8 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	}
 	exceptions->fresh.draining = true;
 	exceptions->fresh.heard_ns = 0;
-	exceptions->fresh.turned_ns = util_now_ns();
-	if (maps_fresh_turn(sync->maps))
-		exceptions->fresh.turned_ns += NO_GRACE_NS;
-	else
-		exceptions->fresh.turned_ns = util_now_ns();
+	grace_ns = maps_fresh_turn(sync->maps) ? NO_GRACE_NS : 0;
+	exceptions->fresh.turned_ns = util_now_ns() + grace_ns;
 	exceptions->fresh.lost = exceptions->fresh.lost_since;
 	exceptions->fresh.lost_since = false;
 }

@@ -105,20 +105,14 @@ bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
 }
 
-static struct fib_hop hop_of(const struct kernel_record *record, bool has_gateway)
+static struct fib_hop hop_of(const struct kernel_record *record)
 {
-	struct fib_hop hop = { .ifindex = record->ifindex, .has_gateway = has_gateway };
+	static const union sixlane_addr none;
+	struct fib_hop hop = { .ifindex = record->ifindex };
 
-	if (has_gateway)
-		memcpy(hop.gateway.bytes, record->gateway, sizeof(hop.gateway.bytes));
+	memcpy(hop.gateway.bytes, record->gateway, sizeof(hop.gateway.bytes));
+	hop.has_gateway = memcmp(&hop.gateway, &none, sizeof(none)) != 0;
 	return hop;
-}
-
-static bool has_gateway(const struct kernel_record *record)
-{
-	static const uint8_t none[16];
-
-	return memcmp(record->gateway, none, sizeof(none)) != 0;
 }
 
 /* What is said of where it is kept; record: of the exception. */
@@ -127,7 +121,8 @@ static struct finding finding_of(const struct finding *where, const struct kerne
 {
 	struct finding finding = *where;
 
-	finding.hop = hop_of(record, record->flags & RTF_GATEWAY && has_gateway(record));
+	finding.hop = hop_of(record);
+	finding.hop.has_gateway &= (record->flags & RTF_GATEWAY) != 0;
 	finding.mtu = record->mtu;
 	finding.mtu_locked = record->mtu_locked;
 	finding.expires = record->flags & RTF_EXPIRES ? record->expires : 0;
@@ -187,14 +182,13 @@ static void mark(struct sync *sync, struct excepted *excepted, const struct find
 static void note_one(struct sync *sync, const struct finding *found,
 		     const struct kernel_record *record)
 {
-	union sixlane_addr dst;
+	const struct prefix dst = kernel_routes_dst(record);
 	struct excepted *excepted;
 
-	memcpy(dst.bytes, record->dst, sizeof(dst.bytes));
 	/* the kernel does not heed it any more: rt6_find_cached_rt() */
 	if (found->expires_ns && found->expires_ns <= found->seen_ns)
 		return;
-	excepted = exceptions_get(sync, &dst);
+	excepted = exceptions_get(sync, &dst.addr);
 	if (!excepted)
 		return;
 	mark(sync, excepted, found);
@@ -232,7 +226,7 @@ int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view 
 		}
 		where = (struct finding){
 			.table = table,
-			.kept = hop_of(&records[i], has_gateway(&records[i])),
+			.kept = hop_of(&records[i]),
 			.metric = records[i].metric,
 			.plain = n_routes == 1 && plain && !records[i].n_siblings,
 			.several = n_routes > 1 && plain && several,

@@ -148,13 +148,12 @@ static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
 	int rc;
 
 	for (size_t cpu = 0; cpu < maps->n_cpus; cpu++) {
-		struct sixlane_exception *to = &values[cpu];
-		const struct sixlane_exception was = *to;
+		const struct sixlane_exception was = values[cpu];
 
-		*to = *value;
-		to->hits = was.hits;
-		to->bytes = was.bytes;
-		to->used_ns = was.used_ns;
+		values[cpu] = *value;
+		values[cpu].hits = was.hits;
+		values[cpu].bytes = was.bytes;
+		values[cpu].used_ns = was.used_ns;
 	}
 	rc = maps_update(maps, LOADER_EXCEPTIONS, dst, values);
 	return rc == -E2BIG ? -ENOSPC : rc;
@@ -205,9 +204,8 @@ static int insert(struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_exception *values, const struct sixlane_exception *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
-	int rc;
+	int rc = write_cpus(maps, dst, values, value);
 
-	rc = write_cpus(maps, dst, values, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
 		rc = write_cpus(maps, dst, values, value);

@@ -515,10 +515,14 @@ static void test_lease(void **state)
 static void test_not_known(void **state)
 {
 	kernel[0].mtu = 1300;
+	sync_.exceptions->start_ns = util_now_ns();
+	look(sync_.exceptions->start_ns);
+	assert_true(exceptions_want_pass(&sync_));
 	meet();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
 	pass();
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_false(exceptions_want_pass(&sync_));
 	kernel[0].mtu = 0;
 	sync_.behind = true; /* the RIB may be, too */
 	read_alone();
@@ -527,8 +531,11 @@ static void test_not_known(void **state)
 	read_error = -EIO;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_true(exceptions_want_pass(&sync_));
 	pass();
 	assert_null(known());
+	look(util_now_ns() + SECOND_NS);
+	assert_false(exceptions_want_pass(&sync_));
 	read_error = 0;
 	cut = true;
 	read_alone();
