@@ -20,6 +20,8 @@
 #define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
 #define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
 
+/* --- the queue -------------------------------------------------------------------------------- */
+
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
 			  uint64_t asked_ns)
 {
@@ -112,6 +114,8 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	}
 	exceptions_decide(sync, excepted);
 }
+
+/* --- reading those that are due --------------------------------------------------------------- */
 
 static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
 {

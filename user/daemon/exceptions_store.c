@@ -14,6 +14,8 @@
 
 #define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
 
+/* --- the store -------------------------------------------------------------------------------- */
+
 struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };

@@ -21,6 +21,8 @@
 #define STEPS_AT_ONCE 256
 #define MAX_TREE_DEPTH 64 /* of next-hop objects */
 
+/* --- the key --- */
+
 static __always_inline __u64 load_be64(const void *bytes)
 {
 	return __builtin_bswap64(*(const __u64 *)bytes);

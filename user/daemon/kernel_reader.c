@@ -203,6 +203,8 @@ int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view)
 	return !r && view->cut ? -E2BIG : r;
 }
 
+/* --- time --- */
+
 /* TICK_NSEC, which is how often the coarse clock moves. */
 static int64_t jiffy_ns(void)
 {
