@@ -4,7 +4,6 @@
  * may have given another lifetime.
  */
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "../netlink/parse.h"
 #include "state.h"
@@ -26,12 +25,11 @@ static void read_prefixes(struct sync *sync, const struct address *address)
 {
 	const uint32_t table = prefix_table(sync, address->ifindex);
 	const struct prefix peer = { .addr = address->peer, .len = 128 };
-	static const union sixlane_addr none;
 
 	if (sync->dumping)
 		return;
 	audit_read_soon(sync, table, &address->prefix);
-	if (memcmp(&peer.addr, &none, sizeof(none)) != 0)
+	if (!addr_is_zero(&peer.addr))
 		audit_read_soon(sync, table, &peer);
 }
 

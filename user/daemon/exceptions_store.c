@@ -109,11 +109,10 @@ bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 
 static struct fib_hop hop_of(const struct kernel_record *record)
 {
-	static const union sixlane_addr none;
 	struct fib_hop hop = { .ifindex = record->ifindex };
 
 	memcpy(hop.gateway.bytes, record->gateway, sizeof(hop.gateway.bytes));
-	hop.has_gateway = memcmp(&hop.gateway, &none, sizeof(none)) != 0;
+	hop.has_gateway = !addr_is_zero(&hop.gateway);
 	return hop;
 }
 

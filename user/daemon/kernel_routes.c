@@ -32,7 +32,6 @@ struct prefix kernel_routes_dst(const struct kernel_record *record)
 static void add_hop(struct kernel_routes *out, struct route *route,
 		    const struct kernel_record *record)
 {
-	static const union sixlane_addr none;
 	struct route_hop *hop = &out->hops[out->n_hops];
 
 	if (!record->ifindex) /* by a next-hop object, which has it */
@@ -43,7 +42,7 @@ static void add_hop(struct kernel_routes *out, struct route *route,
 	}
 	*hop = (struct route_hop){ .ifindex = record->ifindex, .weight = record->weight };
 	memcpy(hop->gateway.bytes, record->gateway, sizeof(hop->gateway.bytes));
-	hop->has_gateway = memcmp(&hop->gateway, &none, sizeof(none)) != 0;
+	hop->has_gateway = !addr_is_zero(&hop->gateway);
 	out->n_hops++;
 	route->n_hops++;
 }

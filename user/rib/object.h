@@ -19,6 +19,12 @@
  * the log; 0: none. What such an object does to packets is the kernel's.
  */
 
+/* The unspecified address, which stands for none. */
+static inline bool addr_is_zero(const union sixlane_addr *addr)
+{
+	return !(addr->halves[0] | addr->halves[1]);
+}
+
 struct prefix {
 	union sixlane_addr addr; /* bits beyond len are zero */
 	uint8_t len;		 /* 0 to 128 */
