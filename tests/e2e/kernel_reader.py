@@ -14,7 +14,7 @@ import threading
 from lab import BUILD, wait_until
 
 CAST, PROBE = range(2)  # enum kernel_reader_kind. Before Linux 6.2 they are the same
-ROUTE, EXCEPTION, OBJECT, TABLE = range(4)  # enum kernel_record_kind
+ROUTE, EXCEPTION, OBJECT = range(3)  # enum kernel_record_kind
 MAIN, LOCAL, OBJECTS = 254, 255, 0
 N_RECORDS = 16384  # KERNEL_READER_RECORDS
 LOADER_ERR = 1024
@@ -105,11 +105,6 @@ def find(ns, table, dst, kind=CAST, exceptions=None):
     prefix, choice = Prefix(address(text), int(length)), choice_of(exceptions)
     with ns.entered():
         return ask(kind, "find", table, ctypes.byref(prefix), ctypes.byref(choice))
-
-
-def tables(ns, kind):
-    with ns.entered():
-        return sorted(record.id for record in ask(kind, "tables")[0])
 
 
 def dst_of(record):

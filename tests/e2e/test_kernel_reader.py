@@ -110,7 +110,6 @@ def test_the_audit_finds_what_messages_told(net):
 def test_all_readings_are_the_same(net, kind, budget):
     """In the order of the trie; no call ends amid a destination; and each destination is found."""
     fill(net, 3000)
-    assert kr.tables(net.r, kind) == sorted((kr.MAIN, kr.LOCAL, *OTHERS))
     for table in (kr.OBJECTS, kr.MAIN, kr.LOCAL, *OTHERS):
         wanted = kr.walk(net.r, table)
         assert len(wanted) > 300 or table in (kr.OBJECTS, kr.LOCAL)
@@ -139,9 +138,8 @@ def test_what_the_audit_does_not_compare(net, kind):
 @kinds
 def test_more_tables_than_buckets(net, kind):
     """Without a default route, in whose place the kernel has one that is none."""
-    created = {1 + 256 * i for i in range(40)} | set(range(1000, 1300))
-    net.r.batch("route add blackhole 2001:db8::/32 table %d" % table for table in created)
-    assert kr.tables(net.r, kind) == sorted(created | {kr.MAIN, kr.LOCAL})
+    net.r.batch("route add blackhole 2001:db8::/32 table %d" % table
+                for table in {*range(1, 256 * 40, 256), *range(1000, 1300)})  # fmt: skip
     for table, count in ((1, 1), (1 + 256 * 39, 1), (1299, 1), (999, 0)):
         assert len(kr.walk(net.r, table, kind)) == count
 

@@ -219,20 +219,16 @@ static void note_table(void *ctx, uint32_t id)
 	list[audit->n_tables++] = (struct audit_table){ .id = id };
 }
 
-/* Tables that came; the kernel keeps the empty ones, too. The RIB's, if it has too many to list. */
+/* Those that are known to have routes, as a VRF's always is, and those that rules lead to. */
 static void find_tables(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
-	struct kernel_view view = { 0 };
-	int ret;
 
 	audit->listed_ns = util_now_ns();
-	ret = kernel_reader_tables(audit->reader, &view);
-	if (ret)
-		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
-	for (size_t i = 0; i < view.n; i++)
-		note_table(audit, view.records[i].table);
 	rib_each_table(sync->rib, note_table, audit);
+	for (size_t i = 0; i < sync->program.n; i++)
+		if (sync->program.rules[i].action == SIXLANE_RULE_LOOKUP)
+			note_table(audit, sync->program.rules[i].table);
 	if (nexthops_count(sync->nexthops))
 		note_table(audit, KERNEL_READER_OBJECTS);
 }

@@ -60,7 +60,6 @@ struct {
 	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
 	__u64 exception;  /* the next one of a chain */
 	__u64 table;	  /* the next one of a bucket */
-	__u32 bucket;	  /* the next one */
 	bool has_root;	  /* the question's table was found */
 #ifdef KERNEL_READER_PROBE
 	struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads fib6's own tries: every fib6_info, with its exceptions, as the kernel has it now; the list
- * of its tables, and the namespace's next-hop objects, which are in a tree by id. Embedded
- * in the daemon, which runs a program for one bounded call (BPF_PROG_TEST_RUN of a raw tracepoint's
- * program, under RCU) in the network namespace that it is about.
+ * Reads fib6's own tries: every fib6_info, with its exceptions, as the kernel has it now; and the
+ * namespace's next-hop objects, which are in a tree by id. Embedded in the daemon, which runs a
+ * program for one bounded call (BPF_PROG_TEST_RUN of a raw tracepoint's program, under RCU) in the
+ * network namespace that it is about.
  *
  * A walk is in pre-order, left before right: by address, then by length. It takes no lock, and
  * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
@@ -192,46 +192,32 @@ __noinline int walk_step(void)
 	return add_route();
 }
 
-/* --- tables --- */
+/* --- the table --- */
 
-/* Not 0: the call ends, since there are no more. A walk looks into the bucket of its table only. */
-static __always_inline int next_bucket(void)
+/* The first one of its bucket. */
+static __always_inline __u64 first_table(__u32 id)
 {
 	const struct netns_ipv6 *ipv6 = NULL;
 	const __u32 n = bpf_core_field_exists(ipv6->fib6_local_tbl) ? FIB6_TABLE_HASHSZ : 1;
 	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
-	const bool all = kr.call.question.reading == KERNEL_READ_TABLES;
 
-	if (kr.bucket == (all ? n : 1)) {
-		kr.call.view.end = true;
-		return 1;
-	}
-	heads += all ? kr.bucket : kr.call.question.table & (n - 1);
-	kr.bucket++;
-	kr.table = (__u64)BPF_CORE_READ(heads, first);
-	return 0;
+	heads += id & (n - 1);
+	return (__u64)BPF_CORE_READ(heads, first);
 }
 
-/* The next table, or bucket: reports it, or begins at its root if it is that of a walk. */
+/* The next one, at whose root the walk begins if it is the one. Not 0: the call ends. */
 __noinline int table_step(void)
 {
 	const struct hlist_node *node = (const void *)kr.table;
 	const struct fib6_table *table =
 		(const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
-	const __u32 id = node ? BPF_CORE_READ(table, tb6_id) : 0;
-	struct kernel_record *record;
 
-	if (!node)
-		return next_bucket();
+	if (!node) {
+		kr.call.view.end = true;
+		return 1;
+	}
 	kr.table = (__u64)BPF_CORE_READ(node, next);
-	if (kr.call.question.reading == KERNEL_READ_TABLES) {
-		record = add_record(KERNEL_RECORD_TABLE);
-		if (!record) {
-			take_back();
-			return 1;
-		}
-		record->table = id;
-	} else if (id == kr.call.question.table) {
+	if (BPF_CORE_READ(table, tb6_id) == kr.call.question.table) {
 		kr.has_root = true;
 		push(MEMBER(fib6_table, table, tb6_root));
 	}
@@ -305,8 +291,7 @@ static __always_inline void begin(void)
 	kr.seeking = question->reading == KERNEL_READ_BEHIND || question->reading == KERNEL_READ_AT;
 	kr.cost = 0;
 	kr.first = 0;
-	kr.table = 0;
-	kr.bucket = 0;
+	kr.table = question->table ? first_table(question->table) : 0;
 	kr.has_root = false;
 }
 
@@ -315,9 +300,7 @@ static __always_inline int step(void)
 {
 	if (kr.has_root)
 		return walk_step();
-	if (kr.call.question.reading == KERNEL_READ_TABLES || kr.call.question.table)
-		return table_step();
-	return object_step();
+	return kr.call.question.table ? table_step() : object_step();
 }
 
 __noinline int steps(void)

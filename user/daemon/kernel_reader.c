@@ -64,13 +64,12 @@ static void *map_open(const struct bpf_object *object, const char *name, size_t 
 /* 0 or -errno; also on failure the caller closes it. */
 static int reader_load(struct kernel_reader *reader)
 {
+	const bool cast = reader->kind == KERNEL_READER_CAST;
 	int r;
 
-	reader->object =
-		reader->kind == KERNEL_READER_CAST
-			? bpf_object__open_mem(kernel_reader_cast, kernel_reader_cast_bytes, NULL)
-			: bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes,
-					       NULL);
+	reader->object = bpf_object__open_mem(
+		cast ? kernel_reader_cast : kernel_reader_probe,
+		cast ? kernel_reader_cast_bytes : kernel_reader_probe_bytes, NULL);
 	if (!reader->object)
 		return -errno;
 	r = bpf_object__load(reader->object);
@@ -193,14 +192,6 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 	};
 
 	return ask(reader, &question, view);
-}
-
-int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view)
-{
-	const struct kernel_reader_question question = { .reading = KERNEL_READ_TABLES };
-	int r = ask(reader, &question, view);
-
-	return !r && view->cut ? -E2BIG : r;
 }
 
 /* --- time --- */

@@ -53,9 +53,6 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
-/* All IPv6 tables, in no order, at most KERNEL_READER_RECORDS. */
-int kernel_reader_tables(struct kernel_reader *reader, struct kernel_view *view);
-
 /*
  * CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. Exact to
  * a jiffy and never late. It is another one in each view: compare `expires` to see a change.

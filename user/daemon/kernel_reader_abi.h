@@ -18,7 +18,6 @@ enum kernel_record_kind {
 	KERNEL_RECORD_ROUTE,	 /* one fib6_info: a route, or one hop of a multipath route */
 	KERNEL_RECORD_EXCEPTION, /* one rt6_exception, of the route or object before it */
 	KERNEL_RECORD_OBJECT,	 /* one next-hop object, or group */
-	KERNEL_RECORD_TABLE,	 /* one routing table: only its id counts */
 };
 
 /* Addresses are in network order, integers in host order. */
@@ -28,10 +27,7 @@ struct kernel_record {
 	__u64 expires;	       /* jiffies; counts only with RTF_EXPIRES in flags */
 	__u32 flags;	       /* RTF_* */
 	__u32 metric;
-	union {
-		__u32 next_hop_id; /* 0: none. Else no gateway and ifindex */
-		__u32 table;	   /* of KERNEL_RECORD_TABLE */
-	};
+	__u32 next_hop_id; /* 0: none. Else no gateway and ifindex */
 	__u32 ifindex;
 	__u32 mtu;	  /* RTAX_MTU, 0: none; of an exception its own */
 	__u32 hop_limit;  /* RTAX_HOPLIMIT, 0: none */
@@ -65,7 +61,6 @@ enum kernel_reading {
 	KERNEL_READ_TABLE,  /* the destinations of a table … */
 	KERNEL_READ_BEHIND, /* … behind this one */
 	KERNEL_READ_AT,	    /* exactly one destination */
-	KERNEL_READ_TABLES, /* all tables */
 };
 
 struct kernel_reader_question {
