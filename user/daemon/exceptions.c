@@ -101,8 +101,8 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 
 	excepted->since_ns = util_now_ns();
 	rib_each_table(sync->rib, read_table, &reading);
-	if (nexthops_count(sync->nexthops))
-		read_objects(&reading);
+	for (int i = 0; i < 2 && nexthops_count(sync->nexthops); i++)
+		read_objects(&reading); /* a walk may miss some, two do not */
 	dequeue(sync->exceptions, excepted);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",

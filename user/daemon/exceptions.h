@@ -52,7 +52,6 @@ struct excepted {
 	uint64_t since_ns;    /* start of the last whole reading; older sightings do not count */
 	struct finding found; /* the exception that was seen */
 	uint64_t others_ns;   /* when one was seen last that is kept elsewhere */
-	uint64_t object_ns;   /* when one was seen last at a next-hop object; 1: may be; 0: none */
 	enum excepted_state state;
 };
 

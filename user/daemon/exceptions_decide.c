@@ -131,29 +131,11 @@ static void give_up(struct sync *sync, struct excepted *excepted)
 	remove_entry(sync, excepted);
 }
 
-/*
- * A reading that does not find what may be kept at a next-hop object may have missed it: see
- * kernel_reader_walk(). Only the second one counts, and until then it is punt.
- */
-static bool is_to_confirm(struct sync *sync, struct excepted *excepted)
-{
-	if (!excepted->object_ns || !exceptions_is_known(excepted) ||
-	    exceptions_counts(excepted, excepted->object_ns))
-		return false;
-	excepted->object_ns = 0;
-	if (exceptions_has_any(excepted) || excepted->state == EXCEPTED_EXACT)
-		exceptions_punt(sync, excepted);
-	exceptions_read_soon(sync->exceptions, excepted, excepted->heard_ns);
-	return true;
-}
-
 void exceptions_decide(struct sync *sync, struct excepted *excepted)
 {
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
-	if (is_to_confirm(sync, excepted))
-		return;
 	if (!exceptions_has_any(excepted)) {
 		give_up(sync, excepted);
 		return;

@@ -43,13 +43,10 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 	}
 	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
 		excepted = exceptions_get(sync, dst);
-	if (excepted) {
-		if (!excepted->object_ns)
-			excepted->object_ns = nexthops_count(sync->nexthops) != 0;
+	if (excepted)
 		exceptions_heard(exceptions, excepted);
-	} else {
+	else
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
-	}
 }
 
 void hints_run(struct sync *sync)

@@ -171,7 +171,7 @@ static void mark(struct sync *sync, struct excepted *excepted, const struct find
 	const union sixlane_addr *dst = &excepted->node.prefix.addr;
 
 	if (found->object) {
-		excepted->object_ns = sync->exceptions->object_ns = found->seen_ns;
+		sync->exceptions->object_ns = found->seen_ns;
 		maps_look(sync->maps);
 	} else {
 		fib_mark(sync->fib, found->table, dst);

@@ -47,7 +47,8 @@ static union sixlane_addr dst_; /* what all of it is about */
 static struct found kernel[MAX_FOUND];
 static uint64_t expires_ns; /* of all */
 static int read_error;
-static bool cut; /* more than fits into a call */
+static bool cut;	 /* more than fits into a call */
+static bool walk_misses; /* the next one, what is there */
 
 static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
 {
@@ -123,6 +124,8 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 		       struct kernel_view *view)
 {
 	*view = view_of(KERNEL_READER_OBJECTS, NULL);
+	view->n *= !walk_misses;
+	walk_misses = false;
 	return 0;
 }
 
@@ -419,41 +422,25 @@ static void test_steps(void **state)
 	take_steps(always, ARRAY_SIZE(always), pass_alone);
 }
 
-/* A reading may miss what is kept at an object: until the next one has not found it, it counts. */
+/* One of the two walks of a reading may miss what is kept at an object. */
 static void test_at_an_object(void **state)
 {
 	const struct next_hop object = { .id = OBJECT };
 
 	nexthops_set(sync_.nexthops, &object);
-	sync_.hints.until_ns = UINT64_MAX;
-	set_fresh();
-	hear();
-	hurry(true);
-	assert_true(maps_fresh_has(&maps, &dst_));
 	kernel[0] = (struct found){ .mtu = 1280, .object = OBJECT };
-	hurry(true);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	for (uint32_t mtu = 0; mtu <= 1400;
-	     mtu += 1400) { /* beside nothing, or another exception */
-		kernel[0].mtu = 0;
+	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* beside nothing, or another one */
 		kernel[1].mtu = mtu;
+		walk_misses = true;
 		read_alone();
 		assert_int_equal(state_now(), EXCEPTED_PUNT);
 		assert_true(maps_looks(&maps));
-		kernel[0].mtu = 1280;
-		hurry(true);
-		assert_int_equal(state_now(), EXCEPTED_PUNT);
 	}
 	kernel[0].mtu = 0;
 	read_alone();
-	hurry(true);
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	hear();
 	kernel[1].mtu = 0;
-	hurry(true);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	hurry(true);
-	pass();
+	pass_alone();
 	assert_int_equal(state_now(), EXCEPTED_NONE);
 	assert_false(maps_looks(&maps));
 }
