@@ -74,14 +74,6 @@ static __always_inline __u64 exception_now_ns(void)
 	return own->tick_ns;
 }
 
-static __always_inline void exception_count(struct sixlane_exception *own, const struct packet *pkt,
-					    __u64 now_ns)
-{
-	own->hits++;
-	own->bytes += pkt->bytes;
-	own->used_ns = now_ns;
-}
-
 /* Put what it says in the place of what the route says. */
 static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 							     const struct exception_terms *terms)
@@ -116,12 +108,6 @@ static __always_inline enum sixlane_verdict exception_end(__u32 punt)
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
-/* What the kernel learnt may hold longer by now: PUNT_FILTERED. The operator's is over: 0. */
-static __always_inline __u32 exception_after(__u32 flags)
-{
-	return flags & (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE) ? 0 : PUNT_FILTERED;
-}
-
 /* An entry is there. punt: PUNT_FRESH or 0. */
 static __always_inline enum sixlane_verdict
 exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, __u32 punt)
@@ -141,10 +127,16 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 	}
 	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
-		return exception_end(punt | exception_after(terms.head.flags));
+		/* what the kernel learnt may hold longer by now */
+		if (!(terms.head.flags & (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE)))
+			punt |= PUNT_FILTERED;
+		return exception_end(punt);
 	}
-	if (trace_is_traffic())
-		exception_count(found, pkt, now_ns);
+	if (trace_is_traffic()) {
+		found->hits++;
+		found->bytes += pkt->bytes;
+		found->used_ns = now_ns;
+	}
 	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)
 		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
 	else if (!punt)

@@ -110,16 +110,6 @@ static __always_inline int hint_is_to_us(const struct packet *pkt, const struct 
 	return route.fate.kind == SIXLANE_PASS_LOCAL || route.fate.kind == SIXLANE_PASS_ANYCAST;
 }
 
-static __always_inline void hint_count_lost(void)
-{
-	struct sixlane_cpu *own;
-	__u32 zero = 0;
-
-	own = bpf_map_lookup_elem(&sl_cpu, &zero);
-	if (own)
-		own->hints_lost++;
-}
-
 /*
  * Whether an IPv6 header stands behind so many bytes of tags. Sets eth, ip6 and ip_bytes again:
  * most packets never come here, and should not have to keep in mind where it was.
@@ -141,6 +131,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct sixlane_hint hint = { 0 }, *room;
 	const struct sixlane_meta *meta;
+	struct sixlane_cpu *own;
 	__u32 zero = 0;
 	int is_told;
 
@@ -166,8 +157,9 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 		*room = hint;
 		bpf_ringbuf_submit(room, 0);
 	}
-	if (!room || !is_told)
-		hint_count_lost();
+	own = bpf_map_lookup_elem(&sl_cpu, &zero);
+	if (own && (!room || !is_told))
+		own->hints_lost++;
 	return !!room;
 }
 

@@ -37,31 +37,26 @@ int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
 /* --- one destination -------------------------------------------------------------------------- */
 
 /* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
-static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst)
+static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst,
+		       enum rib_difference *difference)
 {
-	struct audit *audit = sync->audit;
+	struct kernel_routes *routes = &sync->audit->routes;
 	char text[PREFIX_STRLEN];
 	struct kernel_view view;
-	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
+	int ret = kernel_reader_find(sync->audit->reader, table, dst, NULL, &view);
 
 	if (!ret && view.cut)
 		ret = -E2BIG;
-	if (!ret)
-		kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
-	else if (ret != -EAGAIN)
+	if (ret && ret != -EAGAIN)
 		log_warning_limited("cannot compare the routes to %s with the kernel's own: %s",
 				    prefix_format(dst, text),
 				    ret == -E2BIG ? "there are too many" : strerror(-ret));
-	return ret;
-}
-
-static enum rib_difference compare(const struct sync *sync, uint32_t table,
-				   const struct prefix *dst)
-{
-	const struct kernel_routes *routes = &sync->audit->routes;
-
-	return rib_compare(rib_find(sync->rib, table, dst), routes->routes, routes->n,
-			   util_now_ns());
+	if (ret)
+		return ret;
+	kernel_routes_fill(routes, &view, table, view.records, view.n);
+	*difference = rib_compare(rib_find(sync->rib, table, dst), routes->routes, routes->n,
+				  view.now_ns);
+	return 0;
 }
 
 void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst)
@@ -79,14 +74,15 @@ void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst
 
 bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
+	enum rib_difference difference;
 	int ret;
 
 	if (!sync->audit->reader)
 		return false;
-	ret = read_kernel(sync, table, dst);
+	ret = read_kernel(sync, table, dst, &difference);
 	if (ret == -EAGAIN)
 		audit_read_soon(sync, table, dst);
-	else if (!ret && compare(sync, table, dst) != RIB_SAME)
+	else if (!ret && difference != RIB_SAME)
 		audit_place_put(sync, table, dst);
 	return !ret || ret == -EAGAIN;
 }
@@ -105,10 +101,8 @@ static void mend(struct sync *sync, const struct audit_place *place, bool counte
 		difference = RIB_SAME;
 		if (!sync_follow(sync)) /* there are more; what was read is another's, perhaps */
 			continue;
-		if (read_kernel(sync, place->table, &place->dst))
-			return;
-		difference = compare(sync, place->table, &place->dst);
-		if (difference == RIB_SAME)
+		if (read_kernel(sync, place->table, &place->dst, &difference) ||
+		    difference == RIB_SAME)
 			return;
 	}
 	if (difference == RIB_SAME) /* too many messages: the next pass comes by here, too */
