@@ -130,16 +130,12 @@ int bench_draw_miss(const struct bench_table *table, uint64_t *seed, union sixla
 static int add_entries(struct bench_table *table)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		struct bench_entry *entry = calloc(1, sizeof(*entry));
+		struct bench_entry *entry =
+			radix_add(&table->radix, &table->prefixes[i], sizeof(*entry));
 
 		if (!entry)
 			return -ENOMEM;
-		entry->node.prefix = table->prefixes[i];
 		entry->value = (uint32_t)i + 1;
-		if (radix_insert(&table->radix, &entry->node)) {
-			free(entry);
-			return -ENOMEM;
-		}
 	}
 	return 0;
 }

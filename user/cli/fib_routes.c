@@ -71,14 +71,11 @@ static int add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 		route->value = value;
 		return 0;
 	}
-	route = calloc(1, sizeof(*route));
+	route = radix_add(&table->routes, &prefix, sizeof(*route));
 	if (!route)
 		return -ENOMEM;
-	*route = (struct routes_entry){ .node.prefix = prefix, .table = table->id, .value = value };
-	if (radix_insert(&table->routes, &route->node)) {
-		free(route);
-		return -ENOMEM;
-	}
+	route->table = table->id;
+	route->value = value;
 	routes->at[routes->n++] = route;
 	return 0;
 }

@@ -46,19 +46,10 @@ static struct compiled_table *find_table(struct compiled *compiled, uint32_t id)
 /* NULL on lack of memory. */
 static struct compiled_table *get_table(struct compiled *compiled, uint32_t id)
 {
-	struct compiled_table *table = find_table(compiled, id);
+	const struct prefix prefix = prefix_of(id);
 
-	if (table)
-		return table;
-	table = calloc(1, sizeof(*table));
-	if (!table)
-		return NULL;
-	table->node.prefix = prefix_of(id);
-	if (radix_insert(&compiled->tables, &table->node)) {
-		free(table);
-		return NULL;
-	}
-	return table;
+	return find_table(compiled, id)
+		       ?: radix_add(&compiled->tables, &prefix, sizeof(struct compiled_table));
 }
 
 static void free_tables(struct compiled *compiled)

@@ -12,8 +12,6 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
-
 /* --- the store -------------------------------------------------------------------------------- */
 
 struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
@@ -65,21 +63,15 @@ bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
 {
-	struct exceptions *exceptions = sync->exceptions;
-	struct excepted *excepted = exceptions_find(exceptions, dst);
+	const struct prefix host = { .addr = *dst, .len = 128 };
+	struct radix *store = &sync->exceptions->store;
+	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
 
-	if (excepted)
-		return excepted;
-	if (exceptions->store.entries < MAX_EXCEPTED)
-		excepted = calloc(1, sizeof(*excepted));
-	if (excepted) {
-		excepted->node.prefix = (struct prefix){ .addr = *dst, .len = 128 };
-		if (!radix_insert(&exceptions->store, &excepted->node))
-			return excepted;
-		free(excepted);
-	}
-	exceptions_lose(sync, dst);
-	return NULL;
+	if (!excepted && store->entries < SIXLANE_MAX_EXCEPTIONS)
+		excepted = radix_add(store, &host, sizeof(*excepted));
+	if (!excepted)
+		exceptions_lose(sync, dst);
+	return excepted;
 }
 
 void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,

@@ -100,15 +100,10 @@ static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry
 
 struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const struct prefix *dst)
 {
-	struct fib_entry *entry = calloc(1, sizeof(*entry));
+	struct fib_entry *entry = radix_add(&table->entries, dst, sizeof(*entry));
 
 	if (!entry)
 		return NULL;
-	entry->node.prefix = *dst;
-	if (radix_insert(&table->entries, &entry->node)) {
-		free(entry);
-		return NULL;
-	}
 	entry->table = table;
 	entry->missing_below = count_absent_under(fib, entry);
 	entry->doubtful = fib->lost;

@@ -147,6 +147,20 @@ int radix_insert(struct radix *radix, struct radix_node *node)
 	return 0;
 }
 
+void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes)
+{
+	struct radix_node *node = calloc(1, bytes);
+
+	if (!node)
+		return NULL;
+	node->prefix = *prefix;
+	if (radix_insert(radix, node)) {
+		free(node);
+		return NULL;
+	}
+	return node;
+}
+
 /* Take out a node that has at most one child, and free it. */
 static void splice_out(struct radix *radix, struct radix_node *node)
 {

@@ -40,6 +40,12 @@ struct radix_node *radix_cover(const struct radix_node *node);
  */
 int radix_insert(struct radix *radix, struct radix_node *node);
 
+/*
+ * The same of an entry of so many zeroed bytes that is made here: what the node is the first member
+ * of. NULL: no memory.
+ */
+void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes);
+
 /* node is an entry. It is the trie's afterwards: freed now, or when it no longer branches. */
 void radix_remove(struct radix *radix, struct radix_node *node);
 

@@ -79,19 +79,8 @@ static struct rib_table *table_get(struct rib *rib, uint32_t id)
 /* The destination, made if there is none. The caller puts a route in or calls dest_put(). */
 static struct rib_dest *dest_get(struct rib_table *table, const struct prefix *dst)
 {
-	struct rib_dest *dest = dest_of(radix_find(&table->radix, dst));
-
-	if (dest)
-		return dest;
-	dest = calloc(1, sizeof(*dest));
-	if (!dest)
-		return NULL;
-	dest->node.prefix = *dst;
-	if (radix_insert(&table->radix, &dest->node)) {
-		free(dest);
-		return NULL;
-	}
-	return dest;
+	return dest_of(radix_find(&table->radix, dst))
+		       ?: radix_add(&table->radix, dst, sizeof(struct rib_dest));
 }
 
 static void dest_put(struct rib_table *table, struct rib_dest *dest)

@@ -2,7 +2,7 @@
 /*
  * A fib that has no memory for a prefix cannot even remember that it is missing: whatever covers it
  * must be punted until a synchronisation has told everything again. fib/route.c is built
- * into this test with a calloc that fails when told.
+ * into this test with allocations that fail when told.
  */
 #include <errno.h>
 
@@ -16,8 +16,15 @@ static void *calloc_unless_told(size_t n, size_t size)
 	return no_memory ? NULL : calloc(n, size);
 }
 
+static void *radix_add_unless_told(struct radix *radix, const struct prefix *prefix, size_t bytes)
+{
+	return no_memory ? NULL : radix_add(radix, prefix, bytes);
+}
+
 #define calloc calloc_unless_told
+#define radix_add radix_add_unless_told
 #include "../../../../user/fib/route.c"
+#undef radix_add
 #undef calloc
 
 static void test_prefix_is_lost(void **state)
