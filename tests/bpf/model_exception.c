@@ -49,12 +49,6 @@ static bool is_unclear(const struct world_exception *found)
 	       found->value.flags & SIXLANE_EXCEPTION_CHANGING;
 }
 
-/* The tests' times are long past or far away. */
-static bool is_expired(const struct sixlane_exception *value)
-{
-	return value->expires_ns && value->expires_ns < 1000;
-}
-
 static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
 {
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
@@ -98,8 +92,8 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 		return false;
 	if (found->value.table != w->table)
 		return !fresh;
-	/* what the kernel learnt may hold longer than is known */
-	if (is_expired(&found->value))
+	/* long ago, if ever: what the kernel learnt may hold longer than is known */
+	if (found->value.expires_ns && found->value.expires_ns < 1000)
 		return !fresh && found->value.flags &
 					 (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE);
 	result->hit = &found->dst;

@@ -24,10 +24,7 @@
 	.payload = (bytes), .patches = { { AT_NEXT_HEADER, "3aff" },                         \
 					 { AT_PAYLOAD, "86000000400007080000000000000000" }, \
 					 __VA_ARGS__ }
-#define TO_ALL_NODES              \
-	{                         \
-		0, "333300000001" \
-	}
+#define TO_ALL_NODES 0, "333300000001"
 
 #define TOLD(type) .hint = { type, INNER_DST }
 
@@ -112,20 +109,20 @@ const struct row rows_hint[] = {
 	{ .name = "Packet Too Big in another's frame",
 	  OURS,
 	  .verdict = SIXLANE_PASS_OTHER_MAC,
-	  TOO_BIG(48, TO_ALL_NODES) },
+	  TOO_BIG(48, { TO_ALL_NODES }) },
 	{ .name = "Redirect", TO_US, REDIRECT(40), TOLD(137) },
 	{ .name = "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
 	{ .name = "Redirect, destination not whole", TO_US, REDIRECT(39) },
 	{ .name = "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
 	{ .name = "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
-	{ .name = "advertisement", FROM_ROUTER, ADVERT(16, TO_ALL_NODES), .hint = { 134 } },
-	{ .name = "advertisement cut short", FROM_ROUTER, ADVERT(15, TO_ALL_NODES) },
+	{ .name = "advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }), .hint = { 134 } },
+	{ .name = "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
 	{ .name = "advertisement from beyond the link",
 	  FROM_ROUTER,
-	  ADVERT(16, TO_ALL_NODES, { AT_HOP_LIMIT, "fe" }) },
+	  ADVERT(16, { TO_ALL_NODES }, { AT_HOP_LIMIT, "fe" }) },
 	{ .name = "advertisement of a global address",
 	  .dst = "ff02::1",
 	  .verdict = SIXLANE_PASS_OTHER_MAC,
-	  ADVERT(16, TO_ALL_NODES) },
+	  ADVERT(16, { TO_ALL_NODES }) },
 };
 const size_t rows_hint_n = sizeof(rows_hint) / sizeof(rows_hint[0]);

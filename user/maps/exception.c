@@ -176,24 +176,19 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
 static int change(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_exception *values, struct sixlane_exception *value)
 {
-	struct sixlane_exception step = values[0];
-	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
-	int rc;
+	struct sixlane_exception first = values[0], second;
+	uint32_t version = first.flags & SIXLANE_EXCEPTION_VERSION;
 
-	value->added_ns = value->added_ns ?: step.added_ns;
+	value->added_ns = value->added_ns ?: first.added_ns;
 	value->flags |= version;
-	if (one_word_apart(&step, value))
+	if (one_word_apart(&first, value))
 		return write_cpus(maps, dst, values, value);
 	version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	value->flags = (value->flags & ~SIXLANE_EXCEPTION_VERSION) | version;
-	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
-	rc = write_cpus(maps, dst, values, &step);
-	if (rc)
-		return rc;
-	step = *value;
-	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
-	rc = write_cpus(maps, dst, values, &step);
-	return rc ? rc : write_cpus(maps, dst, values, value);
+	second = *value;
+	first.flags = second.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
+	return write_cpus(maps, dst, values, &first) ?: write_cpus(maps, dst, values, &second)
+		       ?: write_cpus(maps, dst, values, value);
 }
 
 /*
