@@ -6,6 +6,7 @@ Where an event points at the route the daemon reads it at once; elsewhere the au
 
 import ctypes
 import os
+import signal
 import socket
 import struct
 import time
@@ -20,7 +21,7 @@ from topology import FAR, HOST_MAC, PREFIX, Net, host_addr, host_ll
 
 ABROAD = "2001:db9::1"  # by the default route alone
 FOREVER = 1e9
-PIDFD_GETFD, SO_ATTACH_FILTER = 438, 26
+PIDFD_GETFD, SO_ATTACH_FILTER, SO_DETACH_FILTER = 438, 26, 27
 ALL_NODES, ALL_NODES_MAC = "ff02::1", bytes.fromhex("333300000001")
 PERMANENT, TEMPORARY = "2001:db8:f00::99/64 dev p1", "2001:db8:f00::98/64 dev p1"
 
@@ -106,8 +107,8 @@ def test_lifetimes_of_an_advertised_prefix(heeding):
         wait_expiry(heeding, ABROAD, seconds, least=seconds - 100)
 
 
-def deafen(pid):
-    """From now on the process gets no notification, and is not told that it misses any."""
+def deafen(pid, option=SO_ATTACH_FILTER):
+    """From now on the process gets no notification, and is not told that it misses any; or gets them again."""
     nothing = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET: 0 bytes of each
     filter_ = struct.pack("HL", 1, ctypes.addressof(nothing))
     pidfd = os.pidfd_open(pid)
@@ -116,20 +117,24 @@ def deafen(pid):
             duplicate = ctypes.CDLL(None).syscall(PIDFD_GETFD, pidfd, int(fd), 0)
             with socket.socket(fileno=duplicate) as sock:
                 if sock.family == socket.AF_NETLINK and sock.getsockname()[1]:  # its groups
-                    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+                    sock.setsockopt(socket.SOL_SOCKET, option, filter_)
     os.close(pidfd)
 
 
 def test_the_audit_finds_what_nothing_tells(make):
-    """Each difference is mended, counted by its name, and said once."""
+    """Each difference is mended, counted by its name, and said once; also where the kernel has, or a piece
+    of a pass reads, what it did before."""
     net, via_b = make(Net), "%s via %s " % (PREFIX, host_addr("b"))
     net.r.ip("rule add lookup 77 pref 40000")  # in which no route is known
-    net.start("--audit-permille", "100")
+    net.r.batch("route add 2001:db8:%x::/48 dev p1" % i for i in range(0xB00, 0x1300) if i != 0xF00)
+    last = kr.calls(net.r, budget=512)[-2][0][-1].dst  # of a piece
+    net.r.batch(["route del %s/48" % last, "route add %s/64 dev p1" % last])
+    pid = net.start("--audit-permille", "100").router.daemon.pid
 
     def audit():
         return net.router.status()["audit"]
 
-    deafen(net.router.daemon.pid)
+    deafen(pid)
     assert audit()["kernel_reader"]
     for difference, request in (
         ("missing", "add " + via_b), ("mtu", "change %s mtu 1400" % via_b),
@@ -142,6 +147,21 @@ def test_the_audit_finds_what_nothing_tells(make):
         net.r.ip("route", request)
         wanted = {**before, difference: before[difference] + 1}
         wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=request)
+    for told, requests, found in (
+        (True, ["del " + via_b, "add " + via_b], ("missing",)),  # the first of the two
+        (False, ["del %s/64" % last, "add %s/48 dev p1" % last], ("missing", "extra")),
+    ):
+        passes = audit()["passes"] + 3
+        wait_until(lambda passes=passes: audit()["passes"] >= passes, what="all is known")
+        os.kill(pid, signal.SIGSTOP)
+        if told:
+            deafen(pid, SO_DETACH_FILTER)
+        for request in requests:
+            net.r.ip("route", request)
+            deafen(pid)
+        os.kill(pid, signal.SIGCONT)
+        wanted = {name: count + (name in found) for name, count in wanted.items()}
+        wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=requests)
     assert net.router.lookup(FAR)["next_hop"] == host_addr("b")
     assert net.router.log().count("in table 77 was not as the kernel has it (missing)") == 1
     assert "2 lifetime, 1 mtu" in net.router.status_text("-s")

@@ -116,14 +116,25 @@ def test_all_readings_are_the_same(net, kind, budget):
         assert sorted(wanted, key=lambda row: (place(row), row.src_len > 0)) == wanted
         calls = kr.calls(net.r, table, kind, budget)
         assert [record for records, _ in calls for record in records] == wanted
+        assert len(calls) <= len(wanted) // min(budget, 64) + 9
         for (before, view), (after, _) in zip(calls, calls[1:]):
-            assert view.n >= budget and not view.end
+            assert not view.end
             assert place(before[-1]) != place(after[0])
         if table != kr.OBJECTS:
             none = ("2001:db8::/20", "2001:db8::/34", "::2/128", "2001:db8:1:99::/66")
             dsts = (*none, *dict.fromkeys(map(kr.dst_of, wanted)))
             assert [record for dst in dsts for record in kr.find(net.r, table, dst, kind)[0]] == wanted
     assert [record.id for record in kr.walk(net.r, kr.OBJECTS, kind)] == [7, 8, 9, 10, 11]
+
+
+@kinds
+def test_calls_end_where_they_did(net, kind):
+    """Whatever has come before."""
+    net.r.batch("route add 2001:db8:%x::/48 dev p0" % i for i in range(1, 4000))
+    ends = [records[-1] for records, _ in kr.calls(net.r, kind=kind)]
+    net.r.route("add 2001:db8::/48 dev p0")
+    assert [records[-1] for records, _ in kr.calls(net.r, kind=kind)] == ends
+    assert len(ends) > 4
 
 
 @kinds

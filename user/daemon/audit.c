@@ -6,9 +6,13 @@
  * once a second at most. The exceptions that stand behind the routes are handed on, and those of
  * next-hop objects, which are as a table of their own here.
  *
+ * A piece is not compared if its records have the sum of the last pass, and the RIB has not changed
+ * there.
+ *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
 #include <errno.h>
+#include <linux/ipv6_route.h>
 #include <string.h>
 
 #include "audit_internal.h"
@@ -17,10 +21,10 @@
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
-#define PIECE_RECORDS 256u
+#define PIECE_RECORDS 512u /* at most: a destination's address may end it */
 #define BURST_NS 10000000u /* of pieces: the first one finds nothing in the caches */
 
-static const struct prefix all;
+static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
 
 struct audit *audit_new(void)
 {
@@ -40,10 +44,15 @@ struct audit *audit_new(void)
 
 void audit_free(struct audit *audit)
 {
+	struct radix_node *piece;
+
 	if (!audit)
 		return;
 	kernel_reader_close(audit->reader);
 	audit_places_free(audit);
+	for (size_t i = 0; i < audit->n_tables; i++)
+		while ((piece = radix_first_under(&audit->tables[i].pieces, &all)))
+			radix_remove(&audit->tables[i].pieces, piece);
 	free(audit->tables);
 	free(audit);
 }
@@ -121,11 +130,21 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
+/* The upper half of a word counts in the lower one: there alone two changes might cancel out. */
+static uint64_t add_to_sum(uint64_t sum, const struct kernel_record *record)
+{
+	const uint64_t *words = (const uint64_t *)record;
+
+	for (size_t i = 0; i < sizeof(*record) / sizeof(*words); i++)
+		sum = sum * 0x9e3779b97f4a7c15 + (words[i] ^ words[i] >> 32);
+	return sum;
+}
+
 /* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL, .hop = 1 };
-	uint64_t half, sum = 0, before; /* of the routes in their order */
+	uint64_t sum = 0, before; /* of the routes in their order */
 	struct kernel_view view;
 	uint32_t n_routes;
 	int err;
@@ -138,8 +157,7 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 		for (uint32_t i = 0; !err && i < view.n; i++) {
 			if (view.records[i].kind != KERNEL_RECORD_ROUTE)
 				continue;
-			memcpy(&half, &view.records[i].gateway[8], sizeof(half));
-			sum = sum * 31 + (half ^ view.records[i].ifindex);
+			sum = add_to_sum(sum, &view.records[i]);
 			n_routes++;
 		}
 		if (!err && choice.hop > 1 && sum != before)
@@ -150,21 +168,55 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 	return err;
 }
 
-static const struct radix_node *node_behind(const struct sync *sync, uint32_t table,
-					    const struct kernel_cursor *cursor)
+/* radix may be NULL. */
+static struct radix_node *node_behind(const struct radix *radix, const struct kernel_cursor *cursor)
 {
-	const struct radix *radix = rib_table(sync->rib, table);
-
 	if (!radix)
 		return NULL;
 	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
+}
+
+/* 0: there is more than routes without lifetimes. */
+static uint64_t sum_of(const struct kernel_view *view)
+{
+	uint64_t sum = 1;
+
+	for (uint32_t i = 0; i < view->n; i++) {
+		if (view->cut || view->records[i].kind != KERNEL_RECORD_ROUTE ||
+		    view->records[i].flags & RTF_EXPIRES)
+			return 0;
+		sum = add_to_sum(sum, &view->records[i]);
+	}
+	return sum;
+}
+
+/* Whether neither the kernel nor the RIB has changed in the piece that was just read. */
+static bool is_known(struct radix *pieces, const struct kernel_cursor *from,
+		     const struct prefix *last, const struct kernel_view *view)
+{
+	const uint64_t sum = sum_of(view);
+	struct audit_piece *piece;
+	bool known = sum != 0;
+
+	while ((piece = (struct audit_piece *)node_behind(pieces, from)) &&
+	       audit_prefix_compare(&piece->node.prefix, last) < 0) {
+		radix_remove(pieces, &piece->node); /* it does not end there any more */
+		known = false;
+	}
+	if (!piece || !prefix_equal(&piece->node.prefix, last))
+		piece = radix_add(pieces, last, sizeof(*piece));
+	if (!piece)
+		return false;
+	known &= sum == piece->sum;
+	piece->sum = sum;
+	return known;
 }
 
 static int compare_piece(struct sync *sync, struct audit_table *table, struct kernel_view *view)
 {
 	static const struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
 	struct kernel_reader *reader = sync->audit->reader;
-	const struct radix_node *node = node_behind(sync, table->id, &table->cursor);
+	const struct kernel_cursor from = table->cursor;
 	int err;
 
 	err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
@@ -174,7 +226,10 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 		table->incomplete |= exceptions_note(sync, table->id, view, view->records, view->n);
 		return 0;
 	}
-	err = compare_view(sync, table->id, node, view);
+	if (is_known(&table->pieces, &from, view->end ? &greatest : &table->cursor.last, view))
+		return 0;
+	err = compare_view(sync, table->id, node_behind(rib_table(sync->rib, table->id), &from),
+			   view);
 	if (!err && view->cut)
 		table->incomplete |= note_by_hop(sync, table->id, &table->cursor.last) != 0;
 	return err;
@@ -202,14 +257,32 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 /* --- which table ------------------------------------------------------------------------------ */
 
+static struct audit_table *find_table(const struct audit *audit, uint32_t id)
+{
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].id == id)
+			return &audit->tables[i];
+	return NULL;
+}
+
+void audit_forget(struct audit *audit, uint32_t id, const struct prefix *dst)
+{
+	const struct audit_table *table = find_table(audit, id);
+	struct radix_node *piece = table ? radix_find(&table->pieces, dst) : NULL;
+
+	if (table && !piece)
+		piece = radix_after(&table->pieces, dst);
+	if (piece)
+		((struct audit_piece *)piece)->sum = 0;
+}
+
 static void note_table(void *ctx, uint32_t id)
 {
 	struct audit *audit = ctx;
 	struct audit_table *list;
 
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id)
-			return;
+	if (find_table(audit, id))
+		return;
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
 	if (!list) { /* looked for again in a second */
 		audit->listed_ns = 0;

@@ -8,6 +8,7 @@
 
 #include <sys/queue.h>
 
+#include "../rib/radix.h"
 #include "audit.h"
 #include "kernel_reader.h"
 #include "kernel_routes.h"
@@ -25,10 +26,18 @@ struct audit_place {
 	bool counted;	 /* a difference is one of the passes */
 };
 
+/* What one call of a pass reads: from behind the piece before it to its own prefix, or to the end.
+ */
+struct audit_piece {
+	struct radix_node node; /* first */
+	uint64_t sum;		/* of its records, to which the RIB is equal; 0: it may not be */
+};
+
 struct audit_table {
 	uint32_t id;
 	bool incomplete; /* the pass under way has not read all exceptions */
 	struct kernel_cursor cursor;
+	struct radix pieces;
 	uint64_t begin_ns;	/* of the pass under way, 0: none */
 	uint64_t before_ns;	/* of the last whole one */
 	uint64_t read_since_ns; /* all that there is was seen since */
@@ -58,6 +67,8 @@ struct audit {
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 
+/* audit.c. The RIB has changed there, or is not as the kernel has it. */
+void audit_forget(struct audit *audit, uint32_t table, const struct prefix *dst);
 /* audit_place.c. In the order of a walk. */
 int audit_prefix_compare(const struct prefix *a, const struct prefix *b);
 /* What was read into audit->routes is what the RIB has from now on. */

@@ -215,6 +215,7 @@ int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
 {
 	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
 
+	audit_forget(audit, table, dst);
 	if (!place)
 		return -E2BIG;
 	place->counted |= !audit->quiet;
@@ -276,6 +277,7 @@ void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *d
 	struct audit_place *place;
 	bool unsteady;
 
+	audit_forget(audit, table, dst);
 	if (!audit->reader || (!rib_unsteady(sync->rib) && !audit->places))
 		return;
 	unsteady = outlook_of(sync, &key, 0).unsteady;

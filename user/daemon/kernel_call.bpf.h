@@ -55,6 +55,7 @@ struct {
 	__u64 key[2];	  /* of the question's prefix, or last object, in host order */
 	__u32 seeking;	  /* the key is still ahead */
 	__u32 cost;	  /* in records: what the call has done */
+	bool ends;	  /* and so does the call, with this destination */
 	__u32 first;	  /* record of this destination */
 	__u64 object;	  /* the next-hop object behind the last one */
 	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
@@ -178,7 +179,7 @@ static __always_inline int end_destination(bool end)
 {
 	kr.first = kr.call.view.n;
 	kr.call.view.end = end;
-	return kr.call.view.cut || end || kr.cost >= kr.call.question.budget;
+	return kr.call.view.cut || end || kr.ends || kr.cost >= kr.call.question.budget;
 }
 
 #endif
