@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import threading
 
 import frames as fr
 import pytest
@@ -269,6 +270,31 @@ def test_changes_while_the_daemon_is_away(net, number):
     net.assert_passed(fr.many(3, FAR), "pass_no_route")
     net.assert_forwarded(fr.many(5, "2001:db8:e00::1"), to="c")
     net.assert_forwarded(fr.many(5, "2001:db8:d00::1"), to="c")
+
+
+def test_changes_while_the_daemon_starts(idle):
+    """Each route once: all that is read then is in the datapath, whoever reads it."""
+    ways = ["via " + host_addr(host) for host in "bc"]
+    idle.r.batch("route add 2001:db9:%x:%x::/64 dev p0" % (i >> 12, i & 0xFFF) for i in range(100_000))
+    idle.r.batch("route add 2001:dba:%x::/48 %s" % (i, ways[0]) for i in range(20_000))
+    changed, started = [], threading.Event()
+
+    def change():
+        while not started.is_set() and len(changed) < 20_000:
+            some = range(len(changed), len(changed) + 50)
+            idle.r.batch("route replace 2001:dba:%x::/48 %s" % (i, ways[1]) for i in some)
+            changed.extend(some)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        idle.start()
+    finally:
+        started.set()
+        changer.join()
+    idle.router.barrier()
+    found = idle.router.lookup_many("2001:dba:%x::1" % i for i in changed)
+    assert {row["next_hop"] for row in found} == {host_addr("c")}
 
 
 def test_rules_changed_while_the_daemon_is_away(net):

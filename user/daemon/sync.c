@@ -265,10 +265,11 @@ static void synchronise(struct sync *sync)
 		tags_check(sync);
 		owners_check(sync, true);
 	}
+	/* first: exceptions_start() reads notifications, too, and apply_all() was before it */
+	sync->quiet = !usable && !sync->complete;
 	if (usable && !sync->complete)
 		exceptions_start(sync);
 	sync->in_sync = usable && !sync->wanted;
-	sync->quiet = !usable && !sync->complete;
 	if (usable) {
 		sync->complete = true;
 		report_sync(sync, start_ns);
