@@ -157,17 +157,19 @@ def test_more_tables_than_buckets(net, kind):
 
 @kinds
 def test_more_routes_to_a_destination_than_fit(net, kind):
-    dsts = {"2001:db8:a::/48": kr.N_RECORDS - 10, "2001:db8:b::/48": 20,
-            "2001:db8:c::/48": kr.N_RECORDS + 1, "2001:db8:d::/48": 20}  # fmt: skip
+    last = "%s/128" % ipaddress.IPv6Address(2**128 - 1)
+    dsts = {"2001:db8:a::/48": kr.N_RECORDS - 10, "2001:db8:b::/48": 20, "2001:db8:c::/48": kr.N_RECORDS + 1,
+            "2001:db8:d::/48": 20, last: kr.N_RECORDS + 1}  # fmt: skip
     # The kernel looks through the list from its beginning.
     net.r.batch("route add %s table 77 dev p0 metric %d" % (dst, count - i)
                 for dst, count in dsts.items() for i in range(count))  # fmt: skip
     calls = kr.calls(net.r, 77, kind, kr.N_RECORDS)
     read = collections.Counter(kr.dst_of(record) for records, _ in calls for record in records)
-    assert read == {**dsts, "2001:db8:c::/48": kr.N_RECORDS}
-    assert [view.cut for _, view in calls] == [False, False, True, False]
+    assert read == {**dsts, "2001:db8:c::/48": kr.N_RECORDS, last: kr.N_RECORDS}
+    assert [view.cut for _, view in calls] == [False, False, True, False, True, False]
     for dst in dsts:
-        assert kr.find(net.r, 77, dst, kind)[1].cut == (dst == "2001:db8:c::/48")
+        assert kr.find(net.r, 77, dst, kind)[1].cut == (dst in ("2001:db8:c::/48", last))
+    net.router.start(ports=["p0"])  # which cannot read it whole
 
 
 # --- exceptions -------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 /*
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). Tables take turns, some pieces each in the budget, and each is passed through
- * once a second at most. The exceptions that stand behind the routes are handed on, and those of
- * next-hop objects, which are as a table of their own here.
+ * (audit_place.c). Tables take turns, some pieces each in the budget, and by the usual one none is
+ * passed through more than once a second. The exceptions that stand behind the routes are handed
+ * on, and those of next-hop objects, which are as a table of their own here.
  *
- * A piece is not compared if its records have the sum of the last pass, and the RIB has not changed
- * there.
+ * A piece is what one call reads, and is known by its last destination. It is not compared if it
+ * begins where it did in the last pass and has the same routes, by their sum, and the RIB has not
+ * changed there.
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -21,7 +22,7 @@
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
-#define PIECE_RECORDS 512u /* at most: a destination's address may end it */
+#define PIECE_RECORDS 512u /* at most, see kernel_reader_walk() */
 #define BURST_NS 10000000u /* of pieces: the first one finds nothing in the caches */
 
 static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
@@ -130,12 +131,12 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
-/* The upper half of a word counts in the lower one: there alone two changes might cancel out. */
-static uint64_t add_to_sum(uint64_t sum, const struct kernel_record *record)
+/* Factors move bits up alone: upper halves are added below, or changes there might cancel out. */
+static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes)
 {
-	const uint64_t *words = (const uint64_t *)record;
+	const uint64_t *words = data;
 
-	for (size_t i = 0; i < sizeof(*record) / sizeof(*words); i++)
+	for (size_t i = 0; i < bytes / sizeof(*words); i++)
 		sum = sum * 0x9e3779b97f4a7c15 + (words[i] ^ words[i] >> 32);
 	return sum;
 }
@@ -157,7 +158,7 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 		for (uint32_t i = 0; !err && i < view.n; i++) {
 			if (view.records[i].kind != KERNEL_RECORD_ROUTE)
 				continue;
-			sum = add_to_sum(sum, &view.records[i]);
+			sum = add_to_sum(sum, &view.records[i], sizeof(view.records[i]));
 			n_routes++;
 		}
 		if (!err && choice.hop > 1 && sum != before)
@@ -176,35 +177,36 @@ static struct radix_node *node_behind(const struct radix *radix, const struct ke
 	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
 }
 
-/* 0: there is more than routes without lifetimes. */
-static uint64_t sum_of(const struct kernel_view *view)
+/* 0: there are lifetimes, or exceptions, which have to be looked at in any case. */
+static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_view *view)
 {
-	uint64_t sum = 1;
+	uint64_t sum = add_to_sum(from->started + 2u * from->last.len, &from->last.addr,
+				  sizeof(from->last.addr));
 
 	for (uint32_t i = 0; i < view->n; i++) {
 		if (view->cut || view->records[i].kind != KERNEL_RECORD_ROUTE ||
 		    view->records[i].flags & RTF_EXPIRES)
 			return 0;
-		sum = add_to_sum(sum, &view->records[i]);
+		sum = add_to_sum(sum, &view->records[i], sizeof(view->records[i]));
 	}
 	return sum;
 }
 
-/* Whether neither the kernel nor the RIB has changed in the piece that was just read. */
-static bool is_known(struct radix *pieces, const struct kernel_cursor *from,
-		     const struct prefix *last, const struct kernel_view *view)
+/* Keeps the sum of a piece. True: neither the kernel nor the RIB has changed there. */
+static bool renew_piece(struct radix *pieces, const struct kernel_cursor *from,
+			const struct prefix *last, const struct kernel_view *view)
 {
-	const uint64_t sum = sum_of(view);
+	const uint64_t sum = sum_of(from, view);
 	struct audit_piece *piece;
 	bool known = sum != 0;
 
 	while ((piece = (struct audit_piece *)node_behind(pieces, from)) &&
 	       audit_prefix_compare(&piece->node.prefix, last) < 0) {
-		radix_remove(pieces, &piece->node); /* it does not end there any more */
+		radix_remove(pieces, &piece->node); /* none ends there any more */
 		known = false;
 	}
-	if (!piece || !prefix_equal(&piece->node.prefix, last))
-		piece = radix_add(pieces, last, sizeof(*piece));
+	piece = (struct audit_piece *)radix_find(pieces, last)
+			?: radix_add(pieces, last, sizeof(*piece));
 	if (!piece)
 		return false;
 	known &= sum == piece->sum;
@@ -226,7 +228,8 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 		table->incomplete |= exceptions_note(sync, table->id, view, view->records, view->n);
 		return 0;
 	}
-	if (is_known(&table->pieces, &from, view->end ? &greatest : &table->cursor.last, view))
+	if (renew_piece(&table->pieces, &from, view->end ? &greatest : &table->cursor.last, view) &&
+	    !sync->audit->quiet) /* a dump may put what is known into another order */
 		return 0;
 	err = compare_view(sync, table->id, node_behind(rib_table(sync->rib, table->id), &from),
 			   view);
@@ -292,15 +295,15 @@ static void note_table(void *ctx, uint32_t id)
 	list[audit->n_tables++] = (struct audit_table){ .id = id };
 }
 
-/* Those that are known to have routes, as a VRF's always is, and those that rules lead to. */
+/* Those that are known to have routes, as a VRF's has, and those that rules name. */
 static void find_tables(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 
-	audit->listed_ns = util_now_ns();
+	audit->listed_ns = sync->behind ? audit->listed_ns : util_now_ns();
 	rib_each_table(sync->rib, note_table, audit);
 	for (size_t i = 0; i < sync->program.n; i++)
-		if (sync->program.rules[i].action == SIXLANE_RULE_LOOKUP)
+		if (sync->program.rules[i].table) /* 0: of no lookup, or of a VRF's */
 			note_table(audit, sync->program.rules[i].table);
 	if (nexthops_count(sync->nexthops))
 		note_table(audit, KERNEL_READER_OBJECTS);

@@ -24,7 +24,7 @@ void audit_free(struct audit *audit);
 
 /* By which the kernel's own tables can be read; NULL: they cannot. */
 struct kernel_reader *audit_reader(const struct audit *audit);
-/* All tables, and all exceptions, have been read after that time; 0: not yet. */
+/* All tables that are known, and their exceptions, were read after that time; 0: not yet. */
 uint64_t audit_read_since_ns(const struct audit *audit);
 /* How often that was so anew. */
 uint64_t audit_passes(const struct audit *audit);

@@ -26,11 +26,11 @@ struct audit_place {
 	bool counted;	 /* a difference is one of the passes */
 };
 
-/* What one call of a pass reads: from behind the piece before it to its own prefix, or to the end.
+/* See audit.c. Its prefix is that of its last destination; of a table's last piece, the greatest.
  */
 struct audit_piece {
 	struct radix_node node; /* first */
-	uint64_t sum;		/* of its records, to which the RIB is equal; 0: it may not be */
+	uint64_t sum;		/* of its routes, which the RIB has, too; 0: perhaps not */
 };
 
 struct audit_table {
@@ -67,7 +67,7 @@ struct audit {
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 
-/* audit.c. The RIB has changed there, or is not as the kernel has it. */
+/* audit.c. The RIB has changed there, or differs: the next pass compares that piece. */
 void audit_forget(struct audit *audit, uint32_t table, const struct prefix *dst);
 /* audit_place.c. In the order of a walk. */
 int audit_prefix_compare(const struct prefix *a, const struct prefix *b);

@@ -171,8 +171,7 @@ static bool is_outdated(const struct sync *sync, const struct excepted *excepted
 		exceptions_is_exact(sync, excepted, &exact));
 }
 
-/* Half of a redirect's lease is over, or its entry is missing, since one of the operator's was
- * there. */
+/* Half of a redirect's lease is over, or it has no entry, since one of the operator's was there. */
 static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
 	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);

@@ -134,8 +134,7 @@ static inline struct excepted *excepted_of(struct radix_node *node)
 	return (struct excepted *)node; /* its first member */
 }
 
-/* All, in the order of their addresses; NULL: no more. The next one may be asked for before one is
- * forgotten. */
+/* All, by address; NULL: no more. Ask for the next one before you forget one. */
 static inline struct excepted *exceptions_first(const struct exceptions *exceptions)
 {
 	return excepted_of(radix_first_under(&exceptions->store, &(const struct prefix){ 0 }));

@@ -20,6 +20,7 @@
 #define STEPS 512
 #define STEPS_AT_ONCE 256
 #define MAX_TREE_DEPTH 64 /* of next-hop objects */
+#define MIN_COST 32	  /* of a call that ends where a destination says so */
 
 /* --- the key --- */
 
@@ -69,7 +70,7 @@ __noinline int part_wanted(__u32 bit)
 
 /* --- a destination --- */
 
-/* One in 256. Its address alone says so, for a reader that compares two walks call by call. */
+/* One in 256, by its address alone, for a reader that compares two walks call by call. */
 static __always_inline bool ends_call(const struct kernel_record *record)
 {
 	const __u64 *dst = (const __u64 *)record->dst;
@@ -90,7 +91,7 @@ static __always_inline int add_route(void)
 	}
 	route = VIEW(fib6_info, address);
 	fill_route(record, route);
-	kr.ends = ends_call(record);
+	kr.ends = kr.cost >= MIN_COST && ends_call(record);
 	kr.route = (__u64)route->fib6_next;
 	kr.cost++;
 	if (route->nh) {

@@ -37,11 +37,10 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
 
 /*
  * The destinations of a table behind the cursor, which moves, in the order of radix_next_under():
- * by address, the shorter prefix first. The call ends at a destination's end: once budget records
- * are written, or where a hash of the address says so, one in 256, so that calls behind a route
- * that came or went begin where they did. choice NULL: no exceptions. A table that does not exist
- * is empty. -EAGAIN, which is rare: the kernel is in the middle of a change just there; the cursor
- * has not moved.
+ * by address, the shorter prefix first. The call ends at a destination's end once budget records
+ * are written, or sooner, by a hash of its address, so that calls behind a route that came or went
+ * begin where they did. choice NULL: no exceptions. A table that does not exist is empty. -EAGAIN,
+ * which is rare: the kernel is changing something just there; the cursor has not moved.
  *
  * Table KERNEL_READER_OBJECTS are the next-hop objects by id, each of them a destination. A group,
  * or one of IPv4, has no exceptions. While the kernel rebalances their tree a walk may miss some:

@@ -69,7 +69,7 @@ struct kernel_reader_question {
 	__u32 dst_len;
 	enum kernel_reading reading;
 	__u32 table;
-	__u32 budget; /* a call ends, at the latest, where this many records are written */
+	__u32 budget; /* no destination begins behind so many records */
 };
 
 /* What a call has read. */

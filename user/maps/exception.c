@@ -139,9 +139,7 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
 
 /* --- the writer -------------------------------------------------------------------------- */
 
-/* What the entry says, the same on all CPUs. What these have counted since values were read is
- * lost.
- */
+/* The same on all CPUs. What these have counted since the values were read is lost. */
 static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
 		      struct sixlane_exception *values, const struct sixlane_exception *value)
 {
