@@ -26,8 +26,7 @@ struct audit_place {
 	bool counted;	 /* a difference is one of the passes */
 };
 
-/* See audit.c. Its prefix is that of its last destination; of a table's last piece, the greatest.
- */
+/* See audit.c. Its prefix is its last destination; of a table's last piece, the greatest one. */
 struct audit_piece {
 	struct radix_node node; /* first */
 	uint64_t sum;		/* of its routes, which the RIB has, too; 0: perhaps not */

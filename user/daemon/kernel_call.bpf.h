@@ -55,7 +55,7 @@ struct {
 	__u64 key[2];	  /* of the question's prefix, or last object, in host order */
 	__u32 seeking;	  /* the key is still ahead */
 	__u32 cost;	  /* in records: what the call has done */
-	bool ends;	  /* and so does the call, with this destination */
+	bool ends;	  /* the call, with this destination */
 	__u32 first;	  /* record of this destination */
 	__u64 object;	  /* the next-hop object behind the last one */
 	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
