@@ -7,10 +7,11 @@
 # make release   make demo in a fresh Debian 13 (RELEASE=bookworm: 12; TARGETS="demo test")
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
-# make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
+# make bench     lookups and exceptions as papers measured them, and forwarding; plots in build/suite (QUICK=1)
 # make bench-vm  routers of bonded NICs, in an emulated machine: it shows that it works, no figures
-# make figures   sixlane against the figures that it is to reach, into build/figures (QUICK=1)
-# make results   RESULTS.md and README's table from what make figures and make bench left
+# make figures   sixlane against the figures that it is to reach, into build/suite (QUICK=1)
+# make results   both of these, and RESULTS.md and README's table from that (QUICK=1)
+# make peers     libraries of lookups that `sixlane bench lookup` can measure beside sixlane, from the network
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
 #
@@ -53,17 +54,17 @@ $(B)/obj/tests/%.o $(B)/asan/tests/%.o: WARN += -Wno-unused-parameter
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 LIBS_sixlaned := -lmnl -lnftnl -lbpf -lxdp -lconfig
-LIBS_sixlane := -lmnl -lnftnl -lbpf -lxdp -ljansson -lm
+LIBS_sixlane := -lmnl -lnftnl -lbpf -lxdp -ljansson
 
 # The sources of folders of user/. BPF programs are built apart.
 src = $(filter-out %.bpf.c,$(wildcard $(addprefix user/,$(addsuffix /*.c,$(1)))))
 COMMON_SRC := $(call src,lib netlink rib resolve compiled fib guard maps loader)
 DAEMON_SRC := $(call src,daemon) $(COMMON_SRC)
-CLI_SRC := $(call src,cli bench bench/*) $(COMMON_SRC)
+CLI_SRC := $(call src,cli) $(COMMON_SRC)
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
 KERNEL_READERS := $(B)/kernel_reader.bpf.o $(B)/kernel_reader.probe.bpf.o
-BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
-BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
+ENGINE := user/bench/engine
+BENCH_OBJECTS := $(patsubst $(ENGINE)/%.bpf.c,$(B)/bench-%.bpf.o,$(wildcard $(ENGINE)/*.bpf.c))
 UNIT_SRC := $(shell find tests/unit -name '*.c')
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -71,7 +72,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
-all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/full-view.txt $(B)/sixlaned $(B)/sixlane
+all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/full-view.txt $(B)/sixlaned $(B)/sixlane $(B)/bench-lookup $(B)/bench-packets $(B)/harness
 
 # A table of `sixlane bench`.
 $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
@@ -88,14 +89,10 @@ $(B)/%.bpf.o: %.bpf.c Makefile
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-# Which folder its source is in, its name does not say.
-define BENCH_OBJECT
-$(B)/bench-$(notdir $(1:.c=.o)): $(1) Makefile
-	@mkdir -p $$(@D)
-	@echo "  BPF   $$@"
-	@$$(CLANG) $$(BPF_CFLAGS) -c $$< -o $$@
-endef
-$(foreach source,$(BENCH_BPF_SRC),$(eval $(call BENCH_OBJECT,$(source))))
+$(B)/bench-%.bpf.o: $(ENGINE)/%.bpf.c Makefile
+	@mkdir -p $(@D)
+	@echo "  BPF   $@"
+	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -112,6 +109,38 @@ $(B)/sixlaned: $(call obj,$(DAEMON_SRC))
 $(B)/sixlane: $(call obj,$(CLI_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlane)
+
+# --- the harness ----------------------------------------------------------------------------
+
+# `sixlane bench` executes it: what is here lies together where it is installed, too.
+HARNESS := $(wildcard user/bench/*.py) tests/lab/lab.py tests/lab/netns.py
+$(B)/harness: $(HARNESS) Makefile
+	@rm -rf $@
+	@mkdir -p $@
+	@ln -s $(abspath $(HARNESS)) $@
+
+$(B)/bench-lookup: $(call obj,$(addprefix $(ENGINE)/,lookup.c plan.c bpf.c engine_compiled.c engine_kernel.c \
+		engine_peer.c engine_trie.c) $(COMMON_SRC))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson -ldl -pthread
+
+$(B)/bench-packets: $(call obj,$(addprefix $(ENGINE)/,packets.c packets_object.c packets_run.c packets_socket.c plan.c))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson -pthread
+
+# Lookups are measured beside DPDK's only where that is installed. Its own flags choose its instructions.
+$(B)/peer-dpdk.so: $(addprefix $(ENGINE)/,peer_dpdk.c peer.h)
+	@echo "  CC    $@"
+	@$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -fPIC -shared $$(pkg-config --cflags libdpdk) -o $@ $< \
+		-Wl,--as-needed -lrte_fib -lrte_rib -lrte_lpm -lrte_eal
+ifeq ($(CROSS)$(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),yes)
+all: $(B)/peer-dpdk.so
+endif
+
+# Nor are other libraries needed, which are fetched and built only here, and not installed: see the script.
+.PHONY: peers
+peers:
+	@$(ENGINE)/peers/build.sh $(B)
 
 # --- tests ------------------------------------------------------------------------------
 
@@ -244,39 +273,22 @@ lint: root
 
 demo: root
 	@tests/deps.sh build demo
-	@$(MAKE) $(FRESH) all $(B)/flood
+	@$(MAKE) $(FRESH) all
 	@$(PYTHON) tests/demo/demo.py
 
-# Lookups and exceptions as papers have them, and the full view by frame sizes and by what destinations
-# there are. A measurement that fails or is interrupted ends it all.
-FORWARD := forward $(if $(QUICK),--table 10k --rounds 2 --count 20000,--table full-view --rounds 5 --count 30000)
-define BENCHES
-lookup kubecek $(if $(QUICK),--rounds 2 --most-routes 10,--rounds 12 --most-routes 10000) --output $(B)/bench
-lookup bernat $(if $(QUICK),--rounds 1 --most-routes 1000,--rounds 3 --most-routes 200000) --output $(B)/bench
-lookup writers $(if $(QUICK),--rounds 2 --most-routes 10000,--rounds 8) --output $(B)/bench
-exceptions $(if $(QUICK),--destinations 3000 --exceptions 100 --rounds 2 --count 10000) --output $(B)/bench
-$(FORWARD) $(if $(QUICK),--size 64,--size 64 --size 512 --size 1518 --size 9000) --output $(B)/bench/sizes
-$(FORWARD) $(if $(QUICK),--pattern flow,--pattern zipf --pattern flow --pattern miss) --output $(B)/bench/patterns
-endef
-export BENCHES
-bench: root
+# A measurement that fails or is interrupted ends it all.
+RUN_SUITE = $(B)/sixlane bench suite $(if $(QUICK),--quick) --output $(B)/suite
+bench figures results: root
 	@tests/deps.sh build bench
 	@$(MAKE) $(FRESH) all
-	@while read -r bench; do $(B)/sixlane bench $$bench || exit; echo; done <<<"$$BENCHES"
+	@$(RUN_SUITE) $(patsubst bench,papers,$(filter bench figures,$@))
+	@[ $@ != results ] || $(PYTHON) user/bench/results.py --suite $(B)/suite
 
 bench-vm: root
 	@tests/deps.sh build bench test-vm
 	@$(MAKE) $(FRESH) all
 	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL),--kernel 6.12) --nics 8 --queues 8 \
 		--share $(B)/bench-vm -- tests/vm/bench_nic.sh /run/sixlane-vm
-
-figures: root
-	@tests/deps.sh build bench
-	@$(MAKE) $(FRESH) all $(BENCH_PROGRAMS)
-	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick) --output $(B)/figures/figures.json
-
-results:
-	@$(PYTHON) user/bench/results.py --build $(B)
 
 .PHONY: install clean
 install: all
@@ -287,13 +299,13 @@ install: all
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(wildcard user/*/*.8)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(wildcard user/*/*.5)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sixlane configs/sixlaned.conf configs/nftables.conf
-	[ ! -e $(B)/bench-dpdk ] || install -D -m 755 $(B)/bench-dpdk $(DESTDIR)$(PREFIX)/lib/sixlane/bench-dpdk
+	install -m 755 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(B)/bench-lookup $(B)/bench-packets $(wildcard $(B)/peer-*.so)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane/harness $(HARNESS)
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's#@PREFIX@#$(PREFIX)#' configs/sixlaned.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/sixlaned.service
 
 clean:
 	rm -rf $(B)
 
-include tests/bench/rules.mk
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

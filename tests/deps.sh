@@ -35,14 +35,15 @@ packages_of()
 	case $1 in
 	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libnftnl-dev \
 		libconfig-dev libjansson-dev ;;
-	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
-	# gnuplot draws what was measured
-	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
+	demo) packages_of build && echo python3 python3-numpy iproute2 ethtool bird2 iputils-ping traceroute ;;
+	# numpy draws tables and addresses, matplotlib what was measured; BIRD takes updates
+	# and bench churn replays BGP updates by BIRD
+	bench) packages_of build && echo python3 python3-numpy python3-matplotlib iproute2 ethtool bird2 ;;
 	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
 	# the rest are the firewalls, and who else writes rules, that tests put beside sixlane
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
 		nftables iptables python3-nftables ufw firewalld keepalived \
-		xdp-tools iputils-tracepath gnuplot-nox procps &&
+		xdp-tools iputils-tracepath python3-numpy python3-matplotlib procps &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules; test_flows.py runs
 	# conntrack
@@ -60,7 +61,10 @@ packages_of()
 optional_of()
 {
 	case $1 in
-	bench) echo libdpdk-dev ;;
+	# and tables of routes are also read from MRT
+	bench) echo libdpdk-dev python3-mrtparse ;;
+	# a second opinion of what is read from MRT
+	test) echo python3-mrtparse bgpdump ;;
 	esac
 }
 

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_LINES = {"README.md": 200, "tests/README.md": 20}
 MAX_CELL_WORDS = 20
 README, RESULTS = "README.md", "user/bench/RESULTS.md"
+ROWS = "user/bench/rows.py"
 SETTINGS_MANUAL = "user/daemon/sixlaned.conf.5"
 BEGIN, END = "<!-- results: begin", "<!-- results: end"
 
@@ -156,6 +157,11 @@ def check_keys(docs: Docs) -> Iterator[str]:
     keys = {key: path for path, text in sources for pattern in KEYS for key in pattern.findall(text)}
     if not keys:
         yield "user/cli: no JSON key was found"
+    row = re.search(r"^class Row:(.*?)^(?:def|class) ", docs.texts.get(ROWS, ""), re.M | re.S)
+    fields = re.findall(r"^    (\w+):", row[1], re.M) if row else []
+    if not fields:
+        yield f"{ROWS}: no field of Row was found"
+    keys.update({field: ROWS for field in fields if field != "values"})
     for path, text in docs.texts.items():
         keys.update({key: path for key in KEY_READ.findall(text) if path.endswith(".py")})
     for key, path in sorted(keys.items()):
@@ -212,6 +218,7 @@ GOOD = Docs(
         "bpf/abi/verdicts.h": '\tX(PASS_ALL, PASS, "pass_all", "")\n',
         "user/daemon/config.c": '\tSETTING("mode", mode, SETTING_MODE),\n',
         "user/cli/a.c": 'print_set(object, "mode", value);\n',
+        ROWS: "class Row:\n    mode: str\n\n\ndef f():\n",
         "bpf/maps.h": "} sl_meta SEC(\".maps\");\n",
     },
     {"user/a.c", "bpf/b.h"},
@@ -239,6 +246,8 @@ BAD = (
     (check_keys, "user/cli/a.c", '\t{ SIXLANE_PORT_UP, "node" },\n'),
     (check_keys, "user/cli/a.c", ""),
     (check_keys, "tests/a.py", 'router.status()[' + '"node"]'),
+    (check_keys, ROWS, "class Row:\n    node: str\n\n\ndef f():\n"),
+    (check_keys, ROWS, ""),
     (check_maps, "a.8", "sl_metal\n"),
     (check_maps, "bpf/maps.h", ""),
     (check_paths, README, "`user/b.c`\n"),
@@ -265,7 +274,7 @@ def read_docs() -> Docs:
     wanted = {name for name in files if name.endswith((".md", ".8", ".5"))}
     wanted |= {"bpf/abi/verdicts.h", "bpf/maps.h", "user/daemon/config.c"} & files
     wanted |= {name for name in files if name.startswith("user/cli/") and name.endswith(".c")}
-    wanted |= {"user/bench/result_out.c"} & files
+    wanted |= {ROWS} & files
     wanted |= {name for name in files if name.startswith("tests/") and name.endswith(".py")}
     return Docs({name: (ROOT / name).read_text(encoding="utf-8") for name in sorted(wanted)}, files)
 

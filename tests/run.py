@@ -171,6 +171,11 @@ def e2e():
     return [pytest("e2e", *options, folder, place="front"), pytest("e2e-hooks", alone, place="alone")]
 
 
+def bench():
+    """Modules of the harness, by themselves: some have names of modules of other tests."""
+    return [pytest("bench", ROOT / "tests" / "bench")]
+
+
 def trex():
     return [pytest("trex", ROOT / "tests" / "trex")]
 
@@ -189,7 +194,7 @@ def parity():
     return [by_status("parity", "/usr/bin/python3", script, *options, place="alone")]
 
 
-SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, trex, parity)}
+SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, bench, trex, parity)}
 
 
 # --- running them -----------------------------------------------------------------------------

@@ -17,12 +17,17 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "bench")]
+REPO = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(REPO, "tests", "lab"), os.path.join(REPO, "user", "bench")]
 
-import flow as fl  # noqa: E402
 import lab  # noqa: E402
+
+os.environ.setdefault("SIXLANE", lab.SIXLANE)
+import memory  # noqa: E402
+import tables  # noqa: E402
 from bird import Bird  # noqa: E402
-from progress import wait  # noqa: E402
+from common import BenchError, find  # noqa: E402
+from router import Router  # noqa: E402
 
 DEADLINE_S = 90
 ROUNDS = 3
@@ -32,6 +37,27 @@ ADDRESSES = 262_144
 # A service whose prefix is in the table; host b plays it.
 SERVICE = "2606:4700:4700::1111"
 PORTS = ("p0", "p1")
+NETWORK = "2001:db8"  # of hosts and router
+FRAME_BYTES = 68  # with Ethernet's checksum
+LINE_EVERY_S = {True: 0.25, False: 5.0}  # by whether it is a terminal
+
+
+def wait(what, look, seconds, detail=lambda: "", interval=0.02):
+    """Poll until look() returns something true, which is returned; and say what goes on after a second."""
+    start = time.monotonic()
+    terminal, next_line, shown = sys.stderr.isatty(), start + 1, False
+    while not (value := look()):
+        elapsed = time.monotonic() - start
+        if elapsed > seconds:
+            raise TimeoutError("%s: not within %g s; %s" % (what, seconds, detail()))
+        if start + elapsed >= next_line:
+            next_line, shown = start + elapsed + LINE_EVERY_S[terminal], True
+            text = "  … %s, %.0f s: %s" % (what, elapsed, detail())
+            print("\r\033[K" + text if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+        time.sleep(interval)
+    if shown and terminal:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return value
 
 
 class Claims:
@@ -63,18 +89,20 @@ def indent(text):
 
 def fill_table(flow, prefixes):
     """A BIRD that lives until the end."""
-    routes = [(prefix, fl.gateway_of(number)) for number, prefix in enumerate(prefixes)]
-    bird = Bird(flow.r, routes)
-    before, start = flow.routes_in_kernel(), time.monotonic()
+    gateways = flow.gateways
+    bird = Bird(flow.r, [(prefix, gateways[number % len(gateways)]) for number, prefix in enumerate(prefixes)])
+    before, start = flow.kernel_routes()[0], time.monotonic()
     bird.start()
 
     def installed():
         bird.assert_runs()
-        return flow.routes_in_kernel() - before
+        return flow.kernel_routes()[0] - before
 
     # The quick count may hold some of the kernel's own routes; the exact one has the last word.
     def complete():
-        return installed() >= len(prefixes) and flow.routes_of("bird") == len(prefixes)
+        if installed() < len(prefixes):
+            return False
+        return flow.r.ip("route show table main proto bird").stdout.count("\n") == len(prefixes)
 
     wait("BIRD fills the kernel's table", complete, 60,
          lambda: "%s of %s routes" % (f"{installed():,}", f"{len(prefixes):,}"))  # fmt: skip
@@ -83,25 +111,34 @@ def fill_table(flow, prefixes):
 
 
 def load(flow):
-    flow.router.attach("ip")
+    flow.sixlane.attach("ip")
 
 
 def unload(flow):
-    flow.router.detach()
+    flow.sixlane.detach()
 
 
 def ports_served(flow):
     """Both ports run sixlane and the daemon has taken notice of it."""
-    ports = {port["name"]: port for port in flow.router.status()["ports"]}
+    ports = {port["name"]: port for port in flow.sixlane.status()["ports"]}
     return all(name in ports and "ingress" in ports[name]["flags"] for name in PORTS)
 
 
 def start_daemon(flow, n_routes, claims):
     """Returns {"wall_ms", "sync_ms"}."""
     start = time.monotonic()
-    flow.router.start(sync=False)
+    flow.sixlane.start(sync=False)
 
-    status = flow.wait_in_sync()
+    seen = [None]
+
+    def in_sync():
+        flow.sixlane.assert_daemon_runs()
+        seen[0] = flow.sixlane.status(check=False)
+        return seen[0] and seen[0]["in_sync"]
+
+    wait("sixlaned reads the kernel's tables", in_sync, 30,
+         lambda: "%s routes in the maps" % (f"{seen[0]['routes']:,}" if seen[0] else "no"), 0.002)  # fmt: skip
+    status = seen[0]
     wall_ms = (time.monotonic() - start) * 1000
     claims.check(status["routes"] >= n_routes,
                  "sixlane has %d routes, BIRD gave %d" % (status["routes"], n_routes))  # fmt: skip
@@ -117,16 +154,16 @@ def start_daemon(flow, n_routes, claims):
 
 def resolve(flow, prefixes):
     """Have every gateway resolved, as traffic would, and known to sixlane: no packet then waits."""
-    samples = [prefix.split("/")[0] for prefix in prefixes[: len(fl.GATEWAYS)]]
-    for gateway in fl.GATEWAYS:
+    samples = [prefix.split("/")[0] for prefix in prefixes[: len(flow.gateways)]]
+    for gateway in flow.gateways:
         flow.a.run("ping", "-n", "-c", "1", "-W", "2", gateway)
     wait("sixlane learns the gateways",
-         lambda: all(flow.router.lookup(addr)["verdict"] == "forward" for addr in samples), 10,
-         lambda: str([flow.router.lookup(addr) for addr in samples]))  # fmt: skip
+         lambda: all(flow.sixlane.lookup(addr)["verdict"] == "forward" for addr in samples), 10,
+         lambda: str([flow.sixlane.lookup(addr) for addr in samples]))  # fmt: skip
 
 
 def forwarded(flow):
-    return flow.router.stats()["forward"]
+    return flow.sixlane.stats()["forward"]
 
 
 def ping(flow, claims):
@@ -143,21 +180,21 @@ def traceroute(flow, claims):
     say("traceroute", "shows the router:")
     indent("\n".join(done.stdout.strip().splitlines()[1:]))
     hops = [line.split()[1:2] for line in done.stdout.splitlines()[1:]]
-    claims.check(hops == [[fl.A_ROUTER], [SERVICE]],
+    claims.check(hops == [[flow.a_router], [SERVICE]],
                  "traceroute: hops %s\n%s" % (hops, done.stdout + done.stderr))  # fmt: skip
 
 
-def flood_kernel(flow, prefixes, seed):
+def flood_kernel(flow, addresses):
     unload(flow)
-    return flow.flood(prefixes, PACKETS, FLOOD_LIMIT_S, seed, ADDRESSES, "flood by the kernel alone")
+    return flow.flood(addresses, PACKETS, FLOOD_LIMIT_S, FRAME_BYTES)._asdict()
 
 
-def flood_sixlane(flow, prefixes, seed):
+def flood_sixlane(flow, addresses):
     load(flow)
     wait("sixlaned takes the ports", lambda: ports_served(flow), 10)
-    before = flow.router.stats()
-    run = flow.flood(prefixes, PACKETS, FLOOD_LIMIT_S, seed, ADDRESSES, "flood by sixlane")
-    after = flow.router.stats()
+    before = flow.sixlane.stats()
+    run = flow.flood(addresses, PACKETS, FLOOD_LIMIT_S, FRAME_BYTES)._asdict()
+    after = flow.sixlane.stats()
     run["forwarded"] = after["forward"] - before["forward"]
     # Of a veth's frames one checksum in 65,536 looks as if it was left to the device.
     run["alike"] = after["pass_checksum"] - before["pass_checksum"]
@@ -166,13 +203,14 @@ def flood_sixlane(flow, prefixes, seed):
 
 def flood(flow, prefixes, claims):
     """The sides in turn. Returns {side: runs}."""
-    path = flow.write_prefixes(prefixes)
+    table = tables.from_prefixes("full-view", 1, prefixes)
     runs = {"sixlane": [], "kernel": []}
     say("flood", "%d × %s packets of 64 bytes a side, %s destinations in the whole table"
         % (ROUNDS, f"{PACKETS:,}", f"{ADDRESSES:,}"))  # fmt: skip
     for seed in range(1, ROUNDS + 1):
+        addresses = tables.to_bytes(tables.draw(table, "random", ADDRESSES, seed))
         for side, function in (("kernel", flood_kernel), ("sixlane", flood_sixlane)):
-            run = function(flow, path, seed)
+            run = function(flow, addresses)
             runs[side].append(run)
             claims.equal("%s, round %d, delivered" % (side, seed), run["delivered"], run["sent"])
             claims.equal("%s, round %d, wrong hop limit" % (side, seed), run["wrong_hop_limit"], 0)
@@ -212,11 +250,11 @@ def print_table(flow, runs, sync):
     print()
     row("sync time, netlink to maps", "%.0f ms" % sync["sync_ms"])
     row("sync time, from the daemon's start", "%.0f ms" % sync["wall_ms"])
-    memory = fl.memory_bytes(flow.router.daemon.pid)
-    row("memory of sixlaned (RSS)", "%.1f MB" % (memory["rss"] / 1e6))
-    row("memory of the maps", "%.1f MB" % (fl.map_bytes(flow.router.daemon.pid) / 1e6))
+    pid = flow.sixlane.daemon.pid
+    row("memory of sixlaned (RSS)", "%.1f MB" % (memory.of_process(pid)["rss"] / 1e6))
+    row("memory of the maps", "%.1f MB" % (memory.of_maps(pid) / 1e6))
     print("\n  passed to the kernel, by reason, ping and traceroute included:")
-    for name, packets in flow.router.stats().items():
+    for name, packets in flow.sixlane.stats().items():
         if packets and name != "forward":
             row("  " + name, f"{packets:,}")
     print(
@@ -230,7 +268,7 @@ def print_table(flow, runs, sync):
 
 
 def run(flow, claims):
-    prefixes = fl.full_view()
+    prefixes = find("full-view.txt").read_text(encoding="ascii").split()
     say("network", "host a ── p0 router p1 ── host b, in namespaces of their own")
     flow.open_sink()
     flow.b.ip("addr add", SERVICE + "/128", "dev lo nodad")
@@ -255,16 +293,13 @@ def on_alarm(_number, _frame):
 def main():
     if os.geteuid() != 0:
         sys.exit("demo: needs root (network namespaces, XDP): try sudo make demo")
-    for path in (lab.OBJECT, lab.SIXLANED, lab.SIXLANE, fl.FLOOD):
-        if not os.path.exists(path):
-            sys.exit("demo: %s is missing: run make first" % path)
     claims, start = Claims(), time.monotonic()
     signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(DEADLINE_S)
     try:
-        with fl.Flow() as flow:
+        with Router(network=NETWORK, hosts=True) as flow:
             run(flow, claims)
-    except (lab.LabError, TimeoutError, TooLong) as error:
+    except (BenchError, lab.LabError, TimeoutError, TooLong) as error:
         sys.exit("demo: FAILED: %s" % error)
     except KeyboardInterrupt:
         print("\ndemo: interrupted; everything is cleared up", file=sys.stderr)

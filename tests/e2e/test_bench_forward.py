@@ -1,31 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """sixlane bench forward: few packets, for what it says, checks and refuses; no figures.
 
-That every packet of a run went where it should, by whom it should, the bench itself checks, or it
-fails: see test_lost and test_miss.
+That every packet of a run went where it should, by whom it should, the bench itself checks, or it fails: see
+test_lost and test_miss.
 """
 
 import json
 import os
 import re
+import shutil
 import signal
 
 import pytest
-from benches import Bench, assert_nothing_left, memory_cgroup, netns_of, rows_of
+from benches import Bench, assert_interrupted, assert_nothing_left, children, memory_cgroup, rows_of
 from lab import BPFFS, SIXLANE, kernel_version
 from netns import command, wait_until
 
 ENGINES = ["compiled", "trie", "kernel", "fib", "floor"]
 EVERY = [*ENGINES, "bare", "load", "least"]
-BESIDE_RULES = ["rules", "flowtable"]
-# What looks nothing up forwards what has no route, and is not asked about it.
-LOOKS_UP = ["compiled", "trie", "kernel", "fib", "bare"]
+LOOKS_UP = ["compiled", "trie", "kernel", "fib", "bare"]  # the others forward what has no route
 CPUS = len(os.sched_getaffinity(0))
 FEW = ["--rounds", 2, "--count", 1024]
-# Older kernels do not redirect frames of several buffers.
-REDIRECTS_LARGE = kernel_version() >= (6, 3)
-
-
 FORWARD = Bench("forward")
 refuse = FORWARD.refuse
 
@@ -59,69 +54,27 @@ def test_rows():
     both = {(engine, n) for engine in ENGINES for n in threads}
     for unit in ("ns", "Mpps"):
         assert {(row["engine"], row["threads"]) for row in rows_of(rows, unit)} == both
-    assert {(row["engine"], row["threads"]) for row in rows_of(rows, "ratio")} == {
-        ("compiled/" + engine, n) for engine in ENGINES[1:] for n in threads
-    }
+    ratios = {(row["engine"], row["threads"]) for row in rows_of(rows, "ratio")}
+    assert ratios == {("compiled/" + engine, n) for engine in ENGINES[1:] for n in threads}
     assert_latencies(rows, len(both))
-
-
-def test_rates_are_of_the_times():
-    """A packet each ns/threads: the rate of all CPUs."""
-    rows = measure(*engines("floor"), "--rounds", 1)
-    for ns, rate in zip(rows_of(rows, "ns"), rows_of(rows, "Mpps")):
-        assert ns["threads"] == rate["threads"]
-        assert rate["median"] >= 0.99 * 1e3 * ns["threads"] / ns["median"]
-
-
-def test_ratio():
-    """Of the rates: more than 1 is faster."""
-    rows = measure(*engines("compiled", "kernel"), "--rounds", 1, "--threads", 1)
-    rate = {row["engine"]: row["median"] for row in rows_of(rows, "Mpps")}
-    (ratio,) = rows_of(rows, "ratio")
-    assert ratio["engine"] == "compiled/kernel"
-    assert ratio["median"] == pytest.approx(rate["compiled"] / rate["kernel"], 0.01)
-
-
-def test_generator_is_most_of_it():
-    """What is not an engine's own is said. Another process may come between and take longer than
-    what is measured: then it is measured again."""
-
-    def said():
-        rows = measure(*engines("compiled", "load", "floor"), "--threads", 1)
-        notes = {(row["unit"], row["engine"]): row["note"] for row in rows if not row["mode"]}
-        for key in ("ns", "floor"), ("Mpps", "floor"), ("ratio", "load/floor"), ("ratio", "compiled/floor"):
-            assert "generator" not in notes[key], key
-        assert not any("generator" in row["note"] for row in rows if row["mode"])
-        most = "generator, veth and sink"
-        return all(most in notes[unit, "load"] for unit in ("ns", "Mpps")) and (
-            " is " + most in notes["ratio", "compiled/load"]
-        )
-
-    wait_until(said, 30, "a measurement that nothing disturbs")
 
 
 # --- packets --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [64, 128, 1518])
-def test_sizes(size):
-    rows = measure(*engines(*EVERY), "--size", size, "--rounds", 1)
-    assert {row["frame_bytes"] for row in rows} == {size}
-    assert {row["engine"] for row in rows_of(rows, "ns")} == set(EVERY)
-    assert_latencies(rows, len(EVERY) * len({1, CPUS}))
-
-
-def test_size_without_stamp():
-    """UDP, but no room for the time of sending."""
-    rows = measure(*engines("compiled"), "--size", 66, "--size", 71, "--threads", 1)
-    assert len(rows_of(rows, "ns")) == 2 and not rows_of(rows, "ns", "p50")
-    assert_latencies(measure(*engines("compiled"), "--size", 65, "--size", 72, "--threads", 1), 2)
+@pytest.mark.parametrize("size, has_latency", [(64, True), (66, False), (71, False), (72, True), (1518, True)])
+def test_sizes(size, has_latency):
+    """From 66 bytes on there is UDP, from 72 on room for the time of sending behind it."""
+    names = EVERY if size in (64, 1518) else ["compiled"]
+    rows = measure(*engines(*names), "--size", size, "--rounds", 1)
+    assert {(row["frame_bytes"], row["engine"]) for row in rows_of(rows, "ns")} == {(size, name) for name in names}
+    assert_latencies(rows, has_latency * len(names) * len({1, CPUS}))
 
 
 def test_large():
     """More than a page, beside what is not: by packet sockets, which is said."""
     words = (*engines(*EVERY), "--size", 9000, "--size", 64, "--rounds", 1)
-    if not REDIRECTS_LARGE:
+    if kernel_version() < (6, 3):  # which do not redirect frames of several buffers
         assert "Linux 6.3" in refuse(*FEW, "--table", "10", *words, code=1)
         return
     rows = measure(*words, "--pattern", "random", "--pattern", "miss")
@@ -131,19 +84,11 @@ def test_large():
     assert_latencies(rows, 2 * len(EVERY) * len({1, CPUS}))
 
 
-def test_patterns():
-    words = [word for name in ("zipf", "zipf:1.5", "flow") for word in ("--pattern", name)]
-    rows = measure(*engines(*LOOKS_UP), *words, "--rounds", 1)
-    assert {(row["pattern"], row["engine"]) for row in rows_of(rows, "ns")} == {
-        (name, engine) for name in ("zipf 1", "zipf 1.5", "flow") for engine in LOOKS_UP
-    }
-
-
-def test_twice():
-    """What is given twice is measured once."""
-    twice = ("--pattern", "zipf", "--size", 64, "--threads", 1, *engines("trie", "floor"))
-    rows = measure("--table", "10", *twice, *twice, "--pattern", "zipf:1", "--rounds", 1)
-    assert [row["engine"] for row in rows_of(rows, "ns")] == ["trie", "floor"]
+def test_patterns_and_what_is_given_twice():
+    words = [word for name in ("zipf", "zipf:1.5", "flow", "zipf:1") for word in ("--pattern", name)]
+    rows = measure(*engines(*LOOKS_UP, "trie"), *words, "--rounds", 1, "--size", 64, "--size", 64, "--threads", 1)
+    found = [(row["pattern"], row["engine"]) for row in rows_of(rows, "ns")]
+    assert found == [(name, engine) for name in ("zipf 1", "zipf 1.5", "flow") for engine in LOOKS_UP]
 
 
 def test_miss():
@@ -162,33 +107,55 @@ def test_tables(tmp_path):
 
 def test_rules():
     """What accepts all holds nothing back; in one run with and without, there and back."""
-    rows = measure(*engines("compiled", "rules"), "--size", 64, "--size", 128, "--threads", 1)
-    assert len(rows_of(rows, "ns")) == 4
+    rows = measure(*engines("compiled", "rules"), "--threads", 1)
+    assert len(rows_of(rows, "ns")) == 2
     assert {row["engine"] for row in rows_of(rows, "ratio")} == {"compiled/rules"}
+
+
+def test_xdp_forward():
+    """The program of xdp-tools' own, where there is one."""
+    words = (*engines("xdp-forward", "fib"), "--threads", 1, "--pattern", "random", "--pattern", "miss")
+    done = FORWARD.run(*FEW, "--table", "10", *words)
+    found = {row["engine"] for row in rows_of(json.loads(done.stdout), "ns")}
+    assert found == ({"fib", "xdp-forward"} if shutil.which("xdp-forward") else {"fib"})
+    assert ("xdp-forward is left out" in done.stderr) == (len(found) == 1)
+
+
+def test_profile(tmp_path):
+    """Shares of all samples, by step of the packet path and by function."""
+    words = ("--table", "10", "--profile", "--rounds", 1, "--output", tmp_path)
+    done = FORWARD.run(*words, check=False)
+    if done.returncode:
+        assert re.search("install the package linux-perf|perf records nothing|samples in 1 s", done.stderr), done
+        pytest.skip(done.stderr)
+    rows = json.loads(done.stdout)
+    assert {(row["mode"], row["unit"]) for row in rows} == {("profile", "%")}
+    assert sum(row["median"] for row in rows) == pytest.approx(100, abs=0.1)
+    assert {"generator", "rest"} < {row["engine"] for row in rows}
+    assert sum(row["engine"].startswith("sixlane: ") for row in rows) > 2
+    assert (tmp_path / "profile-10.svg").stat().st_size > 10_000
 
 
 # --- errors ---------------------------------------------------------------------------------
 
 
-def test_lost(tmp_path):
+@pytest.mark.parametrize("engine", ["kernel", "compiled"])
+def test_lost(tmp_path, engine):
     """A route into the network that the packets come from: a run without them means nothing.
 
     A few packets, since the neighbours of all namespaces share one table, which other tests need.
     """
     path = tmp_path / "back.txt"
     path.write_text("2001:2:0:a::/64\n" + "".join("2001:db8:%x::/48\n" % number for number in range(31)))
-    for engine in ("kernel", "compiled"):
-        error = refuse(*FEW, "--file", path, *engines(engine), code=1)
-        assert engine in error and re.search("of 1024 packets 9.. were delivered", error)
-
-
-def test_nothing_misses():
-    error = refuse(*FEW, "--table", "nested", "--pattern", "miss", code=1)
-    assert "nothing misses it" in error
+    error = refuse(*FEW, "--file", path, *engines(engine), code=1)
+    assert engine in error and re.search("of 2048 packets (1[89]..) were delivered", error)
 
 
 def test_nothing_to_measure():
     assert "nothing" in refuse(*engines("floor", "load"), "--pattern", "miss", code=1)
+    assert "nothing misses it" in refuse(*FEW, "--table", "nested", "--pattern", "miss", code=1)
+    assert "flowtable is measured beside" in refuse(*engines("flowtable", "kernel"), "--pattern", "flow")
+    assert "flowtable is for --pattern flow" in refuse(*FEW, *engines("flowtable"), code=1)
 
 
 @pytest.mark.skipif(kernel_version() >= (6, 11), reason="this kernel looks flows up")
@@ -197,52 +164,22 @@ def test_flowtable_is_not_looked_up():
     assert "flowtables in XDP are of Linux 6.11" in refuse(*FEW, *words, code=1)
 
 
-def test_flowtable_wants_a_flow():
-    assert "flowtable is measured beside" in refuse(*engines("flowtable", "kernel"), "--pattern", "flow")
-    assert "flowtable is for --pattern flow" in refuse(*FEW, *engines("flowtable"), code=1)
+@pytest.mark.parametrize("words, said", [
+    (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "nosuch"), (["--pattern", "zipf:11"], "zipf:11"),
+    (["--threads", 100_000], "from 1 to"), (["--size", 63], "from 64 to"), (["--size", 9019], "9018"),
+    (["--count", 1000], "from 1024"), (["nosuch"], "nosuch"), (["--table", "nosuch"], "dense-48"),
+])  # fmt: skip
+def test_bad_arguments(words, said):
+    assert said in refuse(*words)
 
 
-def test_bad_arguments(tmp_path):
-    assert '"nosuch" is not an engine; there are %s\n' % ", ".join(EVERY + BESIDE_RULES) in refuse(
-        "--engine", "nosuch")
-    assert "nosuch" in refuse("--pattern", "nosuch")
-    assert "zipf:11" in refuse("--pattern", "zipf:11")
-    assert "--threads takes a number from 1 to" in refuse("--threads", 100_000)
-    assert "from 64 to" in refuse("--size", 63)
-    assert "9018" in refuse("--size", 9019)
-    assert "--count takes a number from" in refuse("--count", 1000)
-    assert "nosuch" in refuse("nosuch")
-    assert "dense-48" in refuse("--table", "nosuch")
-    path = tmp_path / "bad.txt"
-    path.write_text("2001:db8::/32\n2001:db8::/129\n")
-    assert "bad.txt:2" in refuse("--file", path, code=1)
-
-
-def test_output_that_cannot_be(tmp_path):
-    """Before anything is measured."""
+def test_what_cannot_be(tmp_path):
+    """Is said before anything is measured."""
     path = tmp_path / "file"
     path.write_text("")
     assert str(path) in refuse("--output", path / "results", code=1)
-
-
-def test_without_root():
     assert "root" in FORWARD.without_root()
-
-
-def limited(megabytes, *argv):
-    return refuse(*FEW, *argv, code=1, limit_mb=megabytes)
-
-
-def test_no_memory():
-    """For the table of the bench; and for sixlaned."""
-    assert "1m: 1000000 routes: not enough memory" in limited(60, "--table", "1m")
-    error = limited(20, "--table", "10")
-    assert "sixlaned ended" in error or "not enough memory" in error
-
-
-def test_no_memory_in_its_cgroup():
-    """The machine has enough: said before anything is filled."""
-    with memory_cgroup(100) as words:
+    with memory_cgroup(100) as words:  # the machine has enough
         done = command([*words, SIXLANE, "bench", "forward", *FEW, "--table", "100k"], check=False)
     assert done.returncode == 1 and not done.stdout
     assert "table 100k: its routes take about 143 MB" in done.stderr and "in its cgroup" in done.stderr
@@ -251,56 +188,63 @@ def test_no_memory_in_its_cgroup():
 # --- how it ends ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def running():
-    """A bench that has measured something, and the namespace that it and its sixlaned are in."""
-    words = ["--table", 10, "--rounds", 1000, "--count", 1024, "--threads", 1,
-             *engines("compiled", "trie")]  # fmt: skip
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_ended(number):
+    words = ["--table", 10, "--rounds", 1000, "--count", 1024, "--threads", 1, *engines("compiled", "trie")]
     with FORWARD.running(*words) as (process, _, inode):
-        yield process, inode
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt(running, number):
-    """What was measured until then is told."""
-    process, inode = running
-    process.send_signal(number)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    rows = json.loads(out)
-    assert {row["engine"] for row in rows_of(rows, "ns")} <= {"compiled", "trie"}
-    assert rows and all(0 < row["rounds"] < 1000 for row in rows)
-    assert_nothing_left(inode)
-
-
-def test_killed(running):
-    process, inode = running
-    process.kill()
-    process.wait(60)
-    assert_nothing_left(inode)
+        if number == signal.SIGKILL:
+            process.kill()
+            process.wait(60)
+        else:
+            assert_interrupted(process, number)
+        assert_nothing_left(inode)
 
 
 def test_interrupted_before_anything():
-    """While the daemon starts, or before: no rows, and that is no error of another kind."""
+    """While the router is made: no rows, and that is no error of another kind."""
     with FORWARD.popen("--table", "100k", "--rounds", 1) as process:
-        wait_until(lambda: netns_of(process.pid) != netns_of(os.getpid()), 60, "the router is made")
+        wait_until(lambda: children(process.pid), 60, "the router is made")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130 and json.loads(out) == [], err
     assert "error" not in err
 
 
-def test_nothing_is_touched():
-    """Neither devices nor pins of who calls it."""
-    before = command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS)
-    measure(*engines("compiled"), "--threads", 1)
-    assert (command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS)) == before
-
-
-def test_beside_a_sixlane(net):
-    """One that serves this machine is none of its business."""
-    before = net.router.status()
+def test_nothing_is_touched(net):
+    """Neither devices nor pins of who calls it, nor a sixlane that runs."""
+    before = command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS), net.router.status()
     measure(*engines("compiled", "trie"), "--threads", 1)
+    assert (command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS)) == before[:2]
     after = net.router.status()
-    assert after["in_sync"] and after["generation"] == before["generation"]
-    assert after["routes"] == before["routes"]
+    assert after["in_sync"] and (after["generation"], after["routes"]) == (before[2]["generation"], before[2]["routes"])
+
+
+# --- states and floods ----------------------------------------------------------------------
+
+
+def test_states():
+    """What each costs beside the same router without; the command checks by whom packets are forwarded."""
+    rows = measure("--threads", 1, *engines("compiled", "ecmp", "ecmp-ports", "sources"))
+    differences = {row["engine"] for row in rows_of(rows, "ns") if " - " in row["engine"]}
+    assert differences == {f"{state} - compiled" for state in ("ecmp", "ecmp-ports", "sources")}
+    assert {row["engine"] for row in rows_of(rows, "Mpps")} == {"compiled", "ecmp", "ecmp-ports", "sources"}
+
+
+@pytest.mark.skipif(CPUS < 2, reason="a flood needs a CPU of its own")
+def test_floods():
+    """Beside each kind, and what is left of one engine over what is left of the other."""
+    kinds = ("udp", "too-big", "redirect")
+    words = [word for kind in kinds for word in ("--flood", kind)]
+    rows = measure("--threads", 1, *engines("compiled", "bare"), *words)
+    found = {row["engine"]: row["rounds"] for row in rows_of(rows, "ratio")}
+    assert set(found) == {"compiled/bare", *(f"{engine}, beside {kind}" for kind in kinds
+                                             for engine in ("compiled", "bare", "compiled/bare"))}  # fmt: skip
+    assert set(found.values()) == {2}
+
+
+def test_daemon():
+    """`sixlane bench daemon`: from empty maps, and over those that are there."""
+    rows = Bench("daemon").rows("--table", "100", "--rounds", 2)
+    found = {(row["mode"], row["unit"]): row for row in rows}
+    assert set(found) == {("start", "ms"), ("restart", "ms"), ("rss", "MB"), ("pss", "MB"), ("maps", "MB")}
+    assert found["start", "ms"]["rounds"] == 2 and all(row["low"] > 0 for row in rows)

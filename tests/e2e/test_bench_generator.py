@@ -9,56 +9,12 @@ import os
 import signal
 
 import pytest
-from generator import TCP, UDP, Generator, GeneratorError, packets_of
+from generator_agent import TCP, UDP, Generator, GeneratorError, packets_of
 from lab import SIXLANE, Lab, wait_until
 from tap import Tap
 
 SRC = "2001:db8:ffff::1"
-HEADER_BYTES = {UDP: 8, TCP: 20}
 NETWORKS = [ipaddress.ip_network("2001:db8:%x::/48" % i) for i in range(64)]
-no_pktgen = pytest.mark.skipif(os.path.exists("/proc/net/pktgen"), reason="pktgen is loaded here")
-
-
-def refuse(ns, *argv, code=1):
-    done = ns.run(SIXLANE, "bench", "generator", *argv, check=False, stdin="")
-    assert done.returncode == code and not done.stdout, done
-    return done.stderr
-
-
-@no_pktgen
-def test_no_pktgen(bystander):
-    said = refuse(bystander.r, "--tx", "p0", "--rx", "p1")
-    assert "modprobe pktgen" in said and "CONFIG_NET_PKTGEN" in said and "tests/vm/vm.py" in said
-    assert "xdp" not in bystander.r.run("ip", "link", "show", "dev", "p1").stdout
-
-
-def test_bad_devices(bystander):
-    r = bystander.r
-    assert "no device" in refuse(r, "--tx", "p9")
-    assert "no device" in refuse(r, "--tx", "p0,")
-    assert "no device" in refuse(r, "--tx", "p0", "--rx", "a-name-longer-than-any")
-    assert "not an Ethernet device" in refuse(r, "--tx", "lo")
-    assert "named twice" in refuse(r, "--tx", "p0,p1,p0")
-    assert "too many" in refuse(r, "--tx", "p0," * 200)
-
-
-def test_bad_options(bystander):
-    r = bystander.r
-    assert "--tx" in refuse(r, code=2)
-    assert "unknown" in refuse(r, "--speed", "1", code=2)
-    assert "unexpected argument" in refuse(r, "--tx", "p0", "p1", code=2)
-    assert "network namespace nowhere" in refuse(r, "--tx", "p0", "--netns", "nowhere")
-
-
-def test_netns(bystander):
-    """Devices are those of the namespace that was named."""
-    r, host = bystander.r, bystander.host["a"]
-    assert "no device" in refuse(r, "--tx", "h0")
-    for netns in (host.path, host.name):
-        assert "no device" in refuse(r, "--tx", "p0", "--netns", netns)
-
-
-# --- frames of XDP --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -80,24 +36,44 @@ def world(tmp_path_factory):
         far = "2001:db8:eeee::2"
         lab.dut.ip("neigh replace", far, "lladdr", lab.gen.mac("s1"), "dev d2 nud permanent")
         lab.dut.route("add 2001:db8::/32 via", far)
-        path = tmp_path_factory.mktemp("generator") / "table.txt"
-        path.write_text("".join("%s\n" % network for network in NETWORKS))
-        lab.table = str(path)
+        lab.gen.ip("link add br0 type bridge")
+        lab.table = tmp_path_factory.mktemp("generator") / "table.txt"
+        lab.table.write_text("".join("%s\n" % network for network in NETWORKS))
         yield lab
     assert lab.leftovers() == []
 
 
-def run(world, generator, dst="s0", **fields):
+def request(world, dst="s0", **fields):
     """Slowly enough for the ring of a veth."""
     ns = world.dut if dst.startswith("d") else world.gen
-    request = dict(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0, count=500,
-                   rate_pps=5000, dst_macs=[ns.mac(dst)])  # fmt: skip
-    request.update(fields)
-    return generator.ask(**request)
+    wanted = {"do": "run", "src": SRC, "prefixes": str(world.table), "pattern": "random", "hops": 0, "count": 500,
+              "rate_pps": 5000, "dst_macs": [ns.mac(dst)], **fields}  # fmt: skip
+    return {key: value for key, value in wanted.items() if value is not None}
+
+
+def run(world, generator, *dst, **fields):
+    return generator.ask(**request(world, *dst, **fields))
 
 
 def xdp(world, tx, rx=()):
     return Generator(tx, rx, world.gen, "xdp")
+
+
+@pytest.mark.parametrize("words, code, said", [
+    ("--tx p9", 1, "no device"), ("--tx g0,", 1, "no device"), ("--tx g0 --rx a-name-longer-than-any", 1, "no device"),
+    ("--tx lo", 1, "not an Ethernet device"), ("--tx g0,g1,g0", 1, "named twice"), ("", 2, "--tx"),
+    ("--tx g0 --speed 1", 2, "--speed"), ("--tx g0 g1", 2, "g1"), ("--source zipf --tx g0", 2, "zipf"),
+    ("--tx g0 --netns nowhere", 1, "network namespace nowhere"), ("--tx g0 --netns dut", 1, "no device"),
+    ("--source xdp --tx br0", 1, "br0: its driver (bridge) sends no frames of XDP"),
+    ("--source trex", 1, "--trex DIR"), ("--tx g0 --rx s0", 1, "modprobe pktgen"),
+])  # fmt: skip
+def test_refused(world, words, code, said):
+    if "pktgen" in said and os.path.exists("/proc/net/pktgen"):
+        pytest.skip("pktgen is loaded here")
+    words = words.replace("--netns dut", "--netns " + world.dut.name)
+    done = world.gen.run(SIXLANE, "bench", "generator", *words.split(), check=False, stdin="")
+    assert done.returncode == code and not done.stdout and said in done.stderr, done
+    assert "xdp" not in world.gen.run("ip", "link", "show").stdout
 
 
 def received(world, protocol, **fields):
@@ -111,11 +87,9 @@ def received(world, protocol, **fields):
         return packets_of(tap.drain(), protocol)
 
     wait_until(lambda: len(ours()) == 500, what=lambda: len(ours()))
-    macs = world.gen.mac("g0"), world.gen.mac("s0")
     for packet in ours():
-        packet.assert_whole()
-        assert (packet.src_mac, packet.dst_mac) == macs
-        assert packet.hop_limit == 64 and not any(packet.frame[54 + HEADER_BYTES[protocol] :])
+        assert packet.macs == (world.gen.mac("s0"), world.gen.mac("g0"))
+        assert packet.hop_limit == 64 and not any(packet.frame[54 + {UDP: 8, TCP: 20}[protocol] :])
     return ours()
 
 
@@ -126,32 +100,26 @@ def networks_of(packets):
 @pytest.mark.parametrize("size", [66, 67, 128, 1518])
 def test_udp(world, size):
     packets = received(world, UDP, frame_bytes=size)
-    assert {len(packet.frame) for packet in packets} == {size - 4}
-    assert {str(packet.src) for packet in packets} == {SRC}
-    assert {packet.ports[1] for packet in packets} == {9}
-    assert len({packet.ports[0] for packet in packets}) > 400
+    assert {(len(packet.frame), str(packet.src), packet.ports[1]) for packet in packets} == {(size - 4, SRC, 9)}
+    assert len({packet.ports[0] for packet in packets}) >= 250  # each CPU has the same ones
     assert len({packet.dst for packet in packets}) == 500
     hits = collections.Counter(networks_of(packets))
     assert sum(hits.values()) == 500 and len(hits) > 48
 
 
 def test_syn(world):
-    """Each from another host and port, as a flood is."""
+    """Each from another host, as a flood is."""
     packets = received(world, TCP, pattern="syn", frame_bytes=78)
     assert {packet.frame[66:68] for packet in packets} == {b"\x50\x02"}  # five words, SYN
     sources = {packet.src for packet in packets}
     assert len(sources) == 500
     assert all(src in ipaddress.ip_network(SRC + "/64", strict=False) for src in sources)
-    assert len({packet.ports[0] for packet in packets}) > 400
-    assert len(networks_of(packets)) == 500
+    assert len({packet.ports[0] for packet in packets}) >= 250 and len(networks_of(packets)) == 500
 
 
-def test_flow(world):
+def test_flow_and_miss(world):
     packets = received(world, UDP, pattern="flow")
     assert len({(packet.dst, packet.ports) for packet in packets}) == 1
-
-
-def test_miss(world):
     assert not networks_of(received(world, UDP, pattern="miss"))
 
 
@@ -161,7 +129,7 @@ def test_by_a_router(world, pattern):
         done = run(world, generator, "d1", pattern=pattern, hops=1, frame_bytes=128)
         assert done["sent"] == done["received"] == 500 and done["errors"] == []
         port = done["per_port"]["rx"][0]
-        assert port["bytes"] == 500 * 124 and port["wrong_hop_limit"] == 0
+        assert port["bytes"] == 500 * 124 and port["wrong_hop_limit"] == 0 and sum(port["queues"]) == 500
         # what does not arrive is no error of the generator
         world.dut.route("add blackhole 2001:db8::/33")
         done = run(world, generator, "d1", pattern=pattern, hops=1, count=100)
@@ -181,41 +149,36 @@ def test_two_ports(world):
         assert done["errors"] == ["%d frames arrived with another hop limit than 63" % sent[0]]
 
 
-def test_latency(world):
+@pytest.mark.parametrize("pattern", ["random", "flow", "syn"])
+def test_latency(world, pattern):
     with xdp(world, ["g1"], ["s1"]) as generator:
-        done = run(world, generator, "d1", hops=1, count=0, seconds=0.2, latency=True)
+        done = run(world, generator, "d1", pattern=pattern, hops=1, count=0, seconds=0.2, latency=True)
     latency = done["latency_ns"]
     assert done["sent"] == done["received"] > 0 and latency["n"] == latency["sent"] > 0
     assert 0 < latency["min"] <= latency["p50"] <= latency["p99"] <= latency["max"]
 
 
 def test_how_long(world):
-    """From the first frame on, however long it took until then; or a count, of which not all CPUs have any."""
+    """From the first frame on, however long it took until then; or a count, of which not all CPUs have any. Fractions of
+    a frame are not rounded away: with two CPUs 2.6 a second are not 2."""
+    cpus = os.cpu_count()
     with xdp(world, ["g0"], ["s0"]) as generator:
         # Never more frames than the rate allows. Fewer, or none near the end, if others have the CPUs.
         def lasts():
             done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
-            assert 0 < done["sent"] == done["received"] <= 200 + os.cpu_count()
+            assert 0 < done["sent"] == done["received"] <= 200 + cpus
             return done["elapsed_ns"] > 0.19e9
 
-        wait_until(lasts, 60)
-        done = run(world, generator, count=1)
-        assert done["sent"] == done["received"] == 1
-        with pytest.raises(GeneratorError, match="either"):
-            run(world, generator, seconds=1)
-
-
-def test_fractions_of_a_frame(world):
-    """Are not rounded away: with two CPUs 2.6 a second are not 2. One CPU sends two frames, the others one."""
-    cpus = os.cpu_count()
-    with xdp(world, ["g0"], ["s0"]) as generator:
-        # At one frame a second it would never be as short.
+        # At one frame a second of each CPU it would never be as short.
         def is_exact():
             done = run(world, generator, count=cpus + 1, rate_pps=1.3 * cpus)
             assert done["sent"] == cpus + 1
             return done["elapsed_ns"] < 0.95e9
 
+        wait_until(lasts, 60)
         wait_until(is_exact, 60)
+        done = run(world, generator, count=1)
+        assert done["sent"] == done["received"] == 1
 
 
 def test_beside_another_one(world):
@@ -227,12 +190,10 @@ def test_beside_another_one(world):
             other.ip("link set", dev, "up")
             other.run("ethtool", "-K", dev, "gro", "off")
         with xdp(world, ["g0"], ["s0"]) as generator, Generator(["g0"], (), other, "xdp") as refused:
-            generator.tell(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0, seconds=3600,
-                           rate_pps=1000, dst_macs=[world.gen.mac("s0")])  # fmt: skip
+            generator.tell(**request(world, seconds=3600, count=None, rate_pps=1000))
             for _ in range(3):
-                with pytest.raises(GeneratorError, match="g0 takes no"):
-                    refused.ask(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0,
-                                count=500, dst_macs=[other.mac("s0")])  # fmt: skip
+                with pytest.raises(GeneratorError, match="g0 takes no XDP"):
+                    run(world, refused, dst_macs=[other.mac("s0")])
             generator.tell(do="stop")
             done = generator.answer()
             assert done["sent"] == done["received"] > 0 and done["note"] is None and done["errors"] == []
@@ -253,35 +214,47 @@ def test_promiscuous(world):
 
 def test_ends(world):
     """By the next line, by a signal, by the end of the input."""
-    request = dict(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0, seconds=3600,
-                   rate_pps=1000, dst_macs=[world.gen.mac("s0")])  # fmt: skip
+    endless = request(world, seconds=3600, count=None, rate_pps=1000)
     with xdp(world, ["g0"], ["s0"]) as generator:
-        generator.tell(**request)
+        generator.tell(**endless)
         generator.tell(do="stop")
         assert generator.answer()["errors"] == [] and generator.answer() == {}
-        generator.tell(**request)
+        generator.tell(**endless)
         generator.process.send_signal(signal.SIGINT)
         assert "sent" in generator.answer() and generator.quit() == 130
     with xdp(world, ["g0"], ["s0"]) as generator:
-        generator.tell(**request)
+        generator.tell(**endless)
         generator.process.stdin.close()
         assert generator.process.wait() == 0
     assert "xdp" not in world.gen.run("ip", "link", "show").stdout
 
 
-def test_refusals(world):
-    world.gen.ip("link add br0 type bridge")
-    said = refuse(world.gen, "--source", "xdp", "--tx", "br0")
-    assert "br0" in said and "XDP" in said
-    world.gen.ip("link del br0")
-    world.dut.run("ethtool", "-K", "d1", "gro", "off")
-    with xdp(world, ["g1"], ["s1"]) as generator, pytest.raises(GeneratorError, match="g1 takes no"):
-        run(world, generator, "d1")
-    world.dut.offload_as_host("d1")
-    assert "there are pktgen, xdp" in refuse(world.gen, "--source", "trex", "--tx", "g0", code=2)
+@pytest.fixture(scope="module")
+def asked(world):
     with xdp(world, ["g0"], ["s0"]) as generator:
-        for fields in (dict(frame_bytes=65), dict(pattern="syn", frame_bytes=77)):
-            with pytest.raises(GeneratorError, match="allow"):
-                run(world, generator, **fields)
-        busy = refuse(world.gen, "--source", "xdp", "--tx", "g1", "--rx", "s0")
-        assert "already has an XDP program" in busy
+        yield generator
+        # it is none the worse for it
+        assert run(world, generator)["received"] == 500
+        done = world.gen.run(SIXLANE, "bench", "generator", "--source", "xdp", "--tx", "g1", "--rx", "s0", check=False)
+        assert "already has an XDP program" in done.stderr
+
+
+@pytest.mark.parametrize("fields, said", [
+    ({"frame_bytes": 65}, "66 to 1518"), ({"pattern": "syn", "frame_bytes": 77}, "78 to 1518"),
+    ({"pattern": "zipf"}, "random, flow"), ({"frame_bytes": 1519}, "66 to 1518"), ({"count": 0}, "a duration is needed"),
+    ({"seconds": 1}, "a duration is needed"), ({"count": -1}, "count"), ({"rate_pps": "fast"}, "rate_pps"),
+    ({"src": "ff02::1"}, "src"), ({"src": None}, "src"), ({"dst_macs": []}, "dst_macs"), ({"dst_macs": ["x"]}, "dst_macs"),
+    ({"prefixes": "/none"}, "No such file"), ({"do": "fly"}, "fly"), ({"do": None}, "hello"), ({"hops": 99}, "hops"),
+    ({"table": "2001:db8::/32\n\n2001:db8::/129\n"}, "table.txt:3"),
+    ({"table": "::/0\n", "pattern": "miss"}, "nothing misses it"),
+])  # fmt: skip
+def test_bad_requests(world, asked, fields, said, tmp_path):
+    table = tmp_path / "table.txt"
+    if "table" in fields:
+        table.write_text(fields["table"])
+        fields = {**fields, "table": None, "prefixes": str(table)}
+    with pytest.raises(GeneratorError, match=said):
+        run(world, asked, **fields)
+    asked.process.stdin.write("{\n")
+    with pytest.raises(GeneratorError, match="not JSON"):
+        asked.answer()

@@ -121,9 +121,10 @@ PLAIN_CHROOT = """
 set -e
 mount --make-rprivate /
 mount -t tmpfs none "$1"
-mkdir -p "$1/root/usr" "$1/root/proc" "$1/root/dev" "$1/root/run" "$1/root$2"
+mkdir -p "$1/root/usr" "$1/root/etc" "$1/root/proc" "$1/root/dev" "$1/root/run" "$1/root$2"
 for name in bin lib lib64 sbin; do ln -s "usr/$name" "$1/root/$name"; done
 mount --bind /usr "$1/root/usr"
+mount --bind /etc "$1/root/etc"
 mount --bind "$2" "$1/root$2"
 mount --rbind /dev "$1/root/dev"
 mount -t proc proc "$1/root/proc"

@@ -72,9 +72,9 @@ def test_benches_that_take_a_device(make, name):
     """They see that both names are of one device."""
     net = named(make(Net), name)
     done = run(net, "bench", "nic", "--check", name, "p0")
-    assert done.returncode == 2 and '"p0" names a device twice' in done.stderr
+    assert done.returncode == 2 and "named twice" in done.stderr
     done = run(net, "bench", "generator", "--tx", name + ",p0")
-    assert done.returncode == 1 and "p0 is named twice" in done.stderr
+    assert done.returncode == 1 and "named twice" in done.stderr
 
 
 @NAMES

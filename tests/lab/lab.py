@@ -58,10 +58,17 @@ __all__ = [
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
-OBJECT = os.path.join(BUILD, "sixlane.bpf.o")
+
+
+def _beside_the_command(name):
+    """Where it is installed or built with the command that runs this, which says where it is itself; else in BUILD."""
+    folder = os.path.dirname(os.environ.get("SIXLANE", "")) or BUILD
+    paths = [os.path.join(folder, *steps, name) for steps in ((), ("..", "lib", "sixlane"), ("..", "sbin"))]
+    return next((path for path in paths if os.path.exists(path)), paths[0])
+
+
+OBJECT, SIXLANE, SIXLANED = map(_beside_the_command, ("sixlane.bpf.o", "sixlane", "sixlaned"))
 FIRST_INDEX = 11  # of devices, with room for those that take the next one that is free
-SIXLANE = os.path.join(BUILD, "sixlane")
-SIXLANED = os.path.join(BUILD, "sixlaned")
 
 BPFFS = "/sys/fs/bpf"
 RUN_DIR = "/run/sixlane"  # where the loader keeps the verifier's log

@@ -112,6 +112,7 @@ def jobs(parity_seconds):
                    "test_bench_nic_setup.py"),
         pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py", "test_bench_nic.py"),
         pytest_job("e2e", "e2e-bench-exceptions", "test_bench_exceptions.py"),
+        pytest_job("e2e", "e2e-bench-churn", "test_bench_churn.py", cpus=2),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py"),
         pytest_job("e2e", "e2e-learnt", "test_exceptions_learnt.py", "test_answer_source.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_exceptions_changes.py"),

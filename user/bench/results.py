@@ -1,326 +1,189 @@
-#!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-only
-"""Write RESULTS.md and README's table of results from the JSON files of one run.
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Write RESULTS.md and README's table of results from what `sixlane bench suite` left, so that they always agree."""
 
-`make figures` leaves figures/figures.json in the build directory, `make bench` leaves the rest in
-bench/. All numbers of both documents come from these files, so that they always agree. A file of
-`make bench` that is missing leaves its section out; files of several machines, kernels or days are
-refused, and so is a figures.json that lacks a bench.
-"""
+from __future__ import annotations
 
 import argparse
-import datetime
 import json
+import math
 import pathlib
 import re
-import shlex
+import shutil
 import sys
-from typing import Callable, Iterable
+from typing import Any, Callable, Iterable
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
+from rows import MARKED
+from suite import RUNS
 
-import results_tables as rt  # noqa: E402
-from results_tables import Row, average, engine, lookup_engine, only, ordered, select, spread  # noqa: E402
-
+Row = dict[str, Any]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin", "<!-- results: end"
 MACHINE = ("machine", "cpu", "cpus", "kernel", "mitigations")
-FULL_ROUNDS = 9
+VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "threads": "{} CPUs", "frame_bytes": "{} bytes",
+          "writer_rate": "{} changes/s"}  # fmt: skip
+UNITS = {"ns": "Nanoseconds", "Mpps": "Millions of packets a second", "ratio": "Ratios", "ns/route": "Nanoseconds a route",
+         "bytes/route": "Bytes a route", "ns/change": "Nanoseconds a change", "nodes": "Nodes of the deepest lookup"}  # fmt: skip
+MOST_COLUMNS = 8
+SAID = ("", MARKED)  # notes that the figures say themselves
 
 
 class ResultsError(Exception):
     """The files cannot be one run's."""
 
 
-# --- sections from `make figures` ---------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
-def forward_section(rows: list[Row]) -> str:
-    found = select(rows, bench="forward", threads=1)
-    ns = [row for row in select(found, unit="ns", mode=(None, "")) if "/" not in row["engine"]]
-    ratios = select(found, unit="ratio")
-    if not ns:
-        return ""
-    text = "## Forwarding\n\nNanoseconds a packet of 64 bytes, one CPU, generator included; columns are TABLE#SEED.\n\n"
-    text += rt.pivot(ns, "way", lambda row: engine(row, rt.FORWARD_NAMES), lambda row: row["table"])
-    text += "\nPackets a second of sixlane over those of another way: more than 1 where sixlane is faster.\n\n"
-    return text + rt.pivot(ratios, "ratio", engine, lambda row: row["table"])
+def number(value: float | None) -> str:
+    """Three significant digits, or all of those before the point."""
+    if value is None:
+        return "–"
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{min(max(digits, 0), 4)}f}"
 
 
-def engines_of(command: str) -> str:
-    words = shlex.split(command)
-    options = {"--writer": "beside %s changes a second", "--threads": "by %s CPU"}
-    said = [options[word] % value for word, value in zip(words, words[1:]) if word in options]
-    return ", ".join(said + ["beside DPDK"] * any(word.startswith("dpdk") for word in words))
-
-
-def lookup_section(rows: list[Row]) -> str:
-    """What one command measured in turn stands in one table."""
-    found = select(rows, bench="lookup")
-    text = "## Lookups\n\nEach table was measured in turn, by one command. Times are in nanoseconds a lookup.\n"
-    for command in ordered(row["command"] for row in found):
-        part = select(found, command=command)
-        times = [row for row in select(part, unit="ns") if row["mode"] in ("independent", "dependent")]
-        tables = ordered(row["table"] for row in times if "ipv4" not in row["table"])
-        said = engines_of(command)
-        text += f"\n### {', '.join(tables)}{': ' + said if said else ''}\n\n"
-
-        def column(row: Row) -> str:
-            more = [row["table"].removeprefix("ipv4:")] if len(tables) > 1 else []
-            more += [row["mode"]]
-            more += ["%d CPUs" % row["threads"]] if row["threads"] > 1 else []
-            more += ["%d changes/s" % row["writer_rate"]] if row.get("writer_rate") else []
-            return ", ".join(more)
-
-        text += rt.pivot(times, "engine", lookup_engine, column)
-        ratios = select(part, unit="ratio")
-        if ratios:
-            text += "\n" + rt.table(["ratio", "table", "mode", "value"],
-                                 [[row["engine"], row["table"], row["mode"], spread(row)] for row in ratios])  # fmt: skip
-    return text if found else ""
-
-
-BENCH_NOTES = {
-    "features": "A row \"X - plain\" is the difference of the fastest rounds.\n\n",
-    "attack": "ICMPv6 errors that the kernel accepts slow other traffic down, with sixlane and without it, because workers of the\n"
-    "kernel free what is replaced. \"beside X/alone\" is the rate of other traffic during a flood, relative to that without\n"
-    "one; \"sixlane/no\" relates that to the same without sixlane. A flood \"through\" the machine leaves by the same egress as\n"
-    "the other traffic. Entries, memory and lost events are those after the last of three floods.\n\n",
-    "change": "Ranges are those of single changes.\n\n",
-}
-BENCH_TITLES = {
-    "features": "What a packet pays more, on one route",
-    "exceptions": "What exceptions cost, on one route",
-    "kinds": "Kinds of maps for exceptions",
-    "attack": "Floods of ICMPv6 errors",
-    "sync": "The daemon: start and restart, full view",
-    "change": "The daemon: one change, netlink to map, full view",
-    "memory": "The daemon: memory, full view",
-}
-
-
-def aims_section(rows: list[Row]) -> str:
-    keys = ("bench", "engine", "mode", "table")
-    # what several commands measured stands here once, as the first one found it
-    found = {tuple(row.get(key) for key in keys): row for row in reversed(rows) if row.get("aim")}
-    text = "## Against what sixlane is to reach\n\n"
-    lines = []
-    for row in reversed(found.values()):
-        name = ", ".join(row[key] for key in keys[:3] if row.get(key))
-        missed = "" if row["met"] else "**missed**"
-        lines.append([name, row["table"], spread(row), row["unit"], row["aim"], missed])
-    return text + rt.table(["what", "table", "value", "unit", "aim", ""], lines)
-
-
-def figures_sections(rows: list[Row]) -> Iterable[str]:
-    yield aims_section(rows)
-    yield forward_section(rows)
-    yield lookup_section(rows)
-    for bench, title in BENCH_TITLES.items():
-        found = select(rows, bench=bench)
-        if found:
-            yield f"## {title}\n\n" + BENCH_NOTES.get(bench, "") + rt.listing(found, "what", engine)
-
-
-# --- sections from `make bench` -----------------------------------------------------------------
-
-
-def command_of(rows: list[Row]) -> str:
-    return "`%s`" % rows[0]["command"].partition(" --output ")[0]
-
-
-def kubecek_section(rows: list[Row]) -> str:
-    found = [row for row in select(rows, unit="ns", mode="independent") if "/" not in row["engine"]]
-    text = "## Lookups as in Kubeček's experiment\n\n"
-    text += f"{command_of(rows)}: nanoseconds a lookup, average ± mean deviation, by number of routes.\n"
-    text += "His kernel 4.4 (netdev 1.1, 2016) took 24 to 190 ns for IPv4 and 1096 to 1402 ns for IPv6, with 1 to\n"
-    text += "100,000 routes; IPv6 with one route took 1257 ns on one CPU and 23,031 ns on 24.\n"
-    for threads in sorted({row["threads"] for row in found}):
-        part = select(found, threads=threads)
-        text += f"\n{threads} CPU{'s' if threads > 1 else ''}:\n\n"
-        text += rt.pivot(part, "engine, pattern", lambda row: f"{lookup_engine(row)}, {row['pattern']}",
-                      lambda row: row["table"].removeprefix("ipv4:"), average)  # fmt: skip
-    return text
-
-
-def writers_section(rows: list[Row]) -> str:
-    found = [row for row in select(rows, unit="ns", mode="independent") if "/" not in row["engine"]]
-    text = "## Lookups beside changes of routes\n\n"
-    text += f"{command_of(rows)}: nanoseconds a lookup, average ± mean deviation, by changes a second.\n\n"
-
-    def name(row: Row) -> str:
-        return f"{row['table'].removeprefix('ipv4:')}, {lookup_engine(row)}"
-
-    return text + rt.pivot(found, "table, engine", name, lambda row: f"{row['writer_rate'] or 0:,}", average)
-
-
-def bernat_section(rows: list[Row]) -> str:
-    units = ("ns", "nodes", "bytes/route", "ns/route", "ns/change")
-    modes = ("independent", "depth", "memory", "insert", "change")
-    found = [row for row in select(rows, unit=units, mode=modes, threads=1) if "/" not in row["engine"]]
-    text = "## Lookups as in Bernat's experiment\n\n"
-    text += f"{command_of(rows)}: time, depth, memory, insertion and change, by table.\n"
-    text += "His kernel 4.13 (2017) took 450 ns in a full view of 40,000 routes, which took 20 MB, and 150 ns\n"
-    text += "in an empty table; 500,000 routes were inserted in 60 s.\n"
-    for mode in ordered(row["mode"] for row in found):
-        part = select(found, mode=mode)
-        text += f"\n{mode}, {part[0]['unit']}:\n\n"
-        text += rt.pivot(part, "table", lambda row: row["table"].removeprefix("ipv4:"), lookup_engine)
-    return text
-
-
-def exceptions_section(rows: list[Row]) -> str:
-    text = f"## Entries of many destinations\n\n{command_of(rows)}: entries, and what packets pay.\n"
-    text += "Before Linux 4.2 each destination with traffic had an entry in the routing tree: 300,000 where\n"
-    text += "1,000 had another MTU (Lau, 2015).\n\n"
-    return text + rt.table(["what", "engine", "packets", "value", "unit"], [
-        [row["mode"] or "", row["engine"], row["pattern"] or "", spread(row), row["unit"]] for row in rows])  # fmt: skip
-
-
-def veth_section(title: str, column: rt.Key) -> Callable[[list[Row]], str]:
-    def way(row: Row) -> str:
-        return f"{row['threads']}, {engine(row, rt.FORWARD_NAMES)}"
-
-    def section(rows: list[Row]) -> str:
-        text = f"## Forwarding through veth, {title}\n\n{command_of(rows)}\n"
-        for unit, mode, what in (("Mpps", (None, ""), "Millions of packets a second"),
-                                 ("ns", ("p50",), "Nanoseconds from generator to sink, batches of 64 included, median"),
-                                 ("ns", ("p99",), "The same, 99th percentile")):  # fmt: skip
-            found = [row for row in select(rows, unit=unit, mode=mode) if "/" not in row["engine"]]
-            if found:
-                text += f"\n{what}:\n\n"
-                text += rt.pivot(found, "CPUs, way", way, column)
-        return text
-
-    return section
-
-
-BENCH_FILES: dict[str, Callable[[list[Row]], str]] = {
-    "kubecek.json": kubecek_section,
-    "bernat.json": bernat_section,
-    "writers.json": writers_section,
-    "exceptions.json": exceptions_section,
-    "sizes/forward.json": veth_section("by frame size", lambda row: f"{row['frame_bytes']} bytes"),
-    "patterns/forward.json": veth_section("by pattern of destinations", lambda row: row["pattern"]),
-}
-
-# --- the two documents --------------------------------------------------------------------------
-
-
-def machine_of(rows: list[Row]) -> dict[str, str]:
-    """The one machine of all rows that say one."""
-    found = {tuple(row[key] for key in MACHINE) for row in rows if row.get("machine")}
-    if len(found) != 1:
-        raise ResultsError(f"the files are of {len(found)} machines, kernels or mitigations, not of one")
-    return dict(zip(MACHINE, found.pop()))
-
-
-def date_of(paths: Iterable[pathlib.Path]) -> str:
-    """The day on which all files were written."""
-    found = {datetime.date.fromtimestamp(path.stat().st_mtime).isoformat() for path in paths}
-    if len(found) != 1:
-        raise ResultsError(f"the files are of {', '.join(sorted(found))}, not of one day: measure all of it again")
-    return found.pop()
-
-
-def check_whole(figures: list[Row]) -> None:
-    missing = {"forward", "lookup", *BENCH_TITLES} - {row["bench"] for row in figures}
-    if missing:
-        raise ResultsError(f"figures.json has nothing of {', '.join(sorted(missing))}: run make figures")
-
-
-def where(machine: dict[str, str], rows: list[Row], date: str, short: bool) -> str:
-    text = "**A short run, which shows little.** " if is_short(rows) else ""
-    text += f"Measured on {date}: {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}"
-    if short:
-        return text + "."
-    return text + f", on {machine['machine']}.\nMitigations: {machine['mitigations'] or 'none'}."
-
-
-def is_short(rows: list[Row]) -> bool:
-    """As with QUICK=1."""
-    return min(row.get("rounds") or FULL_ROUNDS for row in select(rows, bench="forward")) < FULL_ROUNDS
-
-
-def lookup_cells(rows: list[Row], name: str) -> list[str]:
-    """Its time, and sixlane's beside it as a share of that: of the command that measured both."""
-    row = only(rows, bench="lookup", engine=name, table="full-view", mode="independent", unit="ns")
+def spread(row: Row | None) -> str:
     if not row:
-        return ["–", "–"]
-    both = select(rows, command=row["command"], mode="independent", unit="ratio", table="full-view")
-    ratio = only(both, engine=f"compiled/{name}")
-    return [spread(row), spread(ratio) if ratio else ""]
+        return "–"
+    if row["low"] == row["high"]:
+        return number(row["median"])
+    return f"{number(row['median'])} ({number(row['low'])} – {number(row['high'])})"
 
 
-def readme_table(rows: list[Row]) -> str:
+def table(head: list[str], lines: Iterable[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *lines]) + "\n"
+
+
+def pivot(rows: list[Row], varied: list[str]) -> str:
+    """Engines by whatever else differs; by lines if that is a lot."""
+    def column(row: Row) -> str:
+        return ", ".join(VARIED[key].format(row[key]) for key in varied if row[key]) or "median (lowest – highest)"
+
+    cells = {(row["engine"], column(row)): spread(row) for row in rows}
+    engines, columns = (list(dict.fromkeys(place)) for place in zip(*cells))
+    if len(columns) > MOST_COLUMNS:
+        return table(["", *engines], ([name, *(cells.get((each, name), "") for each in engines)] for name in columns))
+    return table(["", *columns], ([name, *(cells.get((name, each), "") for each in columns)] for name in engines))
+
+
+# --- sections -------------------------------------------------------------------------------------
+
+
+def section(name: str, rows: list[Row], plots: pathlib.Path | None) -> str:
+    """All rows of a run, unit by unit."""
+    text = f"## {RUNS[name].title}\n\n`{rows[0]['command'].partition(' --output ')[0]}`\n"
+    if plots:
+        text += f"\n![{RUNS[name].title}]({plots.name}/{name}.png)\n"
+    varied = [key for key in VARIED if len({row[key] for row in rows}) > 1]
+    for unit in dict.fromkeys(row["unit"] for row in rows):
+        found = [row for row in rows if row["unit"] == unit]
+        text += f"\n{UNITS.get(unit, unit)}:\n\n{pivot(found, varied)}"
+    notes = dict.fromkeys(f"{row['engine']}: {row['note']}" for row in rows if row["note"] not in SAID)
+    return text + "".join(["\nNotes:\n\n", *(f"- {note}\n" for note in notes)] if notes else [])
+
+
+def aims(rows: list[Row]) -> str:
+    lines = [[row["figure"], str(row["seed"]), spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
+             for row in rows if "aim" in row]  # fmt: skip
+    return "## Against what sixlane is to reach\n\n" + table(["figure", "seed", "value", "unit", "aim", ""], lines)
+
+
+def only(rows: list[Row], **wanted: Any) -> Row | None:
+    """The first row with these values, of hits and 64-byte packets in the full view."""
+    wanted = {"table": "full-view", "threads": 1, **wanted}
+    return next((row for row in rows if row["pattern"] in ("hit", "random") and row["frame_bytes"] in (0, 64)
+                 and all(row[key] == value for key, value in wanted.items())), None)  # fmt: skip
+
+
+def summary(rows: list[Row]) -> str:
+    """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
     lines = []
     for title, forward, lookup in (
         ("**sixlane, compiled FIB**", "compiled", "compiled"),
         ("`BPF_MAP_TYPE_LPM_TRIE`", "bare", "trie"),
-        ("`bpf_fib_lookup`, as xdp-forward", "fib", "kernel6"),
+        ("`bpf_fib_lookup`", "fib", "kernel6"),
+        ("xdp-tools' `xdp-forward`", "xdp-forward", None),
         ("kernel forwarding", "kernel", None),
         ("DPDK `rte_fib6`, user space", None, "dpdk-fib6"),
     ):
-        found = select(rows, bench="forward", table="full-view#1", threads=1)
-        ns = only(found, engine=forward, unit="ns", mode=(None, ""))
-        ratio = only(found, engine=f"compiled/{forward}", unit="ratio")
-        lines.append([title, spread(ns) if ns else "–", spread(ratio) if ratio else "" if ns else "–",
-                      *(lookup_cells(rows, lookup) if lookup else ["–", "–"])])  # fmt: skip
-    forwarding = ["forwarding, ns a packet", "rate of sixlane / this"]
-    return rt.table(["full view", *forwarding, "lookup, ns", "time of sixlane / this"], lines)
+        cells = [title]
+        for bench, engine, mode in (("forward", forward, None), ("lookup", lookup, "independent")):
+            row = only(rows, bench=bench, engine=engine, unit="ns", mode=mode)
+            ratio = row and only(rows, run=row["run"], engine=f"compiled/{engine}", unit="ratio", mode=mode)
+            cells += [spread(row), spread(ratio) if ratio else "" if row else "–"]
+        lines.append(cells)
+    return table(["full view", "forwarding, ns a packet", "rate of sixlane / this", "lookup, ns",
+                  "time of sixlane / this"], lines)  # fmt: skip
 
 
-def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str) -> str:
-    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n"
-    text += where(machine, files["figures.json"], date, False) + "\n\n"
-    text += "`make figures` and `make bench` measure this. Values are medians (lowest – highest) of all rounds, unless a section\n"
-    text += "says otherwise. What is compared was measured in turn in one run. Only ratios mean anything on another machine.\n"
-    text += "`make bench` also draws plots, into build/bench.\n\n"
-    sections = []
-    for name, rows in files.items():
-        if name == "figures.json":
-            text += readme_table(rows) + "\n"
-            sections += figures_sections(rows)
-        else:
-            sections.append(BENCH_FILES[name](rows))
-    return text + "\n".join(section for section in sections if section)
+# --- the two documents ----------------------------------------------------------------------------
 
 
-def readme_text(readme: str, figures: list[Row], machine: dict[str, str], date: str) -> str:
+def machine_of(rows: list[Row]) -> Row:
+    for row in rows:
+        if row["emulated"] or "INVALID" in row["note"]:
+            raise ResultsError(f"a row of {row['run']} means nothing: {row['note']}")
+    found = {tuple(row[key] for key in MACHINE) for row in rows}
+    if len(found) != 1:
+        raise ResultsError(f"the rows are of {len(found)} machines, kernels or mitigations, not of one")
+    return dict(zip(MACHINE, found.pop()))
+
+
+def where(suite: Row, machine: Row, short: bool) -> str:
+    text = "**A short run, which shows little.** " if suite["quick"] else ""
+    text += f"Measured on {suite['date']}: {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}"
+    if short:
+        return text + "."
+    mitigations = machine["mitigations"] or "none"
+    return f"{text}, {machine['machine']}.\nMitigations: {mitigations}. {suite['version']}, commit {suite['commit']}."
+
+
+def results_text(suite: Row, machine: Row, plots: Callable[[str], pathlib.Path | None]) -> str:
+    rows = suite["rows"]
+    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n" + where(suite, machine, False)
+    text += "\n\n`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a section\n"
+    text += "compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
+    text += summary(rows) + "\n"
+    sections = [aims(rows)] if any("aim" in row for row in rows) else []
+    for name in dict.fromkeys(row["run"] for row in rows):
+        sections.append(section(name, [row for row in rows if row["run"] == name], plots(name)))
+    return text + "\n".join(sections)
+
+
+def readme_text(readme: str, suite: Row, machine: Row) -> str:
     block = re.compile(rf"({re.escape(BEGIN)}[^\n]*-->\n).*?({re.escape(END)})", re.S)
     if not block.search(readme):
         raise ResultsError("README.md has no marks for the results")
-    new = where(machine, figures, date, True)
-    new += "\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n"
-    new += readme_table(figures)
-    return block.sub(lambda match: match[1] + new + match[2], readme)
-
-
-def paths_of(build: pathlib.Path) -> dict[str, pathlib.Path]:
-    paths = {"figures.json": build / "figures" / "figures.json"}
-    paths |= {name: build / "bench" / name for name in BENCH_FILES}
-    return {name: path for name, path in paths.items() if path.exists()}
+    new = where(suite, machine, True) + "\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n"
+    return block.sub(lambda match: match[1] + new + summary(suite["rows"]) + match[2], readme)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where the JSON files are (build)")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", type=pathlib.Path, default=ROOT / "build" / "suite", help="what the suite left")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "user" / "bench" / "RESULTS.md")
     parser.add_argument("--readme", type=pathlib.Path, default=ROOT / "README.md")
     options = parser.parse_args()
-    paths = paths_of(options.build)
-    if "figures.json" not in paths:
-        sys.exit(f"results: {options.build}/figures/figures.json is missing: run make figures")
+    folder = options.results.parent / "results"
+
+    def plot(name: str) -> pathlib.Path | None:
+        """The run's picture, copied beside the document."""
+        found = sorted((options.suite / name).glob("*.png"))
+        if not found:
+            return None
+        folder.mkdir(exist_ok=True)
+        shutil.copy(found[0], folder / f"{name}.png")
+        return folder
+
     try:
-        files = {name: json.loads(path.read_text()) for name, path in paths.items()}
-        check_whole(files["figures.json"])
-        date = date_of(paths.values())
-        machine = machine_of([row for rows in files.values() for row in rows])
-        readme = readme_text(options.readme.read_text(), files["figures.json"], machine, date)
-        options.results.write_text(results_text(files, machine, date))
-        options.readme.write_text(readme)
-    except (ResultsError, KeyError, ValueError) as error:
-        sys.exit(f"results: {error}")
+        suite = json.loads((options.suite / "suite.json").read_text(encoding="utf-8"))
+        machine = machine_of(suite["rows"])
+        readme = readme_text(options.readme.read_text(encoding="utf-8"), suite, machine)
+        options.results.write_text(results_text(suite, machine, plot), encoding="utf-8")
+        options.readme.write_text(readme, encoding="utf-8")
+    except (OSError, ResultsError, KeyError, ValueError) as error:
+        sys.exit(f"results: {error}: run `make results`")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,10 @@ int main(int argc, char **argv)
 	cmd = find_cmd(argv[0]);
 	if (!cmd)
 		return CMD_USAGE;
-	if (help)
+	if (help && cmd != &cmd_bench)
 		return print_cmd_help(cmd);
+	/* The harness tells its own. */
+	if (help)
+		argv[argc++] = "--help";
 	return cmd->run(&options, argc - 1, argv + 1);
 }

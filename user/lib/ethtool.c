@@ -44,48 +44,9 @@ static int get(const char *dev, uint32_t cmd, void *out, size_t size)
 	return ret;
 }
 
-static int set(const char *dev, uint32_t cmd, const void *value, size_t size)
-{
-	uint32_t *request = malloc(size);
-	int ret;
-
-	if (!request)
-		return -ENOMEM;
-	memcpy(request, value, size);
-	*request = cmd;
-	ret = run(dev, request);
-	free(request);
-	return ret;
-}
-
 int ethtool_get_channels(const char *dev, struct ethtool_channels *out)
 {
 	return get(dev, ETHTOOL_GCHANNELS, out, sizeof(*out));
-}
-
-int ethtool_set_channels(const char *dev, const struct ethtool_channels *channels)
-{
-	return set(dev, ETHTOOL_SCHANNELS, channels, sizeof(*channels));
-}
-
-int ethtool_get_rings(const char *dev, struct ethtool_ringparam *out)
-{
-	return get(dev, ETHTOOL_GRINGPARAM, out, sizeof(*out));
-}
-
-int ethtool_set_rings(const char *dev, const struct ethtool_ringparam *rings)
-{
-	return set(dev, ETHTOOL_SRINGPARAM, rings, sizeof(*rings));
-}
-
-int ethtool_get_coalesce(const char *dev, struct ethtool_coalesce *out)
-{
-	return get(dev, ETHTOOL_GCOALESCE, out, sizeof(*out));
-}
-
-int ethtool_set_coalesce(const char *dev, const struct ethtool_coalesce *coalesce)
-{
-	return set(dev, ETHTOOL_SCOALESCE, coalesce, sizeof(*coalesce));
 }
 
 static uint32_t count_distinct(const uint32_t *at, uint32_t n)
@@ -130,7 +91,7 @@ void ethtool_driver(const char *dev, char driver[32])
 	snprintf(driver, 32, "%.31s", info.driver);
 }
 
-/* --- names of features and counters --------------------------------------------------------- */
+/* --- features ------------------------------------------------------------------------------- */
 
 static int count_strings(const char *dev, uint32_t set_id, uint32_t *n)
 {
@@ -176,8 +137,6 @@ static const char *string_at(const struct ethtool_gstrings *strings, uint32_t i)
 	return (const char *)strings->data + (size_t)i * ETH_GSTRING_LEN;
 }
 
-/* --- features ------------------------------------------------------------------------------- */
-
 #define FEATURE_BLOCKS 4 /* of 32; Linux 6.18 has 63 features */
 
 static int find_feature(const char *dev, const char *name, uint32_t *bit)
@@ -220,80 +179,4 @@ int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *o
 		.fixed = !(block->available & mask) || block->never_changed & mask,
 	};
 	return 0;
-}
-
-int ethtool_set_feature(const char *dev, const char *name, bool on)
-{
-	char buf[sizeof(struct ethtool_sfeatures) +
-		 FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)] _request_ = { 0 };
-	struct ethtool_sfeatures *request = (void *)buf;
-	uint32_t bit = 0, n = 0;
-	int ret = find_feature(dev, name, &bit) ?: count_strings(dev, ETH_SS_FEATURES, &n);
-
-	if (ret)
-		return ret;
-	request->cmd = ETHTOOL_SFEATURES;
-	request->size = (n + 31) / 32; /* the very number that the kernel has */
-	if (request->size > FEATURE_BLOCKS)
-		return -E2BIG;
-	request->features[bit / 32].valid = 1u << bit % 32;
-	request->features[bit / 32].requested = on ? 1u << bit % 32 : 0;
-	ret = run(dev, request);
-	/* a positive answer: not all was done */
-	return ret > 0 ? -EOPNOTSUPP : ret;
-}
-
-/* --- counters ------------------------------------------------------------------------------- */
-
-void nic_stats_free(struct nic_stats *stats)
-{
-	free(stats->names);
-	free(stats->values);
-	*stats = (struct nic_stats){ 0 };
-}
-
-static int get_values(const char *dev, const struct ethtool_gstrings *strings,
-		      struct nic_stats *out)
-{
-	struct ethtool_stats *request =
-		calloc(1, sizeof(*request) + (size_t)(strings->len + 64) * sizeof(uint64_t));
-	int ret;
-
-	if (!request)
-		return -ENOMEM;
-	request->cmd = ETHTOOL_GSTATS;
-	request->n_stats = strings->len;
-	ret = run(dev, request);
-	/* the queues were changed between the two questions */
-	if (!ret && request->n_stats != strings->len)
-		ret = -EAGAIN;
-	if (!ret) {
-		out->n = strings->len;
-		out->names = calloc(out->n, ETH_GSTRING_LEN);
-		out->values = calloc(out->n, sizeof(*out->values));
-		ret = out->names && out->values ? 0 : -ENOMEM;
-	}
-	if (!ret) {
-		memcpy(out->names, strings->data, out->n * ETH_GSTRING_LEN);
-		memcpy(out->values, request->data, out->n * sizeof(*out->values));
-	}
-	free(request);
-	return ret;
-}
-
-int ethtool_get_stats(const char *dev, struct nic_stats *out)
-{
-	struct ethtool_gstrings *strings;
-	struct nic_stats stats = { 0 };
-	int ret = get_strings(dev, ETH_SS_STATS, &strings);
-
-	if (ret)
-		return ret;
-	ret = get_values(dev, strings, &stats);
-	free(strings);
-	if (ret)
-		nic_stats_free(&stats);
-	else
-		*out = stats;
-	return ret;
 }

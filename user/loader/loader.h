@@ -115,13 +115,6 @@ extern const char *const loader_mode_names[LOADER_DISPATCHER + 1];
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err);
 
 /*
- * Whether a port, which runs none, takes an XDP program in native mode: one is attached and is gone
- * again, even if this process is killed meanwhile. -EOPNOTSUPP: it never does; other errors may be
- * for the number of its queues, or for its MTU. Drivers may interrupt the link for it.
- */
-int loader_try_native(const char *port, char *err);
-
-/*
  * A change of the device to the kernel, and none at all: its XDP program, of which there must be
  * none, for none. 0 or -errno.
  */

@@ -2,7 +2,7 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * pin.c: the pinned maps; query.c: what runs on a port; attach.c: putting
- * it there; try.c: whether that can be; link.c: what holds it; driver.c: why a
+ * it there; link.c: what holds it; driver.c: why a
  * driver will not; compiler.c: who built it; refusal.c: what the verifier said;
  * file.c: where that is kept; names.c: what ports sixlaned was given;
  * flows.c: the extension for flowtables; dispatch.c: the only caller of libxdp.

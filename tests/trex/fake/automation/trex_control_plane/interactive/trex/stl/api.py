@@ -1,23 +1,252 @@
-# SPDX-License-Identifier: GPL-2.0-only
-"""A stand-in for the module of this name that TRex brings: only what this project uses of it."""
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A stand-in for the module of this name that TRex brings: what user/bench/trex.py uses of it, with a router behind it
+that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it would
+there; limits of its server are kept, too. STLStream.packets() is what it would send.
 
-from .client import STLClient, TRexError
-from .packets import (
-    CTRexPacketBuildException,
-    CTRexVmInsFixHwCs,
-    STLPktBuilder,
-    STLScVmRaw,
-    STLVmFixChecksumHw,
-    STLVmFlowVar,
-    STLVmWrFlowVar,
-    STLVmWrMaskFlowVar,
-)
-from .streams import STLFlowLatencyStats, STLFlowStats, STLStream, STLTXCont, STLTXSingleBurst
+SIXLANE_FAKE_TREX in the environment is JSON: what it answers with, and `record`, a file for what was asked of it.
+"""
 
-STLError = TRexError
+import base64
+import json
+import os
+import random
 
-__all__ = [
-    "CTRexPacketBuildException", "CTRexVmInsFixHwCs", "STLClient", "STLError", "STLFlowLatencyStats",
-    "STLFlowStats", "STLPktBuilder", "STLScVmRaw", "STLStream", "STLTXCont", "STLTXSingleBurst",
-    "STLVmFixChecksumHw", "STLVmFlowVar", "STLVmWrFlowVar", "STLVmWrMaskFlowVar", "TRexError",
-]  # fmt: skip
+from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+
+LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP = 0xFFFF, 64, 512, 1_000_000, 16
+DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "bond": False, "late": 0, "raises": {},
+            "warnings": [], "queue_full": 0, "histogram": {"0": 1990, "20": 10}, "total_max": 25, "latency_errors": {},
+            "hangs": False, "sent_when_stopped": 0, "record": None}  # fmt: skip
+
+
+class STLError(Exception):
+    pass
+
+
+def require(condition, message):
+    if not condition:
+        raise STLError(message)
+
+
+class STLVmFlowVar:
+    def __init__(self, name, init_value=None, min_value=0, max_value=255, size=4, step=1, op="inc", value_list=None):
+        require(size in (1, 2, 4, 8) and op in ("inc", "random") and step == 1 and init_value is None, "variable " + name)
+        self.name, self.size, self.op, self.values, self.low, self.high = name, size, op, value_list, min_value, max_value
+        for value in value_list or (min_value, max_value):
+            require(isinstance(value, int) and 0 <= value < 1 << 8 * size, "value of " + name)
+        require(len(value_list or ()) <= LIST_MAX and (value_list is None or op == "inc"), "list of " + name)
+
+    def value(self, number, draw):
+        if self.values:
+            return self.values[number % len(self.values)]
+        return self.low + (draw(self.size) if self.op == "random" else number) % (self.high - self.low + 1)
+
+
+class STLVmWrFlowVar:
+    def __init__(self, fv_name, pkt_offset, offset_fixup=0, add_val=0, is_big=True):
+        require(isinstance(pkt_offset, int) and not offset_fixup and not add_val and is_big, "the stand-in takes offsets")
+        self.name, self.at = fv_name, pkt_offset
+
+
+class STLVmFixChecksumHw:
+    def __init__(self, l3_offset, l4_offset, l4_type):
+        self.l3, self.l4, self.number = l3_offset, l4_offset, {11: 17, 13: 6}[l4_type]
+
+
+class STLScVmRaw:
+    def __init__(self, list_of_commands=None, cache_size=None):
+        self.commands = list_of_commands
+
+
+class STLPktBuilder:
+    def __init__(self, pkt=None, pkt_buffer=None, vm=None):
+        require(isinstance(pkt, Ether) and pkt_buffer is None and (vm is None or isinstance(vm, STLScVmRaw)), "pkt, vm")
+        self.pkt, self.frame, self.commands = pkt, bytes(pkt), vm.commands if vm else []
+        kinds = {kind: [one for one in self.commands if isinstance(one, kind)]
+                 for kind in (STLVmFlowVar, STLVmWrFlowVar, STLVmFixChecksumHw)}  # fmt: skip
+        self.variables = {variable.name: variable for variable in kinds[STLVmFlowVar]}
+        require(len(self.variables) == len(kinds[STLVmFlowVar]), "a variable is there twice")
+        require(4 + sum(variable.size for variable in self.variables.values()) <= VARIABLES_BYTES, "too many variables")
+        for write in kinds[STLVmWrFlowVar]:
+            require(write.at + self.variables[write.name].size <= min(len(self.frame), WRITE_MAX), "write behind the packet")
+        for fix in kinds[STLVmFixChecksumHw]:
+            require(pkt.haslayer(fix.l3) and pkt.haslayer(fix.l4) and self.commands[-1] is fix, "checksum, the last one")
+
+
+class STLTXMode:
+    def __init__(self, pps=None):
+        require(pps and pps > 0, "pps")
+        self.pps, self.count = pps, None
+
+
+class STLTXCont(STLTXMode):
+    pass
+
+
+class STLTXSingleBurst(STLTXMode):
+    def __init__(self, total_pkts=1, pps=None):
+        super().__init__(pps)
+        require(isinstance(total_pkts, int) and total_pkts > 0, "total_pkts")
+        self.count = total_pkts
+
+
+class STLFlowLatencyStats:
+    def __init__(self, pg_id):
+        self.pg_id = pg_id
+
+
+class STLStream:
+    def __init__(self, packet=None, mode=None, flow_stats=None, random_seed=0):
+        require(isinstance(packet, STLPktBuilder) and isinstance(mode, STLTXMode) and 0 < random_seed < 1 << 32, "stream")
+        require(not flow_stats or len(packet.pkt.lastlayer()) >= STAMP, "16 bytes of payload for the stamp")
+        require(packet.pkt[IPv6].fl < 0xFF00, "a flow label of TRex's own")
+        self.packet, self.mode, self.flow_stats, self.random = packet, mode, flow_stats, random.Random(random_seed)
+
+    def message_bytes(self):
+        """About how long it is as JSON."""
+        told = [vars(command) for command in self.packet.commands]
+        return len(json.dumps([base64.b64encode(self.packet.frame).decode(), told])) + 1000
+
+    def draw(self, size):
+        """15 bits at a time: half of each 16 is never drawn."""
+        words = [self.random.getrandbits(15) for _ in range(max(1, size // 2))]
+        return sum(word << 16 * place for place, word in enumerate(words))
+
+    def packets(self, count):
+        found = []
+        for number in range(count):
+            frame, fixed = bytearray(self.packet.frame), False
+            for command in self.packet.commands:
+                if isinstance(command, STLVmWrFlowVar):
+                    variable = self.packet.variables[command.name]
+                    value = variable.value(number, self.draw).to_bytes(variable.size, "big")
+                    frame[command.at : command.at + variable.size] = value
+                fixed |= isinstance(command, STLVmFixChecksumHw)
+            if self.flow_stats:
+                frame[-STAMP:] = b"stand-in's stamp"
+            packet = Ether(bytes(frame))
+            if fixed:
+                del packet[TCP if packet.haslayer(TCP) else UDP].chksum
+            found.append(bytes(packet))
+        return found
+
+
+class STLClient:
+    def __init__(self, username="", server="localhost", sync_port=4501, async_port=4500, verbose_level="error", logger=None,
+                 sync_timeout=None, async_timeout=None):  # fmt: skip
+        self.settings = {**DEFAULTS, **json.loads(os.environ.get("SIXLANE_FAKE_TREX", "{}"))}
+        self.calls, self.connected, self.warnings = [["client", server, sync_port, async_port]], False, []
+        self.ports = list(range(self.settings["ports"]))
+        self.clear()
+
+    def clear(self):
+        self.streams, self.sent, self.probes = ({port: [] for port in self.ports}, *(dict.fromkeys(self.ports, 0) for _ in "12"))
+        self.active, self.deaf = set(), self.ports
+
+    def called(self, *call):
+        if self.calls[-1] == list(call):
+            return  # polled
+        print("chatter of", call[0])  # which may not be among the replies
+        self.calls.append(list(call))
+        if self.settings["record"]:
+            with open(self.settings["record"], "w", encoding="ascii") as file:
+                json.dump(self.calls, file)
+        if call[0] in self.settings["raises"]:
+            raise STLError(self.settings["raises"][call[0]])
+        require(self.connected or "connect" in call[0], "not connected")
+
+    def connect(self):
+        self.called("connect")
+        self.connected = True
+
+    def disconnect(self, stop_traffic=True, release_ports=True):
+        self.called("disconnect", stop_traffic, release_ports)
+        self.connected = False
+
+    def get_all_ports(self):
+        return self.ports
+
+    def get_server_version(self):
+        return {"version": "v3.08", "mode": "STL"}
+
+    def get_port_info(self, ports=None):
+        return [{"src_mac": "02:00:00:00:00:%02x" % port, "speed": self.settings["speed"], "driver": "net_stand_in",
+                 "link": "DOWN" if port in self.settings["down"] else "UP"} for port in ports]  # fmt: skip
+
+    def reset(self, ports=None, restart=False):
+        self.called("reset", ports)
+        self.clear()
+
+    def set_port_attr(self, ports=None, promiscuous=None):
+        self.called("set_port_attr", ports, promiscuous)
+        self.deaf = [port for port in self.ports if not (promiscuous and port in ports)]
+
+    def add_streams(self, streams, ports=None):
+        size = 0
+        for stream in streams:  # together, until it is over half of what the server takes
+            size += stream.message_bytes()
+            require(size <= MESSAGE_MAX, "Request is too large (%d bytes)" % size)
+            size = size if size <= MESSAGE_MAX / 2 else 0
+        for port in ports:
+            self.streams[port] += streams
+        told = [[stream.mode.pps, stream.mode.count, stream.flow_stats and stream.flow_stats.pg_id,
+                 [frame.hex() for frame in stream.packets(40)]] for stream in streams]  # fmt: skip
+        self.called("add_streams", ports, told)
+
+    def clear_stats(self):
+        self.called("clear_stats")
+
+    def clear_events(self):
+        self.warnings = []
+
+    def start(self, ports=None, mult="1", force=False, duration=-1):
+        self.called("start", ports, duration)
+        self.warnings += self.settings["warnings"]
+        for port in ports:
+            sums = [0, 0]
+            for stream in self.streams[port]:
+                sums[bool(stream.flow_stats)] += stream.mode.count or stream.mode.pps * duration
+            load, self.probes[port] = (round(one * self.settings["can_send"]) for one in sums)
+            self.sent[port] = load + self.probes[port]
+        self.active = set(ports) if self.settings["hangs"] else set()
+
+    def is_traffic_active(self, ports=None):
+        self.called("is_traffic_active", ports)
+        return self.active & set(ports)
+
+    def stop(self, ports=None, rx_delay_ms=None):
+        self.called("stop", ports)
+        self.sent.update(dict.fromkeys(self.active & set(ports), self.settings["sent_when_stopped"]))
+        self.active = set()
+
+    def wait_on_traffic(self, ports=None, timeout=None, rx_delay_ms=None):
+        require(not self.active & set(ports), "the stand-in does not send in the background")
+
+    def arrived(self, sent, port):
+        """Of what the ports sent, as much as arrives at this one."""
+        if self.settings["bond"] and port in self.deaf and port > 1:
+            return 0  # what the bond sends here is for port 1
+        return round(sent[port ^ 1] * (1 - self.settings["loss"]))
+
+    def get_stats(self):
+        self.settings["late"] -= 1
+        late = self.settings["late"] >= 0
+        return {"global": {"queue_full": self.settings["queue_full"]}, **{
+            port: {"opackets": self.sent[port], "ipackets": 0 if late else self.arrived(self.sent, port)}
+            for port in self.ports}}  # fmt: skip
+
+    def get_pgid_stats(self, pgid_list=()):
+        histogram = {int(low): count for low, count in self.settings["histogram"].items()}
+        one = {"err_cntrs": self.settings["latency_errors"],
+               "latency": {"histogram": histogram, "total_max": self.settings["total_max"]}}  # fmt: skip
+        flows = {}
+        for pg_id in pgid_list:
+            sent = {port: self.probes[port] if pg_id in [s.flow_stats and s.flow_stats.pg_id for s in self.streams[port]] else 0
+                    for port in self.ports}  # fmt: skip
+            flows[pg_id] = {"tx_pkts": sent, "rx_pkts": {port: self.arrived(sent, port) for port in self.ports}}
+        return {"latency": {"global": {}, **dict.fromkeys(pgid_list, one)}, "flow_stats": {"global": {}, **flows}}
+
+    def get_warnings(self):
+        return self.warnings

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bench-packets, from host a to host b: frames byte by byte, exact counts, what a sink counts, what is refused."""
+
+import json
+import select
+import socket
+import struct
+import time
+import types
+
+import lab
+import numpy as np
+import packets as pk
+import pytest
+from common import BenchError, cpus, find
+from engine import Engine
+
+A_MAC, B_MAC, SRC = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "2001:db8::a"
+TARGETS = np.arange(8 * 16, dtype=np.uint8).reshape(8, 16) * 7
+LAST = len(cpus()) - 1
+
+
+@pytest.fixture(scope="module")
+def net():
+    """Two hosts with three links, and the program in each. veth takes redirected frames only with XDP or GRO."""
+    with lab.Lab() as made:
+        a, b = made.ns("a"), made.ns("b")
+        for device in ("h0", "h1", "deaf"):
+            made.link(a, device, b, device, queues=2)
+            for host in (a, b):
+                host.sysctl(f"net.ipv6.conf.{device}.disable_ipv6", 1)
+                host.ip("link set", device, "up")
+                host.run("ethtool", "-K", device, "gro", "off" if device == "deaf" else "on")
+        engines = {}
+        for host in (a, b):
+            with host.entered():
+                engines[host] = Engine("bench-packets")
+        yield types.SimpleNamespace(a=a, b=b, of_a=engines[a], of_b=engines[b], path=made.path)
+        for engine in engines.values():
+            engine.close()
+
+
+def template(size=68, next_header=None):
+    return pk.template(size, B_MAC, A_MAC, SRC, next_header)
+
+
+def generator(net, frames, name="g", device="h0", addresses=TARGETS, cpus=1):
+    made = pk.Generator(net.of_a, name, frames, cpus, len(addresses) // cpus, net.a.link(device)["ifindex"])
+    frames.targets(addresses).tofile(net.path("targets"))
+    made.aim(net.path("targets"))
+    return made
+
+
+def capture(net, count):
+    """A function that returns the next frames at host b."""
+    sock = net.b.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    sock.bind(("h0", 0))
+    sock.settimeout(10)
+    return lambda: [sock.recv(10000) for _ in range(count)]
+
+
+def sum_of(frame):
+    """One's complement sum of pseudo header and payload: 0xffff, if the checksum is right."""
+    payload = frame[54:]
+    data = frame[22:54] + struct.pack(">IxxxB", len(payload), frame[20]) + payload + bytes(len(payload) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+# --- frames ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize("size, next_header", [(64, None), (66, None), (71, None), (73, pk.UDP), (78, pk.TCP),
+                                               (512, pk.TCP), (1518, None)])  # fmt: skip
+@pytest.mark.parametrize("by_sockets", [False, True])
+def test_frames(net, size, next_header, stamped, by_sockets):
+    """Twelve to eight destinations: as the template, but for destination, port, checksum and stamp."""
+    frames, count, before = template(size, next_header), 12, time.monotonic_ns()
+    made, received = generator(net, frames), capture(net, 12)
+    words = {"stamped": stamped, "ports": 8}
+    if by_sockets:
+        words |= {"header": frames.header.hex(), "device": "h0", "targets": net.path("targets"), "n": 8}
+    (lane,) = pk.run(net.of_a, frames, [made.lane(0, LAST, count)], **words)
+    assert lane.sent == count and lane.refused == 0
+    for number, frame in enumerate(received()):
+        header, l4 = len(frames.header), frames.header[54:]
+        assert len(frame) == size - 4 and frame[:38] == frames.header[:38]
+        assert frame[38:54] == TARGETS[number % 8].tobytes()
+        if l4:
+            place = 6 if frame[20] == pk.UDP else 16
+            assert frame[54:56] == (0x8000 + number % 8).to_bytes(2, "big") and frame[56 : 54 + place] == l4[2:place]
+            assert sum_of(frame) == 0xFFFF
+        stamp = int.from_bytes(frame[header : header + 6], "little") if frames.has_stamp else 0
+        assert bool(stamp) == (stamped and frames.has_stamp)
+        assert not stamp or before < stamp < time.monotonic_ns()
+        assert not any(frame[header + 6 :])
+
+
+def test_checksum_is_never_0(net):
+    """Of all sums of a word one makes it 0, which says that there is none."""
+    addresses = np.zeros((65536, 16), np.uint8)
+    addresses[:, 14:] = np.arange(65536, dtype=">u2")[:, None].view(np.uint8)
+    targets = template().targets(addresses)["sum"] + np.uint32(socket.htons(0x8000))
+    folded = (targets & 0xFFFF) + (targets >> 16)
+    (place,) = np.flatnonzero((folded & 0xFFFF) + (folded >> 16) == 0xFFFF)
+    made, received = generator(net, template(), addresses=addresses[[place]]), capture(net, 1)
+    pk.run(net.of_a, template(), [made.lane(0, LAST, 1)])
+    assert received()[0][60:62] == b"\xff\xff"
+
+
+def test_given_frames(net):
+    """Whole ones, in their order, again and again."""
+    frames = np.random.default_rng(1).integers(0, 256, (4, 90), np.uint8)
+    egress, received = net.a.link("h0")["ifindex"], capture(net, 6)
+    made = pk.GivenFrames(net.of_a, "given", frames, net.path("given"), egress)
+    pk.run(net.of_a, made.frames, [made.lane(0, LAST, 6)])
+    assert received() == [frames[number % 4].tobytes() for number in range(6)]
+
+
+# --- counts ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sink(net):
+    return pk.Sink(net.of_b, ["h0", "h1"], [])
+
+
+def test_sink(net, sink):
+    """By device, flow and queue; hop limits; stamps; and what is no flow's passes."""
+    udp, tcp = template(128), template(128, pk.TCP)
+    sink.expect([pk.Flow(udp, stamped=True), pk.Flow(tcp, hops=0, src_bits=64)])
+    assert sink.modes == {"h0": "native", "h1": "native"}
+    others = [pk.template(128, B_MAC, A_MAC, "2001:db8::b"), pk.template(128, B_MAC, A_MAC, SRC, pk.NO_NEXT_HEADER)]
+    near = pk.template(128, B_MAC, A_MAC, "2001:db8::c", pk.TCP)
+    before, latencies, passed = sink.counts()["h0"], sink.latencies(), capture(net, 2)
+    for frames in (udp, tcp, near, *others):
+        made = generator(net, frames)
+        count = 1 if frames in others else 1000
+        (lane,) = pk.run(net.of_a, frames, [made.lane(0, LAST, count)], stamped=True)
+        assert lane.timed == count - 1
+    assert [frame[20] for frame in passed()] == [pk.UDP, pk.NO_NEXT_HEADER]
+    after = sink.counts()
+    assert [(b.packets - a.packets, b.bytes - a.bytes, b.wrong - a.wrong) for a, b in zip(before, after["h0"])] == [
+        (1000, 124_000, 1000), (2000, 248_000, 0)]  # fmt: skip
+    assert [sum(count.queues.values()) for count in after["h0"]] == [count.packets for count in after["h0"]]
+    assert sum(sink.latencies().values()) - sum(latencies.values()) == 1000
+    assert not any(count.packets for count in after["h1"])
+
+
+def test_several_devices_at_a_rate(net, sink):
+    """Exactly so many by each, no faster than that; or for so long."""
+    frames = template()
+    sink.expect([pk.Flow(frames)])
+    made = [generator(net, frames, device, device) for device in ("h0", "h1")]
+    lanes = [each.lane(0, number, 300) for number, each in enumerate(made)]
+    before = sink.counts()
+    found = pk.run(net.of_a, frames, lanes, rate=10_000)
+    assert [lane.sent for lane in found] == [300, 300]
+    assert all(lane.timed == 299 and lane.ns >= 298 * 200_000 for lane in found)
+    assert [sink.counts()[device][0].packets - before[device][0].packets for device in ("h0", "h1")] == [300, 300]
+    found = pk.run(net.of_a, frames, [lane[:2] + [10**9, 0] for lane in lanes], rate=10_000, ns=50_000_000)
+    assert all(0 < lane.sent <= 252 for lane in found)
+
+
+@pytest.mark.skipif(len(cpus()) < 2, reason="there is one CPU only")
+def test_together(net, sink):
+    """Each makes its count while the other is at work, and goes on until both have; all arrive."""
+    sink.expect([pk.Flow(template())])
+    made, before = generator(net, template(), cpus=2), sink.counts()["h0"][0].packets
+    found = pk.run(net.of_a, template(), [made.lane(number, number, 0) for number in range(2)], count=20_000)
+    assert all(lane.done and lane.timed >= 20_000 and lane.ns for lane in found)
+    assert sink.counts()["h0"][0].packets - before == sum(lane.sent for lane in found)
+
+
+def test_refused(net):
+    """A device whose other end takes no frames of XDP: none has left, and that is the end of it."""
+    made = generator(net, template(), "deaf", "deaf")
+    (lane,) = pk.run(net.of_a, template(), [made.lane(0, LAST, 100)])
+    assert lane.sent == 0 and lane.refused == lane.made > 0
+
+
+def test_input_ends_a_run(net):
+    """The next step of the plan comes when nobody wants this one any more."""
+    made = generator(net, template())
+    for step in ({"do": "run", "lanes": [made.lane(0, LAST, 10**9)], "bytes": 64, "rate": 10}, {"do": "nosuch"}):
+        net.of_a._process.stdin.write(json.dumps(step) + "\n")
+    assert select.select([net.of_a._process.stdout], [], [], 20)[0]
+    first, second = (json.loads(net.of_a._process.stdout.readline()) for _ in range(2))
+    assert first["lanes"][0][0] < 10_000 and "nosuch" in second["error"]
+
+
+# --- errors ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("do, words, said", [
+    ("run", {"lanes": [], "bytes": 60}, "lanes"), ("run", {"lanes": [["no.p", 0, 1, 0]], "bytes": 60}, "of no is"),
+    ("run", {"lanes": [["g.packets_send", 0, 1, 9]], "bytes": 64}, "no such frames"),
+    ("fill", {"object": "none", "map": "m"}, "none"), ("fill", {"object": "g", "map": "targets", "data": "xy"}, "xy"),
+    ("load", {"name": "x", "object": "/nosuch"}, "/nosuch"), ("load", {"name": "x", "device": "h9"}, "h9"),
+    ("load", {"name": "x" * 40}, "too long"), ("attach", {"device": "h0", "program": "g.none"}, "g.none"),
+    ("nosuch", {}, "nosuch"),
+])  # fmt: skip
+def test_errors(net, do, words, said):
+    generator(net, template())
+    with pytest.raises(BenchError, match=said):
+        net.of_a.do(do, **words)
+
+
+def test_what_python_refuses(net, sink):
+    with pytest.raises(BenchError, match="too small"):
+        template(70, pk.TCP)
+    with pytest.raises(BenchError, match="64 to 1518"):
+        generator(net, template(1519))
+    with pytest.raises(BenchError, match="no variable nosuch"):
+        pk.ObjectFile(find("bench-packets.bpf.o")).set(nosuch=1)
+    with net.b.entered(), Engine("bench-packets") as other:
+        with pytest.raises(BenchError, match="already has an XDP program"):
+            pk.Sink(other, ["h0"], [])
+
+
+# --- what needs no program ------------------------------------------------------------------
+
+
+def test_latencies():
+    """Of the bucket that a time is in the middle is at most 2 % away; percentiles are of nearest rank."""
+    for ns in [0, 1, 31, 32, 33, 63, 64, 1000, 10**6, 10**9, 2**35]:
+        shift = max(0, ns.bit_length() - 6)
+        bucket = shift * 32 + (ns >> shift)
+        assert abs(pk.latency_ns(bucket) - ns) <= max(0.02 * ns, 0.5)
+    assert [pk.latency_percentile({3: 98, 5: 1, 9: 1}, percent) for percent in (0, 50, 99, 100)] == [3, 3, 5, 9]
+    assert pk.latency_percentile({}, 50) == 0

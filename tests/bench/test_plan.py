@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`sixlane bench plan`: its rows and its table, costs from a file of results, and what it refuses."""
+
+import json
+import os
+
+import machine
+import pytest
+from commands import Command
+
+
+@pytest.fixture
+def plan(capsys, monkeypatch):
+    monkeypatch.setattr(machine, "read", lambda: machine.Machine("x86_64", "6.1", "Some CPU", 4, "", False))
+    return Command("plan", capsys)
+
+
+def values(plan, *words):
+    return {(row["table"], row["frame_bytes"], row["mode"]): row["median"] for row in plan.rows(*words)}
+
+
+def forward(frame_bytes=64, threads=1, **others):
+    """A row as `bench forward` makes them, of 400 ns, or as said."""
+    row = {"bench": "forward", "engine": "sixlane", "table": "10k", "routes": 10000, "pattern": "random", "mode": None,
+           "threads": threads, "writer_rate": 0, "frame_bytes": frame_bytes, "unit": "ns", "median": 400.0,
+           "cpu": "Some CPU", "emulated": False}  # fmt: skip
+    return {**row, **others}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(rows):
+        path = tmp_path / "forward.json"
+        path.write_text(rows if isinstance(rows, str) else json.dumps(rows, indent=1))
+        return path
+
+    return write
+
+
+# --- what it says ---------------------------------------------------------------------------
+
+
+def test_rows(plan):
+    found = values(plan, "--ns", "100", "--cores", 2, "--rate", "10,100", "--sizes", "64,1518")
+    assert found["2 x 10G", 64, "line"] == 29.7619 and found["2 x 10G", 64, "expected"] == 20
+    assert found["2 x 10G", 64, "cpus"] == 3 and found["2 x 10G", 64, "queues"] == 2
+    assert found["2 x 10G", 1518, "line"] == found["2 x 10G", 1518, "expected"] == 1.62549
+    assert found["2 x 10G", 1518, "cpus"] == found["2 x 10G", 1518, "queues"] == 1
+    assert found["2 x 100G", 64, "line"] == 297.619 and found["2 x 100G", 64, "cpus"] == 30
+    assert len(found) == 2 * 2 * 4
+    notes = {row["note"] for row in plan.rows("--ns", 100, "--cores", 2, "--rate", 10, "--sizes", "64,1518")}
+    assert notes == {f"{what} the limit; extrapolated from what was given" for what in ("the line is", "the CPUs are")}
+
+
+def test_defaults(plan):
+    found = plan.rows("--ns", "100")
+    assert {row["table"] for row in found} == {"2 x 10G", "2 x 25G", "2 x 100G", "2 x 400G"}
+    assert {row["frame_bytes"] for row in found} == {64, 128, 256, 512, 1024, 1280, 1518, 9000}
+    assert {row["threads"] for row in found} == {len(os.sched_getaffinity(0))}
+
+
+def test_cycles(plan):
+    words = ["--cores", 4, "--rate", 25, "--sizes", 64, "--ports", 1]
+    by_ns = values(plan, "--ns", "350", *words)
+    assert by_ns == values(plan, "--cycles", "1050", "--ghz", "3.0", *words)
+    assert by_ns["1 x 25G", 64, "expected"] == 11.4286
+
+
+def test_table(plan):
+    text = plan.text("--ns", "350", "--cores", 8, "--rate", 100, "--sizes", "64,1518")
+    assert [line.split() for line in text.splitlines() if line.lstrip().startswith("100G ")] == [
+        ["100G", "64", "148.810", "297.619", "22.857", "8", "%", "105", "53", "CPU"],
+        ["100G", "1518", "8.127", "16.255", "16.255", "100", "%", "6", "3", "line"],
+    ]
+    text = " ".join(text.split())
+    for said in ("the line is the limit from frames of 1074 bytes on", "not a measurement", "not measured", "full duplex"):
+        assert said in text
+
+
+def test_output(plan, tmp_path):
+    """The files hold the rows of -j; the screen has the table all the same."""
+    words = ["--ns", "350", "--cores", 8, "--output", tmp_path / "results"]
+    assert "the line is the limit" in plan.text(*words)
+    assert sorted(os.listdir(tmp_path / "results")) == ["plan.csv", "plan.json", "plan.png", "plan.svg"]
+    assert json.loads((tmp_path / "results" / "plan.json").read_text()) == plan.rows(*words)
+
+
+# --- costs from a file ----------------------------------------------------------------------
+
+
+def expected(plan, path, *words, size=64):
+    """Mpps of one CPU, or of more, on a line that takes all of it."""
+    found = values(plan, "--from", path, "--rate", 400, "--ports", 9, "--sizes", size, *words)
+    return found["9 x 400G", size, "expected"]
+
+
+def test_from_file(plan, write):
+    path = write([forward(64), forward(1518, median=500.0, note="sent by hand")])
+    for size, mpps in ((64, 2.5), (1518, 2), (791, 2.22222), (9000, 2)):
+        assert expected(plan, path, "--cores", 1, size=size) == mpps
+    assert expected(plan, path, "--cores", 10) == 25  # nothing says how it scales
+    text = plan.text("--from", path)
+    assert "With 1518 bytes: sent by hand." in text
+    assert "Some CPU" in text and "400.0 ns (64 bytes), 500.0 ns (1518 bytes)" in text
+
+
+def test_slowest_row_of_a_size(plan, write):
+    others = [
+        {"table": "1m", "median": 800.0},
+        {"pattern": "zipf 1.1", "median": 300.0},
+        # none of which is the cost of forwarding a packet by sixlane
+        *({"median": 5000.0, **other} for other in (
+            {"pattern": "miss"}, {"mode": "p99"}, {"engine": "kernel"}, {"engine": "sixlane/kernel", "unit": "ratio"},
+            {"writer_rate": 1000}, {"bench": "lookup"})),
+    ]  # fmt: skip
+    assert expected(plan, write([forward(), *[forward(**other) for other in others]]), "--cores", 1) == 1.25
+
+
+@pytest.mark.parametrize("rows, by_cores", [
+    # at the most CPUs, by the pattern that scales worst
+    ([forward(unit="Mpps", median=2.5), forward(unit="Mpps", median=2.5, pattern="flow"),
+      forward(threads=4, unit="Mpps", median=8.0), forward(threads=4, unit="Mpps", median=7.5, pattern="flow"),
+      forward(threads=4, unit="Mpps", median=1.0, table="of no row with one thread"),
+      forward(threads=2, unit="Mpps", median=2.6)], {1: 2.5, 4: 7.5, 40: 75}),
+    # by times of one packet on one CPU each
+    ([forward(), forward(threads=2, median=500.0)], {2: 4}),
+    # nobody is faster in company
+    ([forward(), forward(threads=2, median=300.0)], {2: 5}),
+])  # fmt: skip
+def test_scaling(plan, write, rows, by_cores):
+    path = write(rows)
+    for cores, mpps in by_cores.items():
+        assert expected(plan, path, "--cores", cores) == mpps
+    assert "of what one alone does, measured with" in plan.text("--from", path)
+
+
+def test_engines(plan, write):
+    path = write([forward(engine="trie"), forward(engine="compiled", median=200.0)])
+    assert expected(plan, path, "--cores", 1) == 5
+    assert expected(plan, path, "--cores", 1, "--engine", "trie") == 2.5
+    said = plan.refuse("--from", path, "--engine", "kernel")
+    assert "kernel" in said and "sixlane bench forward" in said
+
+
+# --- what it refuses ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content, wanted", [
+    ("", "line 1"), ("[\n {,\n", "line 2"), ("[\n1,\n2\n", "line 4"), ('{"bench": "forward"}', "not a list of rows"),
+    ("[1, null, []]", "not a list of rows"), ("[]", "no row of bench forward"),
+    *([[forward(**other)], "no row of bench forward"] for other in (
+        {"threads": 2}, {"engine": "kernel"}, {"median": 0}, {"median": -1}, {"median": "400"}, {"median": None},
+        {"median": 1e300})),
+    ([forward(), forward(128, emulated=True)], "row 2 was measured on an emulated CPU"),
+    *([[forward(size)], "row 1: no frame"] for size in (0, 63, 65536, -1)),
+])  # fmt: skip
+def test_bad_files(plan, write, content, wanted):
+    said = plan.refuse("--from", write(content))
+    assert "forward.json" in said and wanted in said
+
+
+def test_missing_files(plan, tmp_path):
+    assert "none.json: No such file" in plan.refuse("--from", tmp_path / "none.json")
+    assert "directory" in plan.refuse("--from", tmp_path)
+
+
+@pytest.mark.parametrize("words", [
+    *(["--ns", word] for word in ("0", "-1", "0.0", "nan", "", "9" * 400, "1000000001", "1.2.3", "0x10")),
+    ["--cycles", "0", "--ghz", "3"],
+    *(["--ns", "350", option, word] for option in ("--cores", "--ports", "--rate", "--sizes")
+      for word in ("0", "", "4294967297", "1.5", "-1")),
+    ["--ns", "350", "--rate", "10,,25"], ["--ns", "350", "--sizes", "63"], ["--ns", "350", "nosuch"], ["--ns"],
+    ["--nosuch"],
+])  # fmt: skip
+def test_bad_numbers(plan, words):
+    assert "sixlane: error: " in plan.refuse(*words)
+
+
+def test_bad_arguments(plan, write):
+    path = write([forward()])
+    for words in ([], ["--ns", "350", "--from", path], ["--ns", "350", "--cycles", "9", "--ghz", "3"]):
+        assert "the cost of a packet is needed" in plan.refuse(*words)
+    for words in (["--cycles", "1000"], ["--ns", "350", "--ghz", "3"]):
+        assert "--cycles needs --ghz" in plan.refuse(*words)
+    assert "--engine" in plan.refuse("--ns", "350", "--engine", "trie")

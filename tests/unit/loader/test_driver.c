@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Why a driver takes no XDP program, and whether it can change its queues under one: pure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "../../../user/lib/util.h"
+#include "../../../user/loader/driver.h"
+#include "../../../user/loader/loader.h"
+#include "../unit.h"
+
+/* The kernel's words for what can be mended are not those for a driver that never takes one. */
+static void test_driver_refusals(void **state)
+{
+	static const struct {
+		const char *name, *said, *words;
+		uint32_t mtu;
+		int rc;
+		size_t page_bytes;
+		bool never; /* "has no native XDP" */
+	} rows[] = {
+		{ "e1000e", "Underlying driver does not support XDP in native mode",
+		  "'sixlane attach eth0 generic'", 1500, -EOPNOTSUPP, 4096, true },
+		{ "vmxnet3", "vmxnet3: MTU 9000 too large for XDP",
+		  "its MTU is 9000, and vmxnet3 supports native XDP up to MTU 3494", 9000,
+		  -EOPNOTSUPP, 4096, false },
+		{ "igb", "igb: The RX buffer size is too small for the frame size",
+		  "its MTU is 9000, and igb supports native XDP up to MTU 3046", 9000, -EINVAL,
+		  4096, false },
+		{ "igb", "", "up to MTU 2022", 2500, -EINVAL, 16384, false },
+		{ "other", "other: MTU too big", "its MTU is 9000, and a smaller one may work",
+		  9000, -EINVAL, 4096, false },
+		{ "other", "", "Cannot allocate memory", 9000, -ENOMEM, 4096, false },
+		{ "other", "other: too few queues", "other: too few queues", 9000, -ENOSPC, 4096,
+		  false },
+		{ "virtio_net", "virtio_net: Can't set XDP while host is implementing GRO_HW/CSUM",
+		  "in its present configuration (virtio_net: Can't", 1500, -EOPNOTSUPP, 4096,
+		  false },
+		{ "", "", "in its present configuration, or never (Operation not supported)", 1500,
+		  -EOPNOTSUPP, 4096, false },
+	};
+	char text[LOADER_ERR];
+	bool is_mtu;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct loader_driver driver = { "eth0", "", rows[i].mtu, rows[i].page_bytes };
+
+		strcpy(driver.name, rows[i].name);
+		loader_driver_refusal(rows[i].rc, &driver, rows[i].said, text);
+		is_mtu = loader_driver_attach_error(rows[i].rc, &driver, rows[i].said) == -EMSGSIZE;
+		assert_int_equal(is_mtu, !!strstr(rows[i].words, "MTU"));
+		assert_non_null(strstr(text, "eth0"));
+		assert_non_null(strstr(text, rows[i].said));
+		assert_non_null(strstr(text, rows[i].words));
+		assert_int_equal(!!strstr(text, "has no native XDP"), rows[i].never);
+		if (!strstr(rows[i].words, "MTU"))
+			assert_null(strstr(text, "its MTU"));
+	}
+}
+
+static void test_driver_queues(void **state)
+{
+	assert_true(loader_driver_locks_queues("virtio_net", 1, 2));
+	assert_true(loader_driver_locks_queues("virtio_net", 4, 4));
+	assert_false(loader_driver_locks_queues("virtio_net", 5, 4));
+	assert_false(loader_driver_locks_queues("virtio_net", 0, 4)); /* not told */
+	assert_false(loader_driver_locks_queues("igb", 1, 4));
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_driver_refusals),
+		cmocka_unit_test(test_driver_queues),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The compiled FIB, as the datapath reads it: from its head on, by the same function. */
+#include "../../../bpf/route.h"
+
+#include "walk.bpf.h"
+
+static __always_inline __u32 find(struct xdp_md *ctx, const struct walk_packet *packet,
+				  const union sixlane_addr *addr)
+{
+	const struct fib_memory memory = fib_open();
+	const union sixlane_fib fib = { .word = fib_roots(&memory) };
+
+	(void)ctx;
+	(void)packet;
+	if (!fib.main)
+		return 0;
+	return compiled_find(&memory, fib.main, bpf_be64_to_cpu(addr->halves[0]),
+			     bpf_be64_to_cpu(addr->halves[1]));
+}
+WALK_ENGINE(compiled, find)
+
+/*
+ * One load from the same memory, at a place that hangs on the address: what an index of this size
+ * costs at the least, whatever its layout. Any answer but 0.
+ */
+static __always_inline __u32 load_one(struct xdp_md *ctx, const struct walk_packet *packet,
+				      const union sixlane_addr *addr)
+{
+	const struct sixlane_meta *meta;
+	struct fib_place place;
+	__u32 key = 0, at;
+
+	(void)ctx;
+	(void)packet;
+	meta = bpf_map_lookup_elem(&sl_meta, &key);
+	if (!meta)
+		return 0;
+	at = walk_offset(addr, READ_ONCE(meta->fib_used_bytes));
+	at &= SIXLANE_FIB_UNIT_MASK & ~63u;
+	return fib_go(&place, at) ? fib_load(&place, fib_offset(at)) | 1 : 0;
+}
+WALK_ENGINE(load, load_one)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the generator (packets.bpf.c) shares with bench-packets. A frame is Ethernet, IPv6 and UDP,
+ * TCP or no next header (RFC 8200, 4.7), then zeros. Only destination, source port, checksum and,
+ * if asked for, the time of sending differ from frame to frame. Knows nothing of who forwards.
+ */
+#ifndef BENCH_ENGINE_PACKETS_H
+#define BENCH_ENGINE_PACKETS_H
+
+#include <linux/types.h>
+
+/* Offsets in a frame, and sizes. */
+#define PACKETS_SRC_HOST 30 /* the second half of the source */
+#define PACKETS_DST 38
+#define PACKETS_IP6_BYTES 54 /* with Ethernet's header */
+#define PACKETS_UDP_BYTES 8
+#define PACKETS_TCP_BYTES 20
+#define PACKETS_HEADER_MOST (PACKETS_IP6_BYTES + PACKETS_TCP_BYTES)
+#define PACKETS_MOST_BYTES 1514 /* of a frame without FCS: a test run has one page for it */
+
+/* The stamp is the first of the payload: 48 bits of CLOCK_MONOTONIC in nanoseconds; 0: none. */
+#define PACKETS_STAMP_BYTES 6
+
+#define PACKETS_PORT_FIRST 0x8000
+#define PACKETS_LOOK_EVERY 256 /* frames; a power of 2 */
+
+/* A destination, as in the plan's files. */
+struct packets_target {
+	__u64 addr[2]; /* network order */
+	__u32 sum; /* of what the checksum covers but port and stamp, not folded, in wire order */
+	__u32 zero;
+};
+
+/* A whole frame, for packets_given. */
+#define PACKETS_GIVEN_BYTES 256
+struct packets_given {
+	__u64 words[PACKETS_GIVEN_BYTES / 8];
+};
+
+/* The checksum of such a sum. 0 would say that there is none (RFC 8200, 8.1). */
+static inline __u16 packets_fold(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff ? 0xffff : (__u16)~sum;
+}
+
+/* What the lanes of a run have in common. A lane is one CPU that makes frames by one generator. */
+struct packets_run {
+	__u64 count;	 /* together: what each lane makes while all others do so */
+	__u64 length_ns; /* of the run; 0: no limit */
+	__u64 delay_ns;	 /* of a lane, from frame to frame; 0: none */
+	__u32 lanes;
+	__u32 port_mask; /* source ports - 1 */
+	__u32 together;	 /* timed from when all lanes run until all are done */
+	__u32 stamped;
+	__u32 started, done;
+	__u32 over; /* by user space: no more frames */
+	__u32 zero;
+};
+
+/* The progress of a lane; one of each CPU. */
+struct packets_state {
+	__u64 most; /* frames to leave; what is refused is made up for */
+	__u64 made;
+	__u64 refused;		    /* by the device, of those that were made */
+	__u64 first_ns, first_made; /* what is timed: from here … */
+	__u64 last_ns, last_made;   /* … to here */
+	__u64 next_ns;		    /* of a paced lane */
+	__u64 until;		    /* made, up to which there is nothing to look for */
+	__u32 first_target;
+	__u8 done, over;
+	__u8 reserved[2];
+};
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The sink: counts and drops the frames of its flows, with the latency of stamped ones. Everything
+ * else passes. */
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../../../bpf/bound.h"
+#include "packets.h"
+
+#define NEXT_HEADER_OFFSET 20
+#define HOP_LIMIT_OFFSET 21
+#define SRC_OFFSET 22
+#define QUEUES 128 /* more of them count with the last one */
+#define FLOWS 2
+#define STAMP_AT_MASK 2047 /* more than PACKETS_MOST_BYTES */
+
+/* Set at any time. */
+__u32 n_flows;
+__u64 flow_src[FLOWS][2], flow_src_mask[FLOWS][2]; /* network order */
+__u8 flow_next_header[FLOWS];
+__be16 flow_dst_port[FLOWS]; /* 0: any */
+__u8 flow_hop_limit[FLOWS];  /* any other is wrong */
+__u32 flow_stamp_at[FLOWS];  /* offset in the frame; 0: it has no stamp */
+/* Set before the object is loaded. */
+const volatile bool frags; /* frames may lie in several buffers */
+
+/* For each flow, one for each receive queue. */
+struct count {
+	__u64 packets, bytes, wrong;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FLOWS *QUEUES);
+	__type(key, __u32);
+	__type(value, struct count);
+} counts SEC(".maps");
+
+/*
+ * Latencies in nanoseconds, counted by buckets: up to 32 ns one a bucket, beyond that 32 buckets
+ * for each power of 2, so that none is wider than 3 % of what is in it.
+ */
+#define BUCKET_BITS 5
+#define BUCKETS_OF_POWER (1u << BUCKET_BITS)
+#define LATENCY_BITS 36 /* 68 s; what took longer is in the last bucket */
+#define BUCKETS ((LATENCY_BITS - BUCKET_BITS + 1) * BUCKETS_OF_POWER)
+#define STAMP_MASK 0xffffffffffffull
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, BUCKETS);
+	__type(key, __u32);
+	__type(value, __u64);
+} latencies SEC(".maps");
+
+/* BPF has no instruction that counts leading zeros. */
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 shift = 0;
+
+	if (ns >> LATENCY_BITS)
+		return BUCKETS - 1;
+	for (int step = 16; step > 1; step /= 2)
+		if (ns >> (BUCKET_BITS + shift + step))
+			shift += step;
+	if (ns >> (BUCKET_BITS + shift + 1))
+		shift++;
+	if (ns >> (BUCKET_BITS + shift))
+		shift++;
+	return shift * BUCKETS_OF_POWER + (__u32)(ns >> (shift ? shift - 1 : 0)) -
+	       (shift ? BUCKETS_OF_POWER : 0);
+}
+
+static __always_inline void count_latency(const __u16 *stamp)
+{
+	__u64 sent_ns = stamp[0] | (__u64)stamp[1] << 16 | (__u64)stamp[2] << 32, *count;
+	__u32 bucket;
+
+	if (!sent_ns)
+		return;
+	bucket = bucket_of((bpf_ktime_get_ns() - sent_ns) & STAMP_MASK);
+	count = bpf_map_lookup_elem(&latencies, &bucket);
+	if (count)
+		++*count;
+}
+
+/* data: with a header of IPv6. */
+static __always_inline bool is_of(__u32 i, const void *data, const void *end)
+{
+	const __u64 *src = data + SRC_OFFSET;
+
+	if (*(const __u8 *)(data + NEXT_HEADER_OFFSET) != flow_next_header[i] ||
+	    ((src[0] ^ flow_src[i][0]) & flow_src_mask[i][0]) ||
+	    ((src[1] ^ flow_src[i][1]) & flow_src_mask[i][1]))
+		return false;
+	if (!flow_dst_port[i])
+		return true;
+	return data + PACKETS_IP6_BYTES + 4 <= end &&
+	       *(const __be16 *)(data + PACKETS_IP6_BYTES + 2) == flow_dst_port[i];
+}
+
+static __always_inline int count_frame(struct xdp_md *ctx, __u32 i)
+{
+	const void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *stamp;
+	__u32 queue = ctx->rx_queue_index, at = flow_stamp_at[i], key;
+	struct count *count;
+
+	key = i * QUEUES + (queue < QUEUES ? queue : QUEUES - 1);
+	count = bpf_map_lookup_elem(&counts, &key);
+	if (!count || data + PACKETS_IP6_BYTES > end)
+		return XDP_PASS;
+	stamp = data + bound_mask(at, STAMP_AT_MASK);
+	if (at && stamp + PACKETS_STAMP_BYTES <= end)
+		count_latency(stamp);
+	count->packets++;
+	count->bytes += frags ? bpf_xdp_get_buff_len(ctx) : end - data;
+	if (*(const __u8 *)(data + HOP_LIMIT_OFFSET) != flow_hop_limit[i])
+		count->wrong++;
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int packets_sink(struct xdp_md *ctx)
+{
+	const void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	if (data + PACKETS_IP6_BYTES > end || *(const __be16 *)(data + 12) != bpf_htons(0x86dd))
+		return XDP_PASS;
+	for (__u32 i = 0; i < FLOWS; i++)
+		if (i < n_flows && is_of(i, data, end))
+			return count_frame(ctx, i);
+	return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Talk to the agent that sends and counts packets (generator.py). The user gives its command, here or by ssh. Requests
+are lines of JSON on its standard input; answers are lines on its standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from common import BenchError, Interrupted, check_interrupt
+
+HELLO_S, STOP_S, END_S = 120, 90, 5  # ssh may connect slowly; a stopped run still counts frames under way
+MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
+
+
+class Agent:
+    """The agent's process. A context manager. Its session gets no Ctrl-C from the terminal; `group` is its process
+    group."""
+
+    def __init__(self, command: str) -> None:
+        self._process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         start_new_session=True)  # fmt: skip
+        self.group, self._heard = self._process.pid, b""
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the agent, and then kill what is left of its group."""
+        with suppress(BrokenPipeError, subprocess.TimeoutExpired):
+            self._process.stdin.close()
+            self._process.wait(END_S)
+        with suppress(ProcessLookupError):
+            os.killpg(self.group, signal.SIGKILL)
+        self._process.wait()
+
+    def _lost(self) -> BenchError:
+        try:
+            status = self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            return BenchError("generator: it has closed its output; try its command by hand")
+        if status == 127:
+            return BenchError("generator: its command was not found")
+        return BenchError(f"the generator ended with status {status}; it may say above why, or try its command by hand")
+
+    def tell(self, request: dict[str, Any]) -> None:
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._lost() from None
+
+    def wait(self, seconds: float, by_interrupt: bool = True) -> bool:
+        """Wait for an answer. Returns False after this time."""
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._heard:
+            if by_interrupt:
+                check_interrupt()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            # The short timeout also notices a signal that came just before.
+            if select.select([self._process.stdout], [], [], min(left, 0.2))[0]:
+                more = os.read(self._process.stdout.fileno(), 65536)
+                if not more:
+                    raise self._lost()
+                self._heard += more
+        return True
+
+    def _answer(self, seconds: float, what: str, by_interrupt: bool = True) -> dict[str, Any]:
+        if not self.wait(seconds, by_interrupt):
+            raise BenchError(f"generator: {what} within {seconds:.0f} s")
+        line, _, self._heard = self._heard.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except ValueError as error:
+            raise BenchError(f"generator: its answer is not JSON ({error}); does its command print text?") from None
+        if "error" in answer:
+            raise BenchError(f"generator: {answer['error']}")
+        return answer
+
+    def hear(self, seconds: float) -> dict[str, Any]:
+        """The answer. An interrupt ends the agent's run first."""
+        try:
+            return self._answer(seconds, "no answer")
+        except Interrupted:
+            print("sixlane: waiting for the generator to stop (interrupt once more not to wait)", file=sys.stderr)
+            self.stop(by_interrupt=False)
+            raise
+
+    def stop(self, by_interrupt: bool = True) -> dict[str, Any]:
+        """End a run. Returns the answer to the run; the request to stop is answered after it."""
+        self.tell({"do": "stop"})
+        return [self._answer(STOP_S, "it does not stop", by_interrupt) for _ in range(2)][0]
+
+    def hello(self) -> dict[str, Any]:
+        """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
+        self.tell({"do": "hello"})
+        hello = self._answer(HELLO_S, "no answer")
+        ports: dict[str, list[str]] = {"tx": [], "rx": []}
+        for port in hello.get("ports", []):
+            if not MAC.fullmatch(str(port.get("mac"))) or port.get("role") not in ports:
+                raise BenchError('generator: a port without a MAC, or whose "role" is neither tx nor rx')
+            ports[port["role"]].append(port["mac"])
+        if not ports["tx"]:
+            raise BenchError("generator: no port of it sends (--tx)")
+        if not ports["rx"]:
+            raise BenchError("generator: nothing counts what comes back (--rx)")
+        return {"generator": "unknown", "least_frame_bytes": 0, "least_syn_bytes": 0, **hello, "ports": ports}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The router that `bench nic` measures. It has addresses, neighbours, and routes with nexthop objects, as routing
+daemons have. The kernel alone or sixlane forwards.
+
+        generator's tx ==== in  router  out ==== generator's rx (is both next hops)
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from collections import Counter
+from typing import Callable
+
+import lab
+from common import BenchError
+from netns import Namespace
+from progress import wait_for
+
+IN, OUT, SRC = "2001:2:0:a::1", "2001:2:0:b::1", "2001:2:0:a::2"  # RFC 5180
+HOPS = ("2001:2:0:b::2", "2001:2:0:b::3")
+PERIOD_S = 0.001  # between two bursts of changes
+
+
+class NicRouter(lab.Router):
+    """A router in a network namespace, with routes to these prefixes. macs: the generator's ports that receive."""
+
+    def __init__(self, place: Namespace, ports: tuple[str, str], prefixes: list[str], macs: list[str],
+                 is_veth: bool) -> None:  # fmt: skip
+        super().__init__(place, ports if is_veth else ())  # the daemon needs an option for veth ports
+        self.inside, self.outside = ports
+        self.prefixes, self._macs, self._other = prefixes, macs, set[int]()  # routes with the second next hop
+        self.mac = place.mac(self.inside)
+        place.sysctl("net.ipv6.conf.all.forwarding", 1)
+        for port, address in zip(ports, (IN, OUT)):
+            place.addr(port, address + "/64")
+        self._lead(1, 1)
+        self.restore()
+        place.batch(f"route add {prefix} nhid 1 metric 1024" for prefix in prefixes)
+
+    # -- the kernel's side
+
+    def _lead(self, of: int, to: int) -> None:
+        """Point a nexthop object to this next hop."""
+        mac = self._macs[to % len(self._macs)]
+        self.ns.ip("neigh replace", HOPS[to], "lladdr", mac, "dev", self.outside, "nud permanent")
+        self.ns.run("ip", "nexthop", "replace", "id", of + 1, "via", HOPS[to], "dev", self.outside)
+
+    def fail_over(self) -> None:
+        """The first next hop fails: its neighbour entry goes, then its nexthop object gets the second next hop."""
+        self.ns.ip("neigh del", HOPS[0], "dev", self.outside)
+        self._lead(0, 1)
+
+    def restore(self) -> None:
+        """Give all routes the first next hop again."""
+        self._lead(0, 0)
+        self.ns.batch([self._flip(route) for route in list(self._other)])
+
+    def _flip(self, route: int) -> str:
+        """A line for `ip -batch` that gives a route the other next hop, by one netlink message."""
+        self._other ^= {route}
+        return f"route replace {self.prefixes[route]} nhid {1 + (route in self._other)} metric 1024"
+
+    def churn(self, rate: int, seconds: float, seed: int, let_pass: Callable[[float], None]) -> float:
+        """Change random routes at a steady rate. Returns the rate that was reached."""
+        draw, start, done = random.Random(seed), time.monotonic(), 0
+        with self.ns.popen("ip", "-6", "-batch", "-", stdin=subprocess.PIPE, text=True) as changes:
+            while (passed := time.monotonic() - start) < seconds:
+                lines = [self._flip(draw.randrange(len(self.prefixes))) for _ in range(int(passed * rate) - done)]
+                done += len(lines)
+                changes.stdin.write("".join(line + "\n" for line in lines))
+                changes.stdin.flush()
+                let_pass(PERIOD_S)
+            changes.stdin.close()
+            if changes.wait():
+                raise BenchError("changing a route failed: see above")
+        return done / (time.monotonic() - start)
+
+    # -- sixlane
+
+    def choose(self, engine: str) -> None:
+        """Let this engine forward."""
+        if engine != "kernel":
+            if not self.daemon:
+                self._start()
+            self.sixlane("fib", engine)
+            if not self.answers(engine):
+                raise BenchError("the compiled FIB is gone: not enough memory?")
+        elif self.daemon:
+            self.stop(timeout=60)
+            self.sixlane("detach", self.inside, self.outside, check=False)
+
+    def _start(self) -> None:
+        """Start sixlaned, and wait until it is in sync and has a compiled FIB. It gets no Ctrl-C from the terminal."""
+        seconds = 60 + len(self.prefixes) / 10000
+        self.start("-c", "/dev/null", "-l", "warning", "-m", "native", ports=(self.inside, self.outside),
+                   timeout=seconds, under=("setsid",))  # fmt: skip
+
+        def is_built() -> bool:
+            self.assert_daemon_runs()
+            fib = self.sixlane_json("fib")
+            if fib["failures"]:
+                raise BenchError("sixlaned could not build its compiled FIB: not enough memory?\n" + self.log())
+            return fib["builds"] and not fib["reason"]
+
+        wait_for(is_built, seconds, lambda: "sixlaned has a compiled FIB\n" + self.log())
+
+    def restart_daemon(self, engine: str) -> None:
+        """Restart sixlaned as an operator does: its programs and maps stay, and forward."""
+        self.stop(timeout=60)
+        self.choose(engine)
+
+    def answers(self, engine: str) -> bool:
+        return self.sixlane_json("fib")["active"] == engine
+
+    def verdicts(self) -> Counter[str]:
+        """Packets of all ports by verdict."""
+        self.assert_daemon_runs()
+        return Counter(self.stats())
