@@ -127,8 +127,9 @@ def _close_all():
 class Lab:
     """A set of namespaces with a bpffs of its own. A context manager."""
 
-    def __init__(self):
-        self.suffix = secrets.token_hex(4)
+    def __init__(self, limits_answers=False):
+        """limits_answers: namespaces send as few ICMPv6 errors as by the kernel's default, for what is measured."""
+        self.suffix, self.limits_answers = secrets.token_hex(4), limits_answers
         self.namespaces, self.processes, self._sockets = [], [], []
         self._strays, self._closed, self.tmp = [], False, None
         self._indexes = itertools.count(FIRST_INDEX)

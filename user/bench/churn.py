@@ -148,7 +148,10 @@ class Bench:
         pk.ObjectFile(find("bench-sides.bpf.o")).load(self.engine, "kernel", programs=["side_kernel"])
         self.generators, path = [], self.router.file("targets")
         for number, addresses in enumerate(self._addresses()):
-            frames = pk.template(SIZE, P0_MAC, A_MAC, f"{NETWORK}:a::{2 + number}")
+            source = f"{NETWORK}:a::{2 + number}"
+            frames = pk.template(SIZE, P0_MAC, A_MAC, source)
+            # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
+            self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
             self.generators.append(pk.Generator(self.engine, f"kind{number}", frames, 1, TARGETS))
             frames.targets(addresses).tofile(path)
             self.generators[-1].aim(path)

@@ -165,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
             results = Results(options.preset or "nic", options)
             # The agent must start before the Lab: that hides the names of network namespaces.
             agent = stack.enter_context(Agent(options.generator))
-        lab = stack.enter_context(Lab())
+        lab = stack.enter_context(Lab(limits_answers=True))
         slaves = {dev for bond in options.bonds for dev in bond.slaves}
         asked = Asked(options.queues, False, options.isolate, options.force, options.force_login)
         check(options.devs, slaves, [bond.name for bond in options.bonds], asked)
