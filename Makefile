@@ -120,11 +120,11 @@ $(B)/harness: $(HARNESS) Makefile
 	@ln -s $(abspath $(HARNESS)) $@
 
 $(B)/bench-lookup: $(call obj,$(addprefix $(ENGINE)/,lookup.c plan.c bpf.c engine_compiled.c engine_kernel.c \
-		engine_peer.c engine_trie.c) $(COMMON_SRC))
+		engine_peer.c) $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson -ldl -pthread
 
-$(B)/bench-packets: $(call obj,$(addprefix $(ENGINE)/,packets.c packets_object.c packets_run.c packets_socket.c plan.c))
+$(B)/bench-packets: $(call obj,$(addprefix $(ENGINE)/,packets.c packets_run.c plan.c))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson -pthread
 

@@ -200,13 +200,13 @@ def test_input_ends_a_run(net):
     ("run", {"lanes": [["g.packets_send", 0, 1, 9]], "bytes": 64}, "no such frames"),
     ("fill", {"object": "none", "map": "m"}, "none"), ("fill", {"object": "g", "map": "targets", "data": "xy"}, "xy"),
     ("load", {"name": "x", "object": "/nosuch"}, "/nosuch"), ("load", {"name": "x", "device": "h9"}, "h9"),
-    ("load", {"name": "x" * 40}, "too long"), ("attach", {"device": "h0", "program": "g.none"}, "g.none"),
+    ("attach", {"device": "h0", "program": "g.none"}, "g.none"), ("run", {"lanes": []}, "bytes"),
     ("nosuch", {}, "nosuch"),
 ])  # fmt: skip
 def test_errors(net, do, words, said):
-    generator(net, template())
-    with pytest.raises(BenchError, match=said):
-        net.of_a.do(do, **words)
+    with net.a.entered(), Engine("bench-packets") as engine, pytest.raises(BenchError, match=said):
+        pk.Generator(engine, "g", template(), 1, 8, net.a.link("h0")["ifindex"])
+        engine.do(do, **words)
 
 
 def test_what_python_refuses(net, sink):

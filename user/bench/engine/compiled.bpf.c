@@ -4,39 +4,31 @@
 
 #include "walk.bpf.h"
 
-static __always_inline __u32 find(struct xdp_md *ctx, const struct walk_packet *packet,
-				  const union sixlane_addr *addr)
+WALK_ENGINE(compiled)
 {
 	const struct fib_memory memory = fib_open();
 	const union sixlane_fib fib = { .word = fib_roots(&memory) };
 
-	(void)ctx;
-	(void)packet;
 	if (!fib.main)
 		return 0;
 	return compiled_find(&memory, fib.main, bpf_be64_to_cpu(addr->halves[0]),
 			     bpf_be64_to_cpu(addr->halves[1]));
 }
-WALK_ENGINE(compiled, find)
 
 /*
  * One load from the same memory, at a place that hangs on the address: what an index of this size
  * costs at the least, whatever its layout. Any answer but 0.
  */
-static __always_inline __u32 load_one(struct xdp_md *ctx, const struct walk_packet *packet,
-				      const union sixlane_addr *addr)
+WALK_ENGINE(load)
 {
-	const struct sixlane_meta *meta;
-	struct fib_place place;
+	__u64 hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
 	__u32 key = 0, at;
+	const struct sixlane_meta *meta = bpf_map_lookup_elem(&sl_meta, &key);
+	struct fib_place place;
 
-	(void)ctx;
-	(void)packet;
-	meta = bpf_map_lookup_elem(&sl_meta, &key);
 	if (!meta)
 		return 0;
-	at = walk_offset(addr, READ_ONCE(meta->fib_used_bytes));
+	at = (hash >> 32) * (__u32)READ_ONCE(meta->fib_used_bytes) >> 32;
 	at &= SIXLANE_FIB_UNIT_MASK & ~63u;
 	return fib_go(&place, at) ? fib_load(&place, fib_offset(at)) | 1 : 0;
 }
-WALK_ENGINE(load, load_one)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The engines that are measured inside the kernel: sixlane's trie, and the kernel's own tables by
- * bpf_fib_lookup.
- */
+/* sixlane's trie, and the kernel's own tables by bpf_fib_lookup. */
 #include "walk.bpf.h"
 
 #include <bpf/bpf_endian.h>
@@ -15,13 +12,12 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);
+	__uint(max_entries, 1); /* the driver sets it */
 	__type(key, struct sixlane_route_key);
 	__type(value, __u32);
 } trie SEC(".maps");
 
-static __always_inline __u32 trie_find(struct xdp_md *ctx, const struct walk_packet *packet,
-				       const union sixlane_addr *addr)
+WALK_ENGINE(trie)
 {
 	struct sixlane_route_key key = {
 		.prefix_len = SIXLANE_TABLE_BITS + 128,
@@ -30,11 +26,8 @@ static __always_inline __u32 trie_find(struct xdp_md *ctx, const struct walk_pac
 	};
 	const __u32 *found = bpf_map_lookup_elem(&trie, &key);
 
-	(void)ctx;
-	(void)packet;
 	return found ? *(const volatile __u32 *)found : 0;
 }
-WALK_ENGINE(trie, trie_find)
 
 /* The answer is the route's metric, since a next hop does not tell which route led to it. */
 static __always_inline __u32 fib_find(struct xdp_md *ctx, const struct walk_packet *packet,
@@ -48,8 +41,7 @@ static __always_inline __u32 fib_find(struct xdp_md *ctx, const struct walk_pack
 	return code == FIB_SUCCESS || code == FIB_NO_NEIGH ? params->rt_metric : 0;
 }
 
-static __always_inline __u32 kernel6_find(struct xdp_md *ctx, const struct walk_packet *packet,
-					  const union sixlane_addr *addr)
+WALK_ENGINE(kernel6)
 {
 	struct bpf_fib_lookup params = { .family = AF_INET6 };
 
@@ -59,10 +51,8 @@ static __always_inline __u32 kernel6_find(struct xdp_md *ctx, const struct walk_
 	params.ipv6_src[3] = bpf_htonl(1);
 	return fib_find(ctx, packet, &params);
 }
-WALK_ENGINE(kernel6, kernel6_find)
 
-static __always_inline __u32 kernel4_find(struct xdp_md *ctx, const struct walk_packet *packet,
-					  const union sixlane_addr *addr)
+WALK_ENGINE(kernel4)
 {
 	struct bpf_fib_lookup params = { .family = AF_INET };
 
@@ -70,4 +60,3 @@ static __always_inline __u32 kernel4_find(struct xdp_md *ctx, const struct walk_
 	params.ipv4_src = bpf_htonl(0xc6336401); /* 198.51.100.1 */
 	return fib_find(ctx, packet, &params);
 }
-WALK_ENGINE(kernel4, kernel4_find)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bench-lookup: sides, each an engine filled with a table of routes. An engine is a row of
- * lookup_engines[] and knows no other. A side lives until the program ends.
- *
- * Functions return 0, or -errno after plan_fail() or plan_bad().
+ * bench-lookup: sides, each an engine filled with a table of routes. A side lives until the program
+ * ends, which it does with any error.
  */
 #ifndef BENCH_ENGINE_LOOKUP_H
 #define BENCH_ENGINE_LOOKUP_H
+
+#include <bpf/libbpf.h>
 
 #include "../../rib/radix.h"
 #include "peer.h"
@@ -19,24 +19,38 @@ struct lookup_entry {
 	uint32_t value;
 };
 
-struct lookup_table {
-	const struct bench_prefix *prefixes;
-	size_t n;
-	bool is_ipv4;	    /* an address is the first 4 bytes */
-	struct radix radix; /* the same, entries of struct lookup_entry */
+/*
+ * An engine whose lookup is a BPF program: an object of programs NAME_independent, NAME_dependent
+ * and NAME_answers (walk.bpf.h).
+ */
+struct lookup_bpf {
+	struct bpf_object *object;
+	int run[2], dry[2], answers; /* programs; independent, dependent */
+	struct walk_packet packet;   /* what each run begins with */
 };
 
 struct lookup_side {
-	const struct lookup_engine *engine;
-	struct lookup_table table;
-	const struct walk_addresses *lists; /* one a thread */
+	const struct lookup_engine *engine;  /* NULL: a peer */
+	const struct bench_prefix *prefixes; /* the table */
+	size_t n;
+	bool is_ipv4;			    /* an address is the first 4 bytes */
+	struct radix radix;		    /* the same table, entries of struct lookup_entry */
+	struct walk_addresses const *lists; /* one a thread */
 	unsigned int threads;		    /* that look up at once, at most */
-	uint32_t cursor;		    /* of the next address */
-	const char *netns;		    /* of the kernel's tables: a path */
-	uint32_t ifindex;		    /* the device there that routes end in */
-	void *state;			    /* the engine's */
-	uint64_t insert_ns;		    /* the time to fill it with all routes */
-	uint64_t bytes;			    /* that it takes for them; 0: not known */
+	int netns;			    /* of the kernel's tables; -1: any */
+	struct lookup_bpf bpf;
+	void *state;	    /* the engine's */
+	uint64_t insert_ns; /* the time to fill it with all routes */
+	uint64_t bytes;	    /* that it takes for them; 0: not known */
+};
+
+struct lookup_engine {
+	const char *name;
+	void (*open)(struct lookup_side *side); /* fill it */
+	/* Take a route away or put it back, by its place, while others look up. NULL: cannot. */
+	void (*change)(struct lookup_side *side, size_t i, bool back);
+	uint32_t (*depth)(
+		struct lookup_side *side); /* nodes of the deepest lookup; NULL: not known */
 };
 
 struct lookup_times {
@@ -44,28 +58,41 @@ struct lookup_times {
 	double elapsed_ns;	 /* a lookup of all threads, until the last one had ended; gross */
 };
 
-struct lookup_engine {
-	const char *name;
-	/* Fill it. */
-	int (*open)(struct lookup_side *side);
-	int (*measure)(struct lookup_side *side, bool dependent, unsigned int threads,
-		       uint64_t lookups, struct lookup_times *out);
-	/* WALK_ADDRESSES values, of the first list. */
-	int (*answers)(struct lookup_side *side, uint32_t *out);
-	/* Take a route away or put it back, by its place, while others look up. NULL: cannot. */
-	int (*change)(struct lookup_side *side, size_t i, bool back);
-	/* Nodes of the deepest lookup. NULL: not known. */
-	int (*depth)(struct lookup_side *side, uint32_t *nodes);
-};
+/* --- lookup.c ------------------------------------------------------------------------------- */
 
-extern const struct lookup_engine lookup_compiled, lookup_compiled_chunks, lookup_load, lookup_trie,
-	lookup_kernel6, lookup_kernel4;
-
+struct prefix lookup_prefix(const struct lookup_side *side, size_t i);
 /* Nodes of the deepest way down a path-compressed binary trie of the routes. */
-uint32_t lookup_trie_depth(const struct lookup_table *table);
-struct prefix lookup_prefix(const struct bench_prefix *from);
+uint32_t lookup_trie_depth(struct lookup_side *side);
+/* The number behind a word that begins a line of a file of the kernel's; 0: there is none. */
+uint64_t lookup_figure(const char *path, const char *word);
+
+/* --- engines -------------------------------------------------------------------------------- */
+
+/* bpf.c: open an object that lies beside the program. Afterwards: load an engine's programs. */
+void bpf_open(struct lookup_side *side, const char *file);
+void bpf_load(struct lookup_side *side, const char *engine);
+int bpf_map_of(const struct lookup_side *side, const char *name);
+void bpf_measure(struct lookup_side *side, bool dependent, unsigned int threads, uint64_t lookups,
+		 struct lookup_times *out);
+/* WALK_ADDRESSES values, of the first list. */
+void bpf_answers(struct lookup_side *side, uint32_t *out);
+
+void compiled_open(struct lookup_side *side);
+void compiled_open_chunks(struct lookup_side *side); /* as on a kernel without arenas */
+void compiled_open_load(struct lookup_side *side); /* a load from its memory instead of a lookup */
+void compiled_change_route(struct lookup_side *side, size_t i, bool back);
+uint32_t compiled_deepest(struct lookup_side *side);
+
+void trie_open(struct lookup_side *side);
+void trie_change(struct lookup_side *side, size_t i, bool back);
+void kernel_open(struct lookup_side *side);
+void kernel_change(struct lookup_side *side, size_t i, bool back);
+uint32_t kernel6_depth(struct lookup_side *side);
 
 /* A library of lookups: the peer of this name that a shared object offers. */
-int lookup_peer_open(struct lookup_side *side, const char *object, const char *name);
+void peer_open(struct lookup_side *side, const char *object, const char *name);
+void peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups,
+		  struct lookup_times *out);
+void peer_answers(struct lookup_side *side, uint32_t *out);
 
 #endif

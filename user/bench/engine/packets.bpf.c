@@ -14,7 +14,6 @@
 #include "packets.h"
 
 #define LOOPBACK 1
-#define L4 PACKETS_IP6_BYTES
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -52,7 +51,6 @@ struct {
 const volatile union {
 	__u8 bytes[80];
 	__u16 pieces[40];
-	__u32 quarters[20];
 	__u64 words[10];
 } header;					  /* the template */
 const volatile __u32 header_bytes, payload_bytes; /* packets_given: the frame, and 0 */
@@ -99,8 +97,8 @@ static __always_inline void take_time(struct packets_state *state, __u64 now)
 }
 
 /*
- * Called at a lane's first and last frame, at every 256th, and at every frame of a paced lane. A
- * paced lane that is late catches up. Returns whether a frame is due.
+ * At a lane's first and last frame, at every 256th, and at every frame of a paced lane. A paced
+ * lane that is late catches up. Returns whether a frame is due.
  */
 static __always_inline bool look_around(struct packets_state *state)
 {
@@ -121,27 +119,22 @@ static __always_inline bool look_around(struct packets_state *state)
 	return !state->over;
 }
 
-/* Whether a frame is due. */
-static __always_inline bool begin_frame(struct packets_state *state)
+/*
+ * Set what the next frame is about: an index. Returns XDP_REDIRECT, XDP_DROP while no frame is due,
+ * or XDP_ABORTED for a buffer that is no frame of this size.
+ */
+static __always_inline int begin_frame(struct xdp_md *ctx, struct packets_state *state, __u32 bytes,
+				       __u32 *index)
 {
-	return state->made < state->until || look_around(state);
+	if (!state || (void *)(long)ctx->data + bytes > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	if (state->made >= state->until && !look_around(state))
+		return XDP_DROP;
+	*index = state->first_target + (state->made & target_mask);
+	return XDP_REDIRECT;
 }
 
 /* --- frames --------------------------------------------------------------------------------- */
-
-static __always_inline void write_ip6(void *data, const struct packets_target *target)
-{
-	__u64 *words = data;
-
-	words[0] = header.words[0];
-	words[1] = header.words[1];
-	words[2] = header.words[2];
-	words[3] = header.words[3];
-	*(__u32 *)(data + 32) = header.quarters[8];
-	*(__u16 *)(data + 36) = header.pieces[18];
-	*(__u64 *)(data + PACKETS_DST) = target->addr[0];
-	*(__u64 *)(data + PACKETS_DST + 8) = target->addr[1];
-}
 
 /* Another host of the source's network. Returns what the checksum has to cover of it. */
 static __always_inline __u32 write_host(void *data)
@@ -153,14 +146,13 @@ static __always_inline __u32 write_host(void *data)
 }
 
 /* The verifier knows header_bytes, and removes the branches that are not taken. */
-static __always_inline void write_l4(void *data, __u16 port, __u32 sum)
+static __always_inline void write_l4(__u16 *at, __u16 port, __u32 sum)
 {
-	__u32 bytes = header_bytes - L4;
-	__u16 *at = data + L4;
+	__u32 bytes = header_bytes - PACKETS_IP6_BYTES;
 
 	for (__u32 i = 1; i < PACKETS_TCP_BYTES / 2; i++)
 		if (2 * i < bytes)
-			at[i] = header.pieces[L4 / 2 + i];
+			at[i] = header.pieces[PACKETS_IP6_BYTES / 2 + i];
 	if (bytes)
 		at[0] = port;
 	if (bytes == PACKETS_UDP_BYTES)
@@ -169,63 +161,63 @@ static __always_inline void write_l4(void *data, __u16 port, __u32 sum)
 		at[8] = packets_fold(sum + port);
 }
 
-/* The stamp; in a payload that is shorter, its zeros. */
-static __always_inline void write_stamp(void *at, const __u16 *stamp)
+/* The stamp, or as many of its zeros as there is room for, and zeros behind. Packet pointers are
+ * invalid afterwards. */
+static __always_inline int write_payload(struct xdp_md *ctx, __u16 *at, const __u16 *stamp)
 {
-	if (payload_bytes >= 2)
-		((__u16 *)at)[0] = stamp[0];
-	if (payload_bytes >= 4)
-		((__u16 *)at)[1] = stamp[1];
-	if (payload_bytes >= PACKETS_STAMP_BYTES)
-		((__u16 *)at)[2] = stamp[2];
-}
+	__u32 written = 0, rest;
 
-/* Zeros behind the stamp. Packet pointers are invalid afterwards. */
-static __always_inline bool write_rest(struct xdp_md *ctx)
-{
-	__u32 written =
-		payload_bytes < PACKETS_STAMP_BYTES ? payload_bytes & ~1u : PACKETS_STAMP_BYTES;
-	__u32 rest = payload_bytes - written;
-
-	if (!rest || rest > sizeof(zeros))
-		return !rest;
-	return !bpf_xdp_store_bytes(ctx, header_bytes + written, (void *)zeros, rest);
+	for (__u32 i = 0; i < PACKETS_STAMP_BYTES / 2; i++)
+		if (payload_bytes >= 2 * i + 2) {
+			at[i] = stamp[i];
+			written = 2 * i + 2;
+		}
+	rest = payload_bytes - written;
+	if (!rest)
+		return XDP_REDIRECT;
+	if (rest > sizeof(zeros) ||
+	    bpf_xdp_store_bytes(ctx, header_bytes + written, (void *)zeros, rest))
+		return XDP_ABORTED;
+	return XDP_REDIRECT;
 }
 
 /* Write one frame. Returns XDP_REDIRECT, or the verdict for a buffer that is no frame. */
 static __always_inline int make_frame(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 bytes = header_bytes + payload_bytes, slot;
+	void *data = (void *)(long)ctx->data;
+	__u32 bytes = header_bytes + payload_bytes, index, sum;
 	struct packets_state *state = find_state();
 	const struct packets_target *target;
-	__u16 stamp[3] = { 0 }, port;
-	__u32 sum;
-	__u64 now;
+	__u16 stamp[3] = { 0 };
+	int action;
 
-	if (!state || bytes < PACKETS_IP6_BYTES || bytes > PACKETS_MOST_BYTES || data + bytes > end)
+	if (bytes < PACKETS_IP6_BYTES || bytes > PACKETS_MOST_BYTES)
 		return XDP_ABORTED;
-	if (!begin_frame(state))
-		return XDP_DROP;
-	slot = state->first_target + (state->made & target_mask);
-	target = bpf_map_lookup_elem(&targets, &slot);
+	action = begin_frame(ctx, state, bytes, &index);
+	if (action != XDP_REDIRECT)
+		return action;
+	target = bpf_map_lookup_elem(&targets, &index);
 	if (!target)
 		return XDP_ABORTED;
 	if (run.stamped && payload_bytes >= PACKETS_STAMP_BYTES) {
-		now = bpf_ktime_get_ns();
+		__u64 now = bpf_ktime_get_ns();
+
 		stamp[0] = now;
 		stamp[1] = now >> 16;
 		stamp[2] = now >> 32;
 	}
-	write_ip6(data, target);
+	/* The last of these words reaches into the destination. */
+	for (__u32 i = 0; i <= PACKETS_DST / 8; i++)
+		((__u64 *)data)[i] = header.words[i];
+	*(__u64 *)(data + PACKETS_DST) = target->addr[0];
+	*(__u64 *)(data + PACKETS_DST + 8) = target->addr[1];
 	sum = target->sum + stamp[0] + stamp[1] + stamp[2];
 	if (random_hosts)
 		sum += write_host(data);
-	port = bpf_htons(PACKETS_PORT_FIRST + (state->made & run.port_mask));
-	write_l4(data, port, sum);
-	write_stamp(data + header_bytes, stamp);
+	write_l4(data + PACKETS_IP6_BYTES,
+		 bpf_htons(PACKETS_PORT_FIRST + (state->made & run.port_mask)), sum);
 	state->made++;
-	return write_rest(ctx) ? XDP_REDIRECT : XDP_ABORTED;
+	return write_payload(ctx, data + header_bytes, stamp);
 }
 
 /* Into the program under test, as if the frame had arrived at the test run's device. */
@@ -252,60 +244,54 @@ int packets_send(struct xdp_md *ctx)
 SEC("xdp")
 int packets_given(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct packets_state *state = find_state();
 	const struct packets_given *frame;
-	__u32 slot;
+	__u32 index;
+	int action;
 
-	if (!state || !header_bytes || header_bytes > PACKETS_GIVEN_BYTES ||
-	    data + header_bytes > end)
+	if (!header_bytes || header_bytes > PACKETS_GIVEN_BYTES)
 		return XDP_ABORTED;
-	if (!begin_frame(state))
-		return XDP_DROP;
-	slot = state->first_target + (state->made & target_mask);
-	frame = bpf_map_lookup_elem(&given, &slot);
+	action = begin_frame(ctx, state, header_bytes, &index);
+	if (action != XDP_REDIRECT)
+		return action;
+	frame = bpf_map_lookup_elem(&given, &index);
 	if (!frame || bpf_xdp_store_bytes(ctx, 0, (void *)frame, header_bytes))
 		return XDP_ABORTED;
 	state->made++;
 	return bpf_redirect(egress, 0);
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* --- frames that do not leave --------------------------------------------------------------- */
 
 struct net_device {
 	int ifindex;
 } __attribute__((preserve_access_index));
 
-/* Live frames leave while the process that runs the program is current. Other processes may send
- * from a device of the same index in another network namespace. */
-static __always_inline bool is_own_process(void)
-{
-	struct bpf_pidns_info info = { 0 };
-
-	return !bpf_get_ns_current_pid_tgid(pid_ns_dev, pid_ns_ino, &info, sizeof(info)) &&
-	       info.tgid == tgid;
-}
-
-/* Frames that were made, but did not leave. Forwarded frames pass here, too; only live frames come
- * from the loopback device. */
-static __always_inline void count_refused(const struct net_device *from, __u32 ifindex, int n)
+/*
+ * Count those that were made. Forwarded frames pass here, too; only live frames come from the
+ * loopback device. They leave while the process that runs the program is current: other processes
+ * may send from a device of the same index in another network namespace.
+ */
+static __always_inline int count_refused(const struct net_device *from, __u32 ifindex, int n)
 {
 	struct packets_state *state = find_state();
+	struct bpf_pidns_info info = { 0 };
 
-	if (state && from->ifindex == LOOPBACK && ifindex == egress && n > 0 && is_own_process())
+	if (state && from->ifindex == LOOPBACK && ifindex == egress && n > 0 &&
+	    !bpf_get_ns_current_pid_tgid(pid_ns_dev, pid_ns_ino, &info, sizeof(info)) &&
+	    info.tgid == tgid)
 		state->refused += n;
+	return 0;
 }
+
+#pragma clang diagnostic ignored "-Wunused-parameter"
 
 /* The driver's ring is full. */
 SEC("tp_btf/xdp_devmap_xmit")
 int BPF_PROG(packets_sent, const struct net_device *from, const struct net_device *to, int sent,
-	     int drops, int error)
+	     int drops)
 {
-	(void)ctx;
-	(void)sent;
-	(void)error;
-	count_refused(from, to->ifindex, drops);
-	return 0;
+	return count_refused(from, to->ifindex, drops);
 }
 
 /* The driver takes no redirected frames. */
@@ -313,14 +299,7 @@ SEC("tp_btf/xdp_redirect_err")
 int BPF_PROG(packets_refused, const struct net_device *from, const void *prog, const void *to,
 	     int error, int map_type, __u32 map_id, __u32 ifindex)
 {
-	(void)ctx;
-	(void)prog;
-	(void)to;
-	(void)error;
-	(void)map_type;
-	(void)map_id;
-	count_refused(from, ifindex, 1);
-	return 0;
+	return count_refused(from, ifindex, 1);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,15 +1,312 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench-packets: makes frames, has programs forward them, and counts what arrives. */
+/*
+ * bench-packets: makes frames, has programs forward them, and counts what arrives. Here: object
+ * files of BPF, their programs and maps; and programs of devices. What a step makes lives until the
+ * program ends, or until another of the same name replaces it.
+ */
 #include "packets_user.h"
+
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#define MOST_BYTES 4096 /* that the plan has within itself, in hexadecimal digits */
+
+static struct object {
+	struct object *next;
+	char *name;
+	struct bpf_object *object; /* NULL: a program of a device */
+	int prog;
+} * objects;
+
+static struct object *find(const char *name, size_t n)
+{
+	struct object *object = objects;
+
+	while (object && (strlen(object->name) != n || strncmp(object->name, name, n) != 0))
+		object = object->next;
+	return object;
+}
+
+/* A new entry, or the one of this name with its object closed. */
+static struct object *add(const char *name)
+{
+	struct object *object = find(name, strlen(name));
+
+	if (!object) {
+		object = plan_alloc(1, sizeof(*object));
+		object->name = strdup(name);
+		object->next = objects;
+		objects = object;
+	}
+	bpf_object__close(object->object);
+	object->object = NULL;
+	return object;
+}
+
+int packets_program(const char *name)
+{
+	size_t n = strcspn(name, ".");
+	const struct object *object = find(name, n);
+	const struct bpf_program *prog = NULL;
+
+	if (object && !object->object)
+		return object->prog;
+	if (object && name[n])
+		prog = bpf_object__find_program_by_name(object->object, name + n + 1);
+	if (!prog)
+		plan_die("no program %s is loaded", name);
+	return bpf_program__fd(prog);
+}
+
+struct bpf_map *packets_map(const char *name, size_t n, const char *map_name)
+{
+	const struct object *object = find(name, n);
+	struct bpf_map *map = NULL;
+
+	if (object && object->object)
+		map = bpf_object__find_map_by_name(object->object, map_name);
+	if (!map)
+		plan_die("no map %s of %.*s is loaded", map_name, (int)n, name);
+	return map;
+}
+
+unsigned int packets_ifindex(const char *device)
+{
+	unsigned int ifindex = if_nametoindex(device);
+
+	plan_check(ifindex ? 0 : errno, "device %s", device);
+	return ifindex;
+}
+
+size_t packets_hex(const char *text, void *out, size_t size)
+{
+	size_t n = strlen(text) / 2;
+	uint8_t *bytes = out;
+
+	if (n > size || strspn(text, "0123456789abcdef") != 2 * n || text[2 * n])
+		plan_die("\"%s\" is not at most %zu bytes in hexadecimal digits", text, size);
+	for (size_t i = 0; i < n; i++)
+		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
+	return n;
+}
+
+/* --- loading -------------------------------------------------------------------------------- */
+
+static bool is_wanted(json_t *programs, const char *name)
+{
+	bool is_any = !programs;
+
+	for (size_t i = 0; i < json_array_size(programs) && !is_any; i++)
+		is_any = !strcmp(json_string_value(json_array_get(programs, i)) ?: "", name);
+	return is_any;
+}
+
+static void set_maps(struct bpf_object *object, json_t *entries, const char *rodata)
+{
+	uint8_t bytes[MOST_BYTES];
+	size_t n = packets_hex(rodata, bytes, sizeof(bytes));
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		json_int_t most = json_integer_value(json_object_get(entries, name));
+
+		if (most)
+			bpf_map__set_max_entries(map, (uint32_t)most);
+		if (n && strstr(name, ".rodata"))
+			plan_check(bpf_map__set_initial_value(map, bytes, n), "rodata");
+	}
+}
+
+/* Load the programs, and attach those that trace the kernel. 0 or -errno. */
+static int load(struct bpf_object *object, json_t *programs, bool frags)
+{
+	struct bpf_program *prog;
+	int ret;
+
+	bpf_object__for_each_program(prog, object)
+	{
+		bpf_program__set_autoload(prog, is_wanted(programs, bpf_program__name(prog)));
+		if (frags && bpf_program__type(prog) == BPF_PROG_TYPE_XDP)
+			bpf_program__set_flags(prog, BPF_F_XDP_HAS_FRAGS);
+	}
+	ret = bpf_object__load(object);
+	prog = NULL;
+	while (!ret && (prog = bpf_object__next_program(object, prog)))
+		if (bpf_program__autoload(prog) &&
+		    bpf_program__type(prog) == BPF_PROG_TYPE_TRACING && !bpf_program__attach(prog))
+			ret = -errno;
+	return ret;
+}
+
+/*
+ * {"name", "object": PATH, "programs": [NAME, …], "entries": {MAP: N}, "rodata": HEX, "frags":
+ * BOOL} -> {}: load these programs of an object file, or all of them. Later steps call one
+ * "OBJECT.PROGRAM".
+ * {"name", "device"} -> {}: take the program that a device runs. Later steps call it by the name
+ * alone.
+ */
+static json_t *step_load(json_t *arguments)
+{
+	const char *name, *path = "", *device = NULL, *rodata = "";
+	json_t *programs = NULL, *entries = NULL;
+	struct object *object;
+	int frags = 0, ret;
+	uint32_t id = 0;
+
+	plan_take(arguments, "{s:s, s?s, s?s, s?o, s?o, s?s, s?b}", "name", &name, "object", &path,
+		  "device", &device, "programs", &programs, "entries", &entries, "rodata", &rodata,
+		  "frags", &frags);
+	object = add(name);
+	if (device) {
+		ret = bpf_xdp_query_id((int)packets_ifindex(device), 0, &id);
+		object->prog = ret ?: bpf_prog_get_fd_by_id(id);
+		plan_check(object->prog < 0 ? object->prog : 0, "the program on %s", device);
+		return json_object();
+	}
+	object->object = bpf_object__open_file(path, NULL);
+	plan_check(object->object ? 0 : errno, "%s", path);
+	set_maps(object->object, entries, rodata);
+	ret = load(object->object, programs, frags);
+	return ret ? plan_error("loading %s: %s", path, strerror(-ret)) : json_object();
+}
+
+/*
+ * {"device", "program", "generic": BOOL, "replace": BOOL} -> {"busy": BOOL}: attach a program to a
+ * device for as long as this process lives. If the device has one already it is busy, or its
+ * program is replaced for good.
+ */
+static json_t *step_attach(json_t *arguments)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, options);
+	int generic = 0, replace = 0, ifindex, prog, ret;
+	const char *name, *device;
+
+	plan_take(arguments, "{s:s, s:s, s?b, s?b}", "program", &name, "device", &device, "generic",
+		  &generic, "replace", &replace);
+	ifindex = (int)packets_ifindex(device);
+	prog = packets_program(name);
+	options.flags = generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	if (replace)
+		ret = bpf_xdp_attach(ifindex, prog, options.flags, NULL);
+	else
+		ret = bpf_link_create(prog, ifindex, BPF_XDP, &options);
+	if (ret >= 0 || errno == EBUSY || errno == EEXIST)
+		return json_pack("{s:b}", "busy", ret < 0);
+	return plan_error("attaching %s to %s: %s", name, device, strerror(errno));
+}
+
+/* --- maps ----------------------------------------------------------------------------------- */
+
+/* Returns 0 or an errno. */
+static int fill(const struct bpf_map *map, const uint8_t *at, size_t bytes)
+{
+	size_t key = bpf_map__key_size(map), each = key + bpf_map__value_size(map);
+	int fd = bpf_map__fd(map);
+	void *to;
+
+	if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE)) {
+		for (const uint8_t *end = at + bytes; at + each <= end; at += each)
+			if (bpf_map_update_elem(fd, at, at + key, BPF_ANY))
+				return errno;
+		return 0;
+	}
+	if (bytes > (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map))
+		return E2BIG;
+	to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (to == MAP_FAILED)
+		return errno;
+	memcpy(to, at, bytes);
+	munmap(to, bytes);
+	return 0;
+}
+
+/*
+ * {"object", "map", "file": PATH or "data": HEX} -> {}: write elements, key and value of each, to a
+ * map; to an mmapable array its values from the first on. "program": write that program to index 0
+ * instead.
+ */
+static json_t *step_fill(json_t *arguments)
+{
+	const char *name, *map_name, *file = NULL, *data = "", *program = NULL;
+	uint32_t element[2] = { 0 };
+	uint8_t bytes[MOST_BYTES];
+	const void *at = bytes;
+	struct bpf_map *map;
+	size_t n;
+
+	plan_take(arguments, "{s:s, s:s, s?s, s?s, s?s}", "object", &name, "map", &map_name, "file",
+		  &file, "data", &data, "program", &program);
+	map = packets_map(name, strlen(name), map_name);
+	n = packets_hex(data, bytes, sizeof(bytes));
+	if (program) {
+		element[1] = (uint32_t)packets_program(program);
+		at = element;
+		n = sizeof(element);
+	} else if (file) {
+		at = plan_map(file, 1, &n);
+	}
+	plan_check(fill(map, at, n), "filling the map %s", map_name);
+	if (file)
+		munmap((void *)(uintptr_t)at, n);
+	return json_object();
+}
+
+/* [KEY, N, …] of an element's numbers, which each CPU has; NULL: all of them are 0. */
+static json_t *sum(uint32_t key, const uint64_t *each, size_t words, size_t n_cpus)
+{
+	json_t *sums = json_pack("[i]", key);
+	uint64_t any = 0;
+
+	for (size_t word = 0; word < words; word++) {
+		uint64_t total = 0;
+
+		for (size_t cpu = 0; cpu < n_cpus; cpu++)
+			total += each[cpu * words + word];
+		any |= total;
+		json_array_append_new(sums, json_integer((json_int_t)total));
+	}
+	if (any)
+		return sums;
+	json_decref(sums);
+	return NULL;
+}
+
+/*
+ * {"object", "map"} -> {"sums": [[KEY, N, …], …]}: the 64-bit numbers of a per-CPU array's
+ * elements, each summed over all CPUs. Elements of zeros are left out.
+ */
+static json_t *step_sums(json_t *arguments)
+{
+	size_t n_cpus = (size_t)libbpf_num_possible_cpus(), words;
+	_cleanup_free_ uint64_t *each = NULL;
+	const char *name, *map_name;
+	json_t *sums = json_array();
+	const struct bpf_map *map;
+
+	plan_take(arguments, "{s:s, s:s}", "object", &name, "map", &map_name);
+	map = packets_map(name, strlen(name), map_name);
+	words = (bpf_map__value_size(map) + 7) / sizeof(*each);
+	each = plan_alloc(n_cpus * words, sizeof(*each));
+	for (uint32_t key = 0; key < bpf_map__max_entries(map); key++) {
+		plan_check(bpf_map_lookup_elem(bpf_map__fd(map), &key, each), "map %s", map_name);
+		json_array_append_new(sums, sum(key, each, words, n_cpus));
+	}
+	return json_pack("{s:o}", "sums", sums);
+}
 
 int main(void)
 {
 	static const struct plan_step steps[] = {
-		{ "load", object_load }, { "attach", object_attach }, { "fill", object_fill },
-		{ "sums", object_sums }, { "run", run_lanes },	      { NULL, NULL },
+		{ "load", step_load }, { "attach", step_attach }, { "fill", step_fill },
+		{ "sums", step_sums }, { "run", packets_run },	  { NULL, NULL },
 	};
 
 	/* What was read ahead poll() would not tell of. */
 	setvbuf(stdin, NULL, _IONBF, 0);
-	return plan_serve(steps, NULL);
+	return plan_serve(steps);
 }

@@ -17,11 +17,6 @@
 #include <bpf/bpf_helpers.h>
 
 #define AF_INET6 10
-#define ETHERNET_BYTES 14
-#define HOP_LIMIT_OFFSET 21
-#define SRC_OFFSET 22
-#define DST_OFFSET 38
-#define HEADERS_BYTES 54
 #define MOST_ROUTES 4194304 /* as many as sixlane has */
 /* Linux 5.15 allows no array to have larger values. */
 #define MEMORY_WORDS (1u << 20)
@@ -32,6 +27,16 @@ const volatile __u32 load_bytes; /* of memory, to load from */
 const volatile __u16 dst_mac[3]; /* of the next hop */
 const volatile __u16 src_mac[3]; /* of the egress device */
 const volatile bool frags;	 /* frames may lie in several buffers (Linux 5.18) */
+
+/* What a frame begins with. */
+struct headers {
+	__u16 dst_mac[3], src_mac[3];
+	__be16 type;
+	__u8 version, reserved[3];
+	__be16 payload_bytes;
+	__u8 next_header, hop_limit;
+	__u8 src[16], dst[16];
+} __attribute__((packed, aligned(2)));
 
 /* As large as sixlane's key. */
 struct route_key {
@@ -48,23 +53,18 @@ struct {
 	__type(value, __u32);
 } bare_routes SEC(".maps");
 
-struct memory {
-	__u32 words[MEMORY_WORDS];
-};
-
 /* Zeros. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct memory);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, MEMORY_WORDS * sizeof(__u32));
 } memory SEC(".maps");
 
 /* A next hop. */
 struct hop {
 	__u32 egress; /* ifindex */
-	__u8 dst_mac[6];
-	__u8 src_mac[6];
+	__u16 dst_mac[3], src_mac[3];
 };
 
 struct {
@@ -85,123 +85,112 @@ struct {
 	__type(value, struct count);
 } counts SEC(".maps");
 
-static __always_inline int redirect_to_next_hop(void *data, __u32 ifindex)
+static __always_inline bool is_short(const struct xdp_md *ctx, const struct headers *at)
 {
-	__u16 *words = data;
+	return (void *)(at + 1) > (void *)(long)ctx->data_end;
+}
 
-	words[0] = dst_mac[0];
-	words[1] = dst_mac[1];
-	words[2] = dst_mac[2];
-	words[3] = src_mac[0];
-	words[4] = src_mac[1];
-	words[5] = src_mac[2];
-	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+static __always_inline int redirect(struct headers *at, __u32 ifindex)
+{
+	for (int i = 0; i < 3; i++) {
+		at->dst_mac[i] = dst_mac[i];
+		at->src_mac[i] = src_mac[i];
+	}
+	at->hop_limit--;
 	return bpf_redirect(ifindex, 0);
 }
 
 SEC("xdp")
 int side_floor(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data;
+	struct headers *at = (void *)(long)ctx->data;
 
-	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
-		return XDP_ABORTED;
-	return redirect_to_next_hop(data, egress);
+	return is_short(ctx, at) ? XDP_ABORTED : redirect(at, egress);
 }
 
-/* One load, of a 0. data: Ethernet and IPv6 header. */
-static __always_inline __u32 load_at_random(const void *data)
+/* One load, of a 0. */
+static __always_inline __u32 load_at_random(const struct headers *at)
 {
-	const __u64 *dst = data + DST_OFFSET;
+	const __u64 *dst = (const void *)at->dst;
 	__u64 hash = (dst[0] ^ dst[1]) * 0x9e3779b97f4a7c15ull;
 	__u32 zero = 0, word = ((hash >> 32) * load_bytes >> 32) / sizeof(__u32);
-	const struct memory *at = bpf_map_lookup_elem(&memory, &zero);
+	const __u32 *words = bpf_map_lookup_elem(&memory, &zero);
 
-	return at ? *(const volatile __u32 *)&at->words[word % MEMORY_WORDS] : 0;
+	return words ? *(const volatile __u32 *)&words[word % MEMORY_WORDS] : 0;
 }
 
 SEC("xdp")
 int side_load(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data;
+	struct headers *at = (void *)(long)ctx->data;
 
-	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+	if (is_short(ctx, at))
 		return XDP_ABORTED;
-	return redirect_to_next_hop(data, egress ^ load_at_random(data));
+	return redirect(at, egress ^ load_at_random(at));
 }
 
 /* Neither fe00::/7, of which multicast and link-local are, nor ::/8, by one comparison. */
-static __always_inline bool is_global(const void *addr)
+static __always_inline bool is_global(const __u8 *addr)
 {
-	return *(const __u8 *)addr - 1u < 0xfd;
+	return addr[0] - 1u < 0xfd;
 }
 
-/* Whether this is a whole IPv6 packet that may be forwarded. */
-static __always_inline bool may_be_forwarded(const void *data, __u32 bytes)
-{
-	const __u8 *ip6 = data + ETHERNET_BYTES;
-
-	return *(const __be16 *)(data + 12) == bpf_htons(0x86dd) && ip6[0] >> 4 == 6 &&
-	       HEADERS_BYTES + bpf_ntohs(*(const __be16 *)(ip6 + 4)) <= bytes &&
-	       *(const __u8 *)(data + HOP_LIMIT_OFFSET) > 1 && is_global(data + SRC_OFFSET) &&
-	       is_global(data + DST_OFFSET);
-}
-
-/* No port, no neighbour, no rule, no VLAN, no exception and no MTU. */
+/* If it is a whole IPv6 packet that may be forwarded. No port, no neighbour, no rule, no VLAN, no
+ * exception and no MTU. */
 SEC("xdp")
 int side_least(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 key, bytes = frags ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+	struct headers *at = (void *)(long)ctx->data;
 	const struct hop *hop;
 	struct count *count;
-	__u32 key, bytes = frags ? (__u32)bpf_xdp_get_buff_len(ctx) : (__u32)(end - data);
 
-	if (data + HEADERS_BYTES > end || !may_be_forwarded(data, bytes))
+	if (is_short(ctx, at) || at->type != bpf_htons(0x86dd) || at->version >> 4 != 6 ||
+	    sizeof(*at) + bpf_ntohs(at->payload_bytes) > bytes || at->hop_limit <= 1 ||
+	    !is_global(at->src) || !is_global(at->dst))
 		return XDP_ABORTED;
-	key = load_at_random(data);
+	key = load_at_random(at);
 	hop = bpf_map_lookup_elem(&hops, &key);
 	count = bpf_map_lookup_elem(&counts, &key);
 	if (!hop || !count)
 		return XDP_ABORTED;
 	count->packets++;
 	count->bytes += bytes;
-	__builtin_memcpy(data, hop->dst_mac, 6);
-	__builtin_memcpy(data + 6, hop->src_mac, 6);
-	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+	__builtin_memcpy(at->dst_mac, hop->dst_mac, 12);
+	at->hop_limit--;
 	return bpf_redirect(hop->egress, 0);
 }
 
 SEC("xdp")
 int side_bare(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data;
 	struct route_key key = { .prefix_len = 32 + 128, .table = bpf_htonl(254) };
+	struct headers *at = (void *)(long)ctx->data;
+	const __u64 *dst = (const void *)at->dst;
 
-	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+	if (is_short(ctx, at))
 		return XDP_ABORTED;
-	key.addr[0] = *(__u64 *)(data + DST_OFFSET);
-	key.addr[1] = *(__u64 *)(data + DST_OFFSET + 8);
-	if (!bpf_map_lookup_elem(&bare_routes, &key))
-		return XDP_PASS;
-	return redirect_to_next_hop(data, egress);
+	key.addr[0] = dst[0];
+	key.addr[1] = dst[1];
+	return bpf_map_lookup_elem(&bare_routes, &key) ? redirect(at, egress) : XDP_PASS;
 }
 
 SEC("xdp")
 int side_fib(struct xdp_md *ctx)
 {
-	void *data = (void *)(long)ctx->data;
 	struct bpf_fib_lookup fib = { .family = AF_INET6, .ifindex = ctx->ingress_ifindex };
+	struct headers *at = (void *)(long)ctx->data;
 
-	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+	if (is_short(ctx, at))
 		return XDP_ABORTED;
-	fib.tot_len = bpf_ntohs(*(__be16 *)(data + 18));
-	__builtin_memcpy(fib.ipv6_src, data + SRC_OFFSET, 16);
-	__builtin_memcpy(fib.ipv6_dst, data + DST_OFFSET, 16);
+	fib.tot_len = bpf_ntohs(at->payload_bytes);
+	__builtin_memcpy(fib.ipv6_src, at->src, 16);
+	__builtin_memcpy(fib.ipv6_dst, at->dst, 16);
 	if (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0) != BPF_FIB_LKUP_RET_SUCCESS)
 		return XDP_PASS;
-	__builtin_memcpy(data, fib.dmac, 6);
-	__builtin_memcpy(data + 6, fib.smac, 6);
-	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+	__builtin_memcpy(at->dst_mac, fib.dmac, 6);
+	__builtin_memcpy(at->src_mac, fib.smac, 6);
+	at->hop_limit--;
 	return bpf_redirect(fib.ifindex, 0);
 }
 

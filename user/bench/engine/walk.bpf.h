@@ -20,37 +20,39 @@ struct {
 	__type(value, struct walk_addresses);
 } addresses SEC(".maps");
 
+/* Values of routes to the first list; 0: none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk_answers);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, WALK_ADDRESSES * sizeof(__u32));
 } answers SEC(".maps");
 
-/* Returns a route's value, 0 for none. */
 typedef __u32 (*walk_find_fn)(struct xdp_md *ctx, const struct walk_packet *packet,
 			      const union sixlane_addr *addr);
 
-static __always_inline struct walk_packet *walk_packet(struct xdp_md *ctx)
+/* answers: keep the answer to one address. Not measured. */
+static __always_inline int walk(struct xdp_md *ctx, int dependent, int keep, walk_find_fn find)
 {
 	struct walk_packet *packet = (void *)(long)ctx->data;
-
-	return (void *)(packet + 1) > (void *)(long)ctx->data_end ? NULL : packet;
-}
-
-static __always_inline int walk(struct xdp_md *ctx, int dependent, walk_find_fn find)
-{
-	struct walk_packet *packet = walk_packet(ctx);
 	const struct walk_addresses *list;
-	__u32 cursor, sum = 0;
+	__u32 cursor, sum = 0, first = 0, *kept;
 
-	if (!packet)
+	if ((void *)(packet + 1) > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
 	list = bpf_map_lookup_elem(&addresses, &packet->list);
 	if (!list)
 		return XDP_ABORTED;
 	cursor = packet->cursor;
+	if (keep) {
+		kept = bpf_map_lookup_elem(&answers, &first);
+		if (!kept)
+			return XDP_ABORTED;
+		cursor %= WALK_ADDRESSES;
+		kept[cursor] = find(ctx, packet, &list->at[cursor]);
+		packet->cursor = cursor + 1;
+		return XDP_DROP;
+	}
 	/* Not unrolled, or the empty loop would differ from that around a long lookup. */
 #pragma clang loop unroll(disable)
 	/* i has 64 bits: the verifier may forget the bounds of a spilled counter of 32. */
@@ -68,46 +70,34 @@ static __always_inline int walk(struct xdp_md *ctx, int dependent, walk_find_fn 
 	return XDP_DROP;
 }
 
-/* Keep the answer to one address. Not measured. */
-static __always_inline int walk_answer(struct xdp_md *ctx, walk_find_fn find)
-{
-	struct walk_packet *packet = walk_packet(ctx);
-	__u32 key = 0, cursor;
-	const struct walk_addresses *list = bpf_map_lookup_elem(&addresses, &key);
-	struct walk_answers *kept = bpf_map_lookup_elem(&answers, &key);
-
-	if (!packet || !list || !kept)
-		return XDP_ABORTED;
-	cursor = packet->cursor % WALK_ADDRESSES;
-	kept->at[cursor] = find(ctx, packet, &list->at[cursor]);
-	packet->cursor = cursor + 1;
-	return XDP_DROP;
-}
-
-/* The three programs of an engine. */
-#define WALK_ENGINE(name, find)                               \
-	SEC("xdp") int name##_independent(struct xdp_md *ctx) \
-	{                                                     \
-		return walk(ctx, 0, find);                    \
-	}                                                     \
-	SEC("xdp") int name##_dependent(struct xdp_md *ctx)   \
-	{                                                     \
-		return walk(ctx, 1, find);                    \
-	}                                                     \
-	SEC("xdp") int name##_answers(struct xdp_md *ctx)     \
-	{                                                     \
-		return walk_answer(ctx, find);                \
-	}
+/* Before the body of an engine's lookup, which returns a route's value, or 0 for none: declares it,
+ * and the three programs. */
+#define WALK_ENGINE(name)                                                                    \
+	static __always_inline __u32 find_##name(struct xdp_md *ctx,                         \
+						 const struct walk_packet *packet,           \
+						 const union sixlane_addr *addr);            \
+	SEC("xdp") int name##_independent(struct xdp_md *ctx)                                \
+	{                                                                                    \
+		return walk(ctx, 0, 0, find_##name);                                         \
+	}                                                                                    \
+	SEC("xdp") int name##_dependent(struct xdp_md *ctx)                                  \
+	{                                                                                    \
+		return walk(ctx, 1, 0, find_##name);                                         \
+	}                                                                                    \
+	SEC("xdp") int name##_answers(struct xdp_md *ctx)                                    \
+	{                                                                                    \
+		return walk(ctx, 0, 1, find_##name);                                         \
+	}                                                                                    \
+	static __always_inline __u32 find_##name(__attribute__((unused)) struct xdp_md *ctx, \
+						 __attribute__((unused))                     \
+						 const struct walk_packet *packet,           \
+						 const union sixlane_addr *addr)
 
 /* Reads both halves, as a lookup does. */
-static __always_inline __u32 dry_find(struct xdp_md *ctx, const struct walk_packet *packet,
-				      const union sixlane_addr *addr)
+WALK_ENGINE(dry)
 {
-	(void)ctx;
-	(void)packet;
 	return (__u32)(addr->halves[0] ^ addr->halves[1]);
 }
-WALK_ENGINE(dry, dry_find)
 
 char walk_license[] SEC("license") = "GPL";
 

@@ -13,22 +13,9 @@
 /* Lookups of one run of a program: many, since the kernel's own work between two runs is one. */
 #define WALK_BATCH 64u
 
-/* A place in so many bytes of memory, which hangs on the address alone. */
-static inline __u32 walk_offset(const union sixlane_addr *addr, __u32 bytes)
-{
-	__u64 hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
-
-	return (hash >> 32) * bytes >> 32;
-}
-
 /* Network byte order. An IPv4 address is the first word. */
 struct walk_addresses {
 	union sixlane_addr at[WALK_ADDRESSES];
-};
-
-/* Values of routes; 0: none. */
-struct walk_answers {
-	__u32 at[WALK_ADDRESSES];
 };
 
 /* A test run hands the same packet to each of its repetitions. */
