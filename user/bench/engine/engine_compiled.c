@@ -7,7 +7,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "../../loader/arena.h"
@@ -19,12 +18,7 @@ struct compiled_side {
 	struct compiled *compiled;
 };
 
-static bool is_wanted(const char *name)
-{
-	return !strncmp(name, "sl_fib", 6) || !strcmp(name, "sl_meta");
-}
-
-/* Of the datapath's maps only these are made. */
+/* Of the datapath's maps only those of the compiled FIB are made. */
 static void choose_maps(struct bpf_object *object)
 {
 	static uint64_t arenas;
@@ -35,7 +29,8 @@ static void choose_maps(struct bpf_object *object)
 		const char *name = bpf_map__name(map);
 
 		bpf_map__set_pin_path(map, NULL);
-		if (!strncmp(name, "sl_", 3) && !is_wanted(name))
+		if (!strncmp(name, "sl_", 3) && strncmp(name, "sl_fib", 6) != 0 &&
+		    strcmp(name, "sl_meta") != 0)
 			bpf_map__set_autocreate(map, false);
 		/* Each arena of this process is elsewhere, where its addresses of 32 bits are the
 		 * same. */
@@ -65,7 +60,7 @@ static uint32_t value_of(const struct radix_node *node)
 	return container_of(node, const struct lookup_entry, node)->value;
 }
 
-static void build(struct lookup_side *side, const char *file, const char *programs)
+void compiled_open(struct lookup_side *side)
 {
 	struct compiled_side *own = side->state = plan_alloc(1, sizeof(*own));
 	const struct compiled_memory memory = {
@@ -74,19 +69,20 @@ static void build(struct lookup_side *side, const char *file, const char *progra
 		.publish = maps_write_fib,
 		.grace = maps_write_grace,
 	};
+	bool arena = strcmp(side->name, "compiled-chunks") != 0 && loader_arena_usable() > 0;
 	struct compiled_stats stats;
 	uint64_t start;
 
-	bpf_open(side, file);
+	bpf_open(side, arena ? "bench-compiled.arena.bpf.o" : "bench-compiled.bpf.o");
 	choose_maps(side->bpf.object);
-	bpf_load(side, programs);
+	bpf_load(side, strcmp(side->name, "load") ? "compiled" : "load");
 	start = util_now_ns();
 	open_maps(side, &own->maps);
 	own->compiled = compiled_new(&memory, value_of);
-	plan_check(!own->compiled ? ENOMEM
-				  : compiled_begin(own->compiled) ?:
-			   compiled_add(own->compiled, SIXLANE_TABLE_MAIN, &side->radix) ?:
-			   compiled_end(own->compiled),
+	plan_check(own->compiled ? 0 : ENOMEM, "the compiled FIB");
+	plan_check(compiled_begin(own->compiled) ?:
+		   compiled_add(own->compiled, SIXLANE_TABLE_MAIN, &side->radix) ?:
+		   compiled_end(own->compiled),
 		   "building the compiled FIB");
 	side->insert_ns = util_now_ns() - start;
 	compiled_get_stats(own->compiled, &stats);
@@ -94,30 +90,8 @@ static void build(struct lookup_side *side, const char *file, const char *progra
 	own->maps.meta->fib_used_bytes = stats.used_bytes;
 }
 
-#define CHUNKS "bench-compiled.bpf.o"
-
-static const char *object(void)
-{
-	return loader_arena_usable() > 0 ? "bench-compiled.arena.bpf.o" : CHUNKS;
-}
-
-void compiled_open(struct lookup_side *side)
-{
-	build(side, object(), "compiled");
-}
-
-void compiled_open_chunks(struct lookup_side *side)
-{
-	build(side, CHUNKS, "compiled");
-}
-
-void compiled_open_load(struct lookup_side *side)
-{
-	build(side, object(), "load");
-}
-
 /* A prefix without a value is one that the trie does not have. */
-void compiled_change_route(struct lookup_side *side, size_t i, bool back)
+void compiled_put(struct lookup_side *side, size_t i, bool back)
 {
 	struct compiled_side *own = side->state;
 	struct prefix prefix = lookup_prefix(side, i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Engines of user space: libraries, by the interface of peer.h. One thread looks up. */
 #include <dlfcn.h>
-#include <string.h>
 
 #include "lookup.h"
 
@@ -54,8 +53,7 @@ static double walk_one_by_one(find_fn find, const void *fib, const union sixlane
 	return (double)(util_cpu_ns() - start) / (double)lookups;
 }
 
-void peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups,
-		  struct lookup_times *out)
+json_t *peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups)
 {
 	struct peer_side *own = side->state;
 	find_fn in_turn = own->peer->find_in_turn;
@@ -63,14 +61,15 @@ void peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups,
 	double (*walk)(find_fn, const void *, const union sixlane_addr *, uint32_t, uint64_t) =
 		dependent && !in_turn ? walk_one_by_one : walk_batches;
 	const union sixlane_addr *list = side->lists->at;
+	double dry, gross;
 
 	/* Whole batches lie in the list, and another engine has had the caches. */
 	own->cursor -= own->cursor % WALK_BATCH;
 	walk_batches(find, own->fib, list, 0, WALK_ADDRESSES);
-	out->dry_ns = walk(find_nothing, NULL, list, own->cursor, lookups);
-	out->gross_ns = walk(find, own->fib, list, own->cursor, lookups);
-	out->elapsed_ns = out->gross_ns;
+	dry = walk(find_nothing, NULL, list, own->cursor, lookups);
+	gross = walk(find, own->fib, list, own->cursor, lookups);
 	own->cursor += (uint32_t)lookups;
+	return json_pack("{s:f, s:f, s:f}", "gross_ns", gross, "dry_ns", dry, "elapsed_ns", gross);
 }
 
 void peer_answers(struct lookup_side *side, uint32_t *out)
@@ -82,32 +81,26 @@ void peer_answers(struct lookup_side *side, uint32_t *out)
 
 /* --- the engine ----------------------------------------------------------------------------- */
 
-static const struct bench_peer *find_peer(const char *object, const char *name)
+void peer_open(struct lookup_side *side)
 {
-	void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	struct peer_side *own = side->state = plan_alloc(1, sizeof(*own));
+	void *library = dlopen(side->object, RTLD_NOW | RTLD_LOCAL);
 	const struct bench_peer *peer = library ? dlsym(library, "bench_peers") : NULL;
+	uint64_t start;
 
 	if (!peer)
 		plan_die("%s", dlerror());
-	while (peer->name && strcmp(peer->name, name) != 0)
+	while (peer->name && strcmp(peer->name, side->name) != 0)
 		peer++;
 	if (!peer->name)
-		plan_die("%s offers no %s", object, name);
-	return peer;
-}
-
-void peer_open(struct lookup_side *side, const char *object, const char *name)
-{
-	struct peer_side *own = side->state = plan_alloc(1, sizeof(*own));
-	uint64_t start;
-
-	own->peer = find_peer(object, name);
-	if (own->peer->begin && own->peer->begin((int)plan_cpu(0)))
-		plan_die("%s cannot begin, as it says above", name);
+		plan_die("%s offers no %s", side->object, side->name);
+	if (peer->begin && peer->begin((int)plan_cpu(0)))
+		plan_die("%s cannot begin, as it says above", side->name);
 	start = util_now_ns();
-	own->fib = own->peer->fill(side->prefixes, side->n, &side->insert_ns);
+	own->peer = peer;
+	own->fib = peer->fill(side->prefixes, side->n, &side->insert_ns);
 	side->insert_ns = side->insert_ns ?: util_now_ns() - start;
 	if (!own->fib)
-		plan_die("%s could not be filled, as it says above", name);
-	side->bytes = own->peer->bytes(own->fib);
+		plan_die("%s could not be filled, as it says above", side->name);
+	side->bytes = peer->bytes(own->fib);
 }

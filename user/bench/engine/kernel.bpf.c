@@ -9,13 +9,7 @@
 #define FIB_SUCCESS 0
 #define FIB_NO_NEIGH 7
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* the driver sets it */
-	__type(key, struct sixlane_route_key);
-	__type(value, __u32);
-} trie SEC(".maps");
+MAP(trie, LPM_TRIE, BPF_F_NO_PREALLOC, 1, struct sixlane_route_key, __u32);
 
 WALK_ENGINE(trie)
 {

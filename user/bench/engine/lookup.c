@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
@@ -15,12 +14,13 @@
 #define PERIOD_NS 1000000u /* between two bursts of changes */
 
 static const struct lookup_engine engines[] = {
-	{ "compiled", compiled_open, compiled_change_route, compiled_deepest },
-	{ "compiled-chunks", compiled_open_chunks, NULL, NULL },
-	{ "load", compiled_open_load, NULL, NULL },
-	{ "trie", trie_open, trie_change, lookup_trie_depth },
-	{ "kernel6", kernel_open, kernel_change, kernel6_depth },
-	{ "kernel4", kernel_open, kernel_change, NULL },
+	{ "compiled", compiled_open, compiled_put, compiled_deepest },
+	{ "compiled-chunks", compiled_open, NULL, NULL }, /* as on a kernel without arenas */
+	{ "load", compiled_open, NULL, NULL },		  /* a load from its memory, no lookup */
+	{ "trie", trie_open, trie_put, lookup_trie_deepest },
+	{ "kernel6", kernel_open, kernel_put, kernel6_deepest },
+	{ "kernel4", kernel_open, kernel_put, NULL },
+	{ "peer", peer_open, NULL, NULL },
 };
 
 static struct lookup_side sides[MOST_SIDES];
@@ -47,7 +47,7 @@ static void index_table(struct lookup_side *side)
 	}
 }
 
-uint32_t lookup_trie_depth(struct lookup_side *side)
+uint32_t lookup_trie_deepest(struct lookup_side *side)
 {
 	static const struct prefix all = { .len = 0 };
 	uint32_t deepest = 0;
@@ -76,13 +76,13 @@ uint64_t lookup_figure(const char *path, const char *word)
 
 /* --- sides ---------------------------------------------------------------------------------- */
 
-static void fill(struct lookup_side *side, const char *name)
+static void fill(struct lookup_side *side)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(engines) && !side->engine; i++)
-		if (!strcmp(engines[i].name, name))
+		if (!strcmp(engines[i].name, side->object ? "peer" : side->name))
 			side->engine = &engines[i];
 	if (!side->engine)
-		plan_die("there is no engine %s", name);
+		plan_die("there is no engine %s", side->name);
 	side->engine->open(side);
 }
 
@@ -102,16 +102,15 @@ static void enter(const struct lookup_side *side)
 static json_t *step_open(json_t *arguments)
 {
 	struct lookup_side *side = &sides[n_sides];
-	const char *name, *prefixes, *addresses, *object = NULL, *netns = NULL;
+	const char *prefixes, *addresses, *netns = NULL;
 	int is_ipv4 = 0, ifindex = 0;
 	size_t lists;
-	bool has_depth, changes;
 
 	if (n_sides == MOST_SIDES)
 		plan_die("more than %u sides", MOST_SIDES);
-	plan_take(arguments, "{s:s, s:s, s:s, s?s, s?s, s?i, s?b}", "engine", &name, "prefixes",
-		  &prefixes, "addresses", &addresses, "object", &object, "netns", &netns, "ifindex",
-		  &ifindex, "ipv4", &is_ipv4);
+	plan_take(arguments, "{s:s, s:s, s:s, s?s, s?s, s?i, s?b}", "engine", &side->name,
+		  "prefixes", &prefixes, "addresses", &addresses, "object", &side->object, "netns",
+		  &netns, "ifindex", &ifindex, "ipv4", &is_ipv4);
 	side->netns = netns ? open(netns, O_RDONLY | O_CLOEXEC) : -1;
 	plan_check(netns && side->netns < 0 ? errno : 0, "%s", netns);
 	side->bpf.packet.ifindex = (uint32_t)ifindex;
@@ -120,16 +119,13 @@ static json_t *step_open(json_t *arguments)
 	side->lists = plan_map(addresses, sizeof(*side->lists), &lists);
 	side->threads = (unsigned int)lists;
 	index_table(side);
+	json_incref(arguments); /* of which the side's names are */
 	enter(side);
-	if (object)
-		peer_open(side, object, name);
-	else
-		fill(side, name);
-	has_depth = side->engine && side->engine->depth;
-	changes = side->engine && side->engine->change;
+	fill(side);
 	return json_pack("{s:I, s:I, s:I, s:i, s:b}", "side", (json_int_t)n_sides++, "insert_ns",
 			 (json_int_t)side->insert_ns, "bytes", (json_int_t)side->bytes, "depth",
-			 has_depth ? side->engine->depth(side) : 0, "changes", changes);
+			 side->engine->depth ? side->engine->depth(side) : 0, "changes",
+			 side->engine->change != NULL);
 }
 
 static struct lookup_side *side_of(json_t *arguments)
@@ -137,7 +133,7 @@ static struct lookup_side *side_of(json_t *arguments)
 	json_int_t number;
 
 	plan_take(arguments, "{s:I}", "side", &number);
-	if (number < 0 || (size_t)number >= n_sides)
+	if ((uint64_t)number >= n_sides)
 		plan_die("there is no side %lld", (long long)number);
 	enter(&sides[number]);
 	return &sides[number];
@@ -148,16 +144,14 @@ static json_t *step_answers(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
 	_cleanup_free_ uint32_t *values = plan_alloc(WALK_ADDRESSES, sizeof(*values));
-	_cleanup_fclose_ FILE *file = NULL;
 	const char *to;
+	FILE *file;
 
 	plan_take(arguments, "{s:s}", "to", &to);
-	if (side->engine)
-		bpf_answers(side, values);
-	else
-		peer_answers(side, values);
+	side->object ? peer_answers(side, values) : bpf_answers(side, values);
 	file = fopen(to, "we");
-	if (!file || fwrite(values, sizeof(*values), WALK_ADDRESSES, file) != WALK_ADDRESSES)
+	if (!file || fwrite(values, sizeof(*values), WALK_ADDRESSES, file) != WALK_ADDRESSES ||
+	    fclose(file))
 		plan_check(errno, "%s", to);
 	return json_object();
 }
@@ -229,12 +223,6 @@ static double end_writer(struct writer *writer)
 	return rate;
 }
 
-static void need_changes(const struct lookup_side *side)
-{
-	if (!side->engine || !side->engine->change)
-		plan_die("its routes cannot be changed");
-}
-
 /* {"side": NUMBER, "count": N, "seed": N} -> {"ns": [N, …]}: each takes a route away, or puts it
  * back. */
 static json_t *step_changes(json_t *arguments)
@@ -246,7 +234,6 @@ static json_t *step_changes(json_t *arguments)
 	size_t route = 0;
 
 	plan_take(arguments, "{s:I, s:I}", "count", &count, "seed", &start);
-	need_changes(side);
 	seed = (uint64_t)start;
 	for (json_int_t i = 0; i < count; i++) {
 		if (i % 2 == 0)
@@ -262,36 +249,32 @@ static json_t *step_changes(json_t *arguments)
 
 /*
  * {"side": NUMBER, "dependent": BOOLEAN, "threads": N, "lookups": N of each thread, "writer_rate":
- * changes a second meanwhile, "seed": N} -> {"gross_ns": …, "dry_ns": …, "elapsed_ns": …,
- * "changes_per_s": …}
+ * changes a second meanwhile, "seed": N} -> {"gross_ns", "dry_ns": of a lookup of one thread, the
+ * mean of all; "elapsed_ns": of a lookup of all, until the last one had ended, gross;
+ * "changes_per_s"}
  */
 static json_t *step_measure(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
 	struct writer writer = { .side = side };
-	struct lookup_times times = { 0 };
 	json_int_t lookups, seed = 0;
 	int dependent, threads, rate = 0;
 	double changes = 0;
+	json_t *answer;
 
 	plan_take(arguments, "{s:b, s:i, s:I, s?i, s?I}", "dependent", &dependent, "threads",
 		  &threads, "lookups", &lookups, "writer_rate", &rate, "seed", &seed);
-	if (threads < 1 || (unsigned int)threads > side->threads)
-		plan_die("no list for each of %d threads", threads);
 	writer.rate = (uint32_t)rate;
 	writer.seed = (uint64_t)seed;
-	if (rate) {
-		need_changes(side);
+	if (rate)
 		begin_writer(&writer);
-	}
-	if (side->engine)
-		bpf_measure(side, dependent, (unsigned int)threads, (uint64_t)lookups, &times);
-	else
-		peer_measure(side, dependent, (uint64_t)lookups, &times);
+	answer = side->object
+			 ? peer_measure(side, dependent, (uint64_t)lookups)
+			 : bpf_measure(side, dependent, (unsigned int)threads, (uint64_t)lookups);
 	if (rate)
 		changes = end_writer(&writer);
-	return json_pack("{s:f, s:f, s:f, s:f}", "gross_ns", times.gross_ns, "dry_ns", times.dry_ns,
-			 "elapsed_ns", times.elapsed_ns, "changes_per_s", changes);
+	json_object_set_new(answer, "changes_per_s", json_real(changes));
+	return answer;
 }
 
 /* --- the machine ---------------------------------------------------------------------------- */

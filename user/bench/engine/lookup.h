@@ -25,17 +25,19 @@ struct lookup_entry {
  */
 struct lookup_bpf {
 	struct bpf_object *object;
-	int run[2], dry[2], answers; /* programs; independent, dependent */
-	struct walk_packet packet;   /* what each run begins with */
+	int run[3], dry[3];	   /* programs: independent, dependent, answers */
+	struct walk_packet packet; /* what each run begins with */
 };
 
 struct lookup_side {
-	const struct lookup_engine *engine;  /* NULL: a peer */
+	const struct lookup_engine *engine;
+	const char *name;		     /* of the engine, or of the peer */
+	const char *object;		     /* of a peer; NULL: it is none */
 	const struct bench_prefix *prefixes; /* the table */
 	size_t n;
 	bool is_ipv4;			    /* an address is the first 4 bytes */
 	struct radix radix;		    /* the same table, entries of struct lookup_entry */
-	struct walk_addresses const *lists; /* one a thread */
+	const struct walk_addresses *lists; /* one a thread */
 	unsigned int threads;		    /* that look up at once, at most */
 	int netns;			    /* of the kernel's tables; -1: any */
 	struct lookup_bpf bpf;
@@ -46,53 +48,45 @@ struct lookup_side {
 
 struct lookup_engine {
 	const char *name;
-	void (*open)(struct lookup_side *side); /* fill it */
+	/* Fill it. */
+	void (*open)(struct lookup_side *side);
 	/* Take a route away or put it back, by its place, while others look up. NULL: cannot. */
 	void (*change)(struct lookup_side *side, size_t i, bool back);
-	uint32_t (*depth)(
-		struct lookup_side *side); /* nodes of the deepest lookup; NULL: not known */
-};
-
-struct lookup_times {
-	double gross_ns, dry_ns; /* a lookup, of one thread: the mean of all threads */
-	double elapsed_ns;	 /* a lookup of all threads, until the last one had ended; gross */
+	/* Nodes of the deepest lookup. NULL: not known. */
+	uint32_t (*depth)(struct lookup_side *side);
 };
 
 /* --- lookup.c ------------------------------------------------------------------------------- */
 
 struct prefix lookup_prefix(const struct lookup_side *side, size_t i);
 /* Nodes of the deepest way down a path-compressed binary trie of the routes. */
-uint32_t lookup_trie_depth(struct lookup_side *side);
+uint32_t lookup_trie_deepest(struct lookup_side *side);
 /* The number behind a word that begins a line of a file of the kernel's; 0: there is none. */
 uint64_t lookup_figure(const char *path, const char *word);
 
 /* --- engines -------------------------------------------------------------------------------- */
 
-/* bpf.c: open an object that lies beside the program. Afterwards: load an engine's programs. */
+/* Open an object that lies beside the program. Afterwards: load an engine's programs. */
 void bpf_open(struct lookup_side *side, const char *file);
 void bpf_load(struct lookup_side *side, const char *engine);
 int bpf_map_of(const struct lookup_side *side, const char *name);
-void bpf_measure(struct lookup_side *side, bool dependent, unsigned int threads, uint64_t lookups,
-		 struct lookup_times *out);
+/* The answer of step_measure(), but for changes. */
+json_t *bpf_measure(struct lookup_side *side, bool dependent, unsigned int threads,
+		    uint64_t lookups);
+json_t *peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups);
 /* WALK_ADDRESSES values, of the first list. */
 void bpf_answers(struct lookup_side *side, uint32_t *out);
-
-void compiled_open(struct lookup_side *side);
-void compiled_open_chunks(struct lookup_side *side); /* as on a kernel without arenas */
-void compiled_open_load(struct lookup_side *side); /* a load from its memory instead of a lookup */
-void compiled_change_route(struct lookup_side *side, size_t i, bool back);
-uint32_t compiled_deepest(struct lookup_side *side);
-
-void trie_open(struct lookup_side *side);
-void trie_change(struct lookup_side *side, size_t i, bool back);
-void kernel_open(struct lookup_side *side);
-void kernel_change(struct lookup_side *side, size_t i, bool back);
-uint32_t kernel6_depth(struct lookup_side *side);
-
-/* A library of lookups: the peer of this name that a shared object offers. */
-void peer_open(struct lookup_side *side, const char *object, const char *name);
-void peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups,
-		  struct lookup_times *out);
 void peer_answers(struct lookup_side *side, uint32_t *out);
+
+/* Of struct lookup_engine. */
+void compiled_open(struct lookup_side *side);
+void compiled_put(struct lookup_side *side, size_t i, bool back);
+uint32_t compiled_deepest(struct lookup_side *side);
+void trie_open(struct lookup_side *side);
+void trie_put(struct lookup_side *side, size_t i, bool back);
+void kernel_open(struct lookup_side *side);
+void kernel_put(struct lookup_side *side, size_t i, bool back);
+uint32_t kernel6_deepest(struct lookup_side *side);
+void peer_open(struct lookup_side *side);
 
 #endif

@@ -4,52 +4,28 @@
  * without clearing them, so each frame is written whole. While no frame is due, the program drops
  * the buffer, which the kernel then offers again.
  */
-#include <linux/bpf.h>
-#include <stdbool.h>
+#include "map.bpf.h"
 
 #include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include <stdbool.h>
 
 #include "packets.h"
 
 #define LOOPBACK 1
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct packets_target);
-} targets SEC(".maps");
+MAP(targets, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct packets_target);
 
 /* The program under test. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} into SEC(".maps");
+MAP(into, PROG_ARRAY, 0, 1, __u32, __u32);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct packets_state);
-} states SEC(".maps");
+MAP(states, ARRAY, BPF_F_MMAPABLE, PACKETS_MOST_CPUS, __u32, struct packets_state);
 
 /* Frames of packets_given. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct packets_given);
-} given SEC(".maps");
+MAP(given, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct packets_given);
 
 /* Set before the object is loaded. */
 const volatile union {
-	__u8 bytes[80];
 	__u16 pieces[40];
 	__u64 words[10];
 } header;					  /* the template */
@@ -68,9 +44,9 @@ struct packets_run run;
 
 static __always_inline struct packets_state *find_state(void)
 {
-	__u32 zero = 0;
+	__u32 cpu = bpf_get_smp_processor_id();
 
-	return bpf_map_lookup_elem(&states, &zero);
+	return bpf_map_lookup_elem(&states, &cpu);
 }
 
 /* Record when the timed part of a lane begins and ends, and whether the run is over. */

@@ -202,27 +202,33 @@ static json_t *step_attach(json_t *arguments)
 
 /* --- maps ----------------------------------------------------------------------------------- */
 
+void *packets_values(const struct bpf_map *map, size_t *bytes)
+{
+	void *values;
+
+	*bytes = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
+	values = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	plan_check(values == MAP_FAILED ? errno : 0, "map %s", bpf_map__name(map));
+	return values;
+}
+
 /* Returns 0 or an errno. */
 static int fill(const struct bpf_map *map, const uint8_t *at, size_t bytes)
 {
 	size_t key = bpf_map__key_size(map), each = key + bpf_map__value_size(map);
-	int fd = bpf_map__fd(map);
+	size_t most;
 	void *to;
 
 	if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE)) {
 		for (const uint8_t *end = at + bytes; at + each <= end; at += each)
-			if (bpf_map_update_elem(fd, at, at + key, BPF_ANY))
+			if (bpf_map_update_elem(bpf_map__fd(map), at, at + key, BPF_ANY))
 				return errno;
 		return 0;
 	}
-	if (bytes > (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map))
-		return E2BIG;
-	to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (to == MAP_FAILED)
-		return errno;
-	memcpy(to, at, bytes);
-	munmap(to, bytes);
-	return 0;
+	to = packets_values(map, &most);
+	memcpy(to, at, bytes < most ? bytes : most);
+	munmap(to, most);
+	return bytes > most ? E2BIG : 0;
 }
 
 /*

@@ -15,7 +15,6 @@
 #define PACKETS_IP6_BYTES 54 /* with Ethernet's header */
 #define PACKETS_UDP_BYTES 8
 #define PACKETS_TCP_BYTES 20
-#define PACKETS_HEADER_MOST (PACKETS_IP6_BYTES + PACKETS_TCP_BYTES)
 #define PACKETS_MOST_BYTES 1514 /* of a frame without FCS: a test run has one page for it */
 
 /* The stamp is the first of the payload: 48 bits of CLOCK_MONOTONIC in nanoseconds; 0: none. */
@@ -59,7 +58,8 @@ struct packets_run {
 	__u32 zero;
 };
 
-/* The progress of a lane; one of each CPU. */
+/* The progress of a lane: one for each CPU, on cache lines of its own. */
+#define PACKETS_MOST_CPUS 1024
 struct packets_state {
 	__u64 most; /* frames to leave; what is refused is made up for */
 	__u64 made;
@@ -70,7 +70,6 @@ struct packets_state {
 	__u64 until;		    /* made, up to which there is nothing to look for */
 	__u32 first_target;
 	__u8 done, over;
-	__u8 reserved[2];
-};
+} __attribute__((aligned(128)));
 
 #endif

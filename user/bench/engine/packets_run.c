@@ -22,16 +22,18 @@
 
 #define MOST_LANES 1024
 #define POLL_MS 5
-#define SOCKET_BATCH 32u /* frames a system call; fewer than a veth's ring holds */
-#define SOCKET_MOST_BYTES 9216
+#define LARGE_LOOK_EVERY 32 /* frames */
+#define LARGE_MOST_BYTES 9216
 
 struct lane {
-	struct packets_state state;
+	struct packets_state own, *state; /* its own, or the generator's */
 	pthread_t thread;
 	const char *program;
 	uint32_t cpu, number;
-	int prog, states;	 /* descriptors of the generator's program and its map "states" */
-	struct packets_run *run; /* the generator's, mapped */
+	int prog; /* of the generator, as the following */
+	struct packets_run *run;
+	struct packets_state *states;
+	size_t states_bytes;
 };
 
 /* Of the run that is under way. */
@@ -50,16 +52,6 @@ static bool run_is_over(void)
 
 /* --- lanes of test runs --------------------------------------------------------------------- */
 
-static void read_state(const struct lane *lane, struct packets_state *out)
-{
-	_cleanup_free_ struct packets_state *states =
-		plan_alloc((size_t)libbpf_num_possible_cpus(), sizeof(*states));
-	uint32_t zero = 0;
-
-	plan_check(bpf_map_lookup_elem(lane->states, &zero, states), "counters of the generator");
-	*out = states[plan_cpu(lane->cpu)];
-}
-
 static bool is_done(const struct packets_state *state)
 {
 	uint64_t sent = state->made - state->refused;
@@ -74,7 +66,7 @@ static bool is_done(const struct packets_state *state)
 static void run_test(const struct lane *lane)
 {
 	static const uint8_t zeros[PACKETS_MOST_BYTES];
-	uint64_t left = lane->state.most - (lane->state.made - lane->state.refused);
+	uint64_t left = lane->state->most - (lane->state->made - lane->state->refused);
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 	struct xdp_md packet = {
 		.data_end = frame_bytes,
@@ -99,162 +91,106 @@ static void run_test(const struct lane *lane)
 
 static void make_frames(struct lane *lane)
 {
-	while (!is_done(&lane->state)) {
+	while (!is_done(lane->state)) {
 		run_test(lane);
-		read_state(lane, &lane->state);
-		if (!lane->state.made && !run.delay_ns && !run_is_over())
+		if (!lane->state->made && !run.delay_ns && !run_is_over())
 			plan_die("the generator has no such frames");
 	}
 }
 
-static void find_generator(struct lane *lane)
+/* Its state and the run are where the generator's program has them. */
+static void open_generator(struct lane *lane)
 {
-	size_t n = strcspn(lane->program, "."), bytes;
+	size_t n = strcspn(lane->program, "."), run_bytes;
 	const struct bpf_map *states = packets_map(lane->program, n, "states");
-	struct bpf_map *bss = packets_map(lane->program, n, ".bss");
+	const struct bpf_map *bss = packets_map(lane->program, n, ".bss");
+	uint32_t cpu = plan_cpu(lane->cpu);
 
 	lane->prog = packets_program(lane->program);
-	lane->states = bpf_map__fd(states);
-	lane->run = (void *)(uintptr_t)bpf_map__initial_value(bss, &bytes);
-	if (!lane->run || bytes != sizeof(run) ||
-	    bpf_map__value_size(states) != sizeof(lane->state))
+	lane->run = packets_values(bss, &run_bytes);
+	lane->states = packets_values(states, &lane->states_bytes);
+	if (run_bytes != sizeof(run) || bpf_map__value_size(states) != sizeof(lane->own))
 		plan_die("%s is not a generator of this version", lane->program);
-}
-
-/* Write the run and the states of its lanes to their generators. */
-static void open_generators(void)
-{
-	_cleanup_free_ struct packets_state *states =
-		plan_alloc((size_t)libbpf_num_possible_cpus(), sizeof(*states));
-	uint32_t zero = 0;
-
-	for (uint32_t i = 0; i < run.lanes; i++)
-		find_generator(&lanes[i]);
-	for (uint32_t i = 0; i < run.lanes; i++) {
-		memset(states, 0, (size_t)libbpf_num_possible_cpus() * sizeof(*states));
-		for (uint32_t k = 0; k < run.lanes; k++)
-			if (lanes[k].states == lanes[i].states)
-				states[plan_cpu(lanes[k].cpu)] = lanes[k].state;
-		*lanes[i].run = run;
-		plan_check(bpf_map_update_elem(lanes[i].states, &zero, states, BPF_ANY),
-			   "counters of the generator");
-	}
+	*lane->run = run;
+	lane->states[cpu] = lane->own;
+	lane->state = &lane->states[cpu];
 }
 
 /* --- lanes of packet sockets ---------------------------------------------------------------- */
 
-/* They send past the device's queueing discipline: frames that are too large for a test run, which
- * has one page for each. */
-static struct socket_frames {
-	uint8_t header[PACKETS_HEADER_MOST];
+/* UDP past the device's queueing discipline, in frames that are too large for a test run, which has
+ * one page for each. */
+static struct {
+	uint8_t header[PACKETS_IP6_BYTES + PACKETS_UDP_BYTES];
 	size_t header_bytes; /* 0: the lanes are of test runs */
 	uint32_t target_mask;
 	unsigned int ifindex;
 	const struct packets_target *targets;
 	size_t n_targets;
 	uint32_t done; /* lanes that have made their count; atomic */
-} by_socket;
+} large;
 
-struct sender {
-	uint8_t frames[SOCKET_BATCH][SOCKET_MOST_BYTES];
-	struct iovec parts[SOCKET_BATCH];
-	struct mmsghdr messages[SOCKET_BATCH];
-	int fd;
-};
-
-static void take_socket_frames(json_t *arguments)
+static void take_large(json_t *arguments)
 {
 	const char *header = "", *device, *path;
 	int n;
 
-	by_socket = (struct socket_frames){ 0 };
+	memset(&large, 0, sizeof(large));
 	plan_take(arguments, "{s?s}", "header", &header);
-	by_socket.header_bytes = packets_hex(header, by_socket.header, sizeof(by_socket.header));
-	if (!by_socket.header_bytes)
+	large.header_bytes = packets_hex(header, large.header, sizeof(large.header));
+	if (!large.header_bytes)
 		return;
 	plan_take(arguments, "{s:s, s:s, s:i}", "device", &device, "targets", &path, "n", &n);
-	by_socket.target_mask = (uint32_t)n - 1;
-	by_socket.ifindex = packets_ifindex(device);
-	by_socket.targets = plan_map(path, sizeof(*by_socket.targets), &by_socket.n_targets);
-}
-
-static struct sender *open_sender(void)
-{
-	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)by_socket.ifindex };
-	struct sender *sender = plan_alloc(1, sizeof(*sender));
-	int one = 1;
-
-	for (unsigned int i = 0; i < SOCKET_BATCH; i++) {
-		memcpy(sender->frames[i], by_socket.header, by_socket.header_bytes);
-		sender->parts[i] = (struct iovec){ sender->frames[i], frame_bytes };
-		sender->messages[i].msg_hdr =
-			(struct msghdr){ .msg_iov = &sender->parts[i], .msg_iovlen = 1 };
-	}
-	sender->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (sender->fd < 0 || bind(sender->fd, (struct sockaddr *)&to, sizeof(to)) ||
-	    setsockopt(sender->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
-		plan_check(errno, "a packet socket");
-	return sender;
+	large.target_mask = (uint32_t)n - 1;
+	large.ifindex = packets_ifindex(device);
+	large.targets = plan_map(path, sizeof(*large.targets), &large.n_targets);
 }
 
 /* Write what differs from frame to frame. */
-static void write_frame(const struct packets_state *state, uint64_t number, uint8_t *frame)
+static void write_large(const struct packets_state *state, uint8_t *frame)
 {
 	const struct packets_target *target =
-		&by_socket.targets[state->first_target + (number & by_socket.target_mask)];
-	uint16_t port = htons((uint16_t)(PACKETS_PORT_FIRST + (number & run.port_mask)));
-	bool has_room = frame_bytes >= by_socket.header_bytes + PACKETS_STAMP_BYTES;
-	uint64_t now = run.stamped && has_room ? util_now_ns() : 0;
+		&large.targets[state->first_target + (state->made & large.target_mask)];
+	uint16_t port = htons((uint16_t)(PACKETS_PORT_FIRST + (state->made & run.port_mask)));
+	uint64_t now = run.stamped ? util_now_ns() : 0;
 	uint16_t stamp[3] = { (uint16_t)now, (uint16_t)(now >> 16), (uint16_t)(now >> 32) };
 	uint16_t sum = packets_fold(target->sum + port + stamp[0] + stamp[1] + stamp[2]);
-	size_t l4 = by_socket.header_bytes - PACKETS_IP6_BYTES;
 
 	memcpy(frame + PACKETS_DST, target->addr, sizeof(target->addr));
-	if (has_room)
-		memcpy(frame + by_socket.header_bytes, stamp, sizeof(stamp));
-	if (!l4)
-		return;
 	memcpy(frame + PACKETS_IP6_BYTES, &port, sizeof(port));
-	memcpy(frame + PACKETS_IP6_BYTES + (l4 == PACKETS_TCP_BYTES ? 16 : 6), &sum, sizeof(sum));
+	memcpy(frame + PACKETS_IP6_BYTES + 6, &sum, sizeof(sum));
+	memcpy(frame + PACKETS_IP6_BYTES + PACKETS_UDP_BYTES, stamp, sizeof(stamp));
 }
 
-static void send_batch(struct packets_state *state, struct sender *sender)
+/* Until its frames are sent, or all lanes have made their count; the time is until its own. */
+static void send_large(struct packets_state *state)
 {
-	uint64_t left = state->most - state->made;
-	unsigned int n = left < SOCKET_BATCH ? (unsigned int)left : SOCKET_BATCH, sent = 0;
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)large.ifindex };
+	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	uint8_t frame[LARGE_MOST_BYTES] = { 0 };
+	int one = 1;
 
-	for (unsigned int i = 0; i < n; i++)
-		write_frame(state, state->made + i, sender->frames[i]);
-	while (sent < n && !run_is_over()) {
-		int ret = sendmmsg(sender->fd, sender->messages + sent, n - sent, 0);
-
-		if (ret > 0)
-			sent += (unsigned int)ret;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
+		plan_check(errno, "a packet socket");
+	memcpy(frame, large.header, large.header_bytes);
+	state->first_ns = util_now_ns();
+	while (state->made < state->most && !run_is_over() &&
+	       __atomic_load_n(&large.done, __ATOMIC_RELAXED) < run.lanes) {
+		write_large(state, frame);
+		if (send(fd, frame, frame_bytes, 0) > 0)
+			state->made++;
 		else if (errno == ENOBUFS || errno == EAGAIN)
 			sched_yield(); /* the ring is full; this CPU has to empty it */
 		else if (errno != EINTR)
 			plan_check(errno, "sending by a packet socket");
-	}
-	state->made += sent;
-}
-
-/* Until its frames are sent, or all lanes have made their count; the time is until its own. */
-static void send_frames(struct packets_state *state)
-{
-	_cleanup_free_ struct sender *sender = open_sender();
-
-	state->first_ns = util_now_ns();
-	while (state->made < state->most && !run_is_over() &&
-	       __atomic_load_n(&by_socket.done, __ATOMIC_RELAXED) < run.lanes) {
-		send_batch(state, sender);
-		if (state->done)
+		if (state->done || (state->made % LARGE_LOOK_EVERY && state->made < state->most))
 			continue;
 		state->last_ns = util_now_ns();
 		state->last_made = state->made;
 		state->done = state->made >= (run.together ? run.count : state->most);
-		__atomic_add_fetch(&by_socket.done, state->done, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&large.done, state->done, __ATOMIC_RELAXED);
 	}
-	close(sender->fd);
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
@@ -267,8 +203,8 @@ static void *run_lane(void *arg)
 	/* What else runs on this CPU would be measured, too. Without the right to, it is. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	pthread_barrier_wait(&begin);
-	if (by_socket.header_bytes)
-		send_frames(&lane->state);
+	if (large.header_bytes)
+		send_large(lane->state);
 	else
 		make_frames(lane);
 	eventfd_write(ended, 1);
@@ -278,13 +214,9 @@ static void *run_lane(void *arg)
 /* The kernel ends a test run at a signal, which it looks for between two batches. */
 static void end_done_lanes(void)
 {
-	struct packets_state state;
-
-	for (uint32_t i = 0; i < run.lanes && !by_socket.header_bytes; i++) {
-		read_state(&lanes[i], &state);
-		if (is_done(&state))
+	for (uint32_t i = 0; i < run.lanes && !large.header_bytes; i++)
+		if (is_done(lanes[i].state))
 			pthread_kill(lanes[i].thread, SIGUSR1);
-	}
 }
 
 static void stop(void)
@@ -350,8 +282,9 @@ static void take_lane(json_t *arguments, uint32_t number)
 		.program = program,
 		.cpu = (uint32_t)cpu,
 		.number = number,
-		.state.most = run.together ? UINT64_MAX : (uint64_t)most,
-		.state.first_target = (uint32_t)first,
+		.state = &lanes[number].own,
+		.own.most = run.together ? UINT64_MAX : (uint64_t)most,
+		.own.first_target = (uint32_t)first,
 	};
 }
 
@@ -378,12 +311,12 @@ static void take(json_t *arguments)
 		plan_die("from 1 to %d lanes are wanted", MOST_LANES);
 	if (rate > 0)
 		run.delay_ns = (uint64_t)(run.lanes * 1e9 / rate);
-	frame_bytes = (uint32_t)bytes;
+	frame_bytes = bytes < LARGE_MOST_BYTES ? (uint32_t)bytes : LARGE_MOST_BYTES;
 	ingress = device ? packets_ifindex(device) : 0;
 	is_over = false;
 	for (uint32_t i = 0; i < run.lanes; i++)
 		take_lane(json_array_get(list, i), i);
-	take_socket_frames(arguments);
+	take_large(arguments);
 }
 
 /*
@@ -403,18 +336,21 @@ json_t *packets_run(json_t *arguments)
 	json_t *list = json_array();
 
 	take(arguments);
-	if (!by_socket.header_bytes)
-		open_generators();
+	for (uint32_t i = 0; i < run.lanes && !large.header_bytes; i++)
+		open_generator(&lanes[i]);
 	run_threads();
 	for (uint32_t i = 0; i < run.lanes; i++) {
-		const struct packets_state *s = &lanes[i].state;
+		const struct packets_state *s = lanes[i].state;
 
 		json_array_append_new(list, json_pack("[I, I, I, I, I, I, b]", s->made, s->refused,
 						      s->first_ns, s->first_made, s->last_ns,
 						      s->last_made, s->done));
+		if (lanes[i].run) {
+			munmap(lanes[i].run, sizeof(run));
+			munmap(lanes[i].states, lanes[i].states_bytes);
+		}
 	}
-	if (by_socket.targets)
-		munmap((void *)(uintptr_t)by_socket.targets,
-		       by_socket.n_targets * sizeof(*by_socket.targets));
+	if (large.targets)
+		munmap((void *)(uintptr_t)large.targets, large.n_targets * sizeof(*large.targets));
 	return json_pack("{s:o}", "lanes", list);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The sink: counts and drops the frames of its flows, with the latency of stamped ones. Everything
  * else passes. */
-#include <linux/bpf.h>
-#include <stdbool.h>
+#include "map.bpf.h"
 
 #include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
 
 #include "../../../bpf/bound.h"
 #include "packets.h"
@@ -15,6 +14,7 @@
 #define SRC_OFFSET 22
 #define QUEUES 128 /* more of them count with the last one */
 #define FLOWS 2
+#define FLOW_QUEUES (FLOWS * QUEUES)
 #define STAMP_AT_MASK 2047 /* more than PACKETS_MOST_BYTES */
 
 /* Set at any time. */
@@ -32,12 +32,7 @@ struct count {
 	__u64 packets, bytes, wrong;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FLOWS *QUEUES);
-	__type(key, __u32);
-	__type(value, struct count);
-} counts SEC(".maps");
+MAP(counts, PERCPU_ARRAY, 0, FLOW_QUEUES, __u32, struct count);
 
 /*
  * Latencies in nanoseconds, counted by buckets: up to 32 ns one a bucket, beyond that 32 buckets
@@ -49,12 +44,7 @@ struct {
 #define BUCKETS ((LATENCY_BITS - BUCKET_BITS + 1) * BUCKETS_OF_POWER)
 #define STAMP_MASK 0xffffffffffffull
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, BUCKETS);
-	__type(key, __u32);
-	__type(value, __u64);
-} latencies SEC(".maps");
+MAP(latencies, PERCPU_ARRAY, 0, BUCKETS, __u32, __u64);
 
 /* BPF has no instruction that counts leading zeros. */
 static __always_inline __u32 bucket_of(__u64 ns)
@@ -63,15 +53,9 @@ static __always_inline __u32 bucket_of(__u64 ns)
 
 	if (ns >> LATENCY_BITS)
 		return BUCKETS - 1;
-	for (int step = 16; step > 1; step /= 2)
-		if (ns >> (BUCKET_BITS + shift + step))
-			shift += step;
-	if (ns >> (BUCKET_BITS + shift + 1))
+	while (shift < LATENCY_BITS - BUCKET_BITS - 1 && ns >> shift >= 2 * BUCKETS_OF_POWER)
 		shift++;
-	if (ns >> (BUCKET_BITS + shift))
-		shift++;
-	return shift * BUCKETS_OF_POWER + (__u32)(ns >> (shift ? shift - 1 : 0)) -
-	       (shift ? BUCKETS_OF_POWER : 0);
+	return shift * BUCKETS_OF_POWER + (__u32)(ns >> shift);
 }
 
 static __always_inline void count_latency(const __u16 *stamp)

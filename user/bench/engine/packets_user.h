@@ -6,7 +6,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "packets.h"
 #include "plan.h"
@@ -15,6 +14,8 @@
 int packets_program(const char *name);
 /* A map of the object whose name has n bytes. */
 struct bpf_map *packets_map(const char *name, size_t n, const char *map);
+/* Map the values of an mmapable array. bytes: of all of them. */
+void *packets_values(const struct bpf_map *map, size_t *bytes);
 /* A device's index. */
 unsigned int packets_ifindex(const char *device);
 /* Parse hexadecimal digits. Returns the number of bytes, at most size. */

@@ -6,13 +6,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 static FILE *answers;
-static cpu_set_t allowed; /* at the start: a thread that is pinned later may run on one alone */
+/* As they were at the start: a thread that is pinned later may run on one alone. */
+static unsigned int cpus[CPU_SETSIZE], n_cpus;
 
 /* --- answers -------------------------------------------------------------------------------- */
 
@@ -24,53 +23,14 @@ static void put(json_t *answer)
 	json_decref(answer);
 }
 
-static json_t *error_of(const char *fmt, va_list ap, int error)
-{
-	char text[512];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	if (!error)
-		return json_pack("{s:s}", "error", text);
-	return json_pack("{s:o}", "error", json_sprintf("%s: %s", text, strerror(abs(error))));
-}
-
-json_t *plan_error(const char *fmt, ...)
-{
-	json_t *answer;
-	va_list ap;
-
-	va_start(ap, fmt);
-	answer = error_of(fmt, ap, 0);
-	va_end(ap);
-	return answer;
-}
-
 /* The first of several threads that die is the one that is heard. */
-static _Noreturn void die(json_t *answer)
+void plan_end(json_t *answer)
 {
 	static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&dying);
 	put(answer);
 	_exit(1);
-}
-
-void plan_die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	die(error_of(fmt, ap, 0));
-}
-
-void plan_check(int error, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!error)
-		return;
-	va_start(ap, fmt);
-	die(error_of(fmt, ap, error));
 }
 
 /* --- serving -------------------------------------------------------------------------------- */
@@ -103,17 +63,6 @@ int plan_serve(const struct plan_step *steps)
 	return ferror(stdin) || ferror(answers) ? 1 : 0;
 }
 
-void plan_take(json_t *arguments, const char *fmt, ...)
-{
-	json_error_t error;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (json_vunpack_ex(arguments, &error, 0, fmt, ap))
-		plan_die("step of the plan: %s", error.text);
-	va_end(ap);
-}
-
 /* --- memory --------------------------------------------------------------------------------- */
 
 void *plan_alloc(size_t n, size_t size)
@@ -140,32 +89,31 @@ const void *plan_map(const char *path, size_t size, size_t *n)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-static __attribute__((constructor)) void read_allowed(void)
+static __attribute__((constructor)) void find_cpus(void)
 {
-	sched_getaffinity(0, sizeof(allowed), &allowed);
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			cpus[n_cpus++] = cpu;
 }
 
 unsigned int plan_n_cpus(void)
 {
-	return (unsigned int)CPU_COUNT(&allowed) ?: 1;
+	return n_cpus;
 }
 
 unsigned int plan_cpu(unsigned int n)
 {
-	unsigned int left = n % plan_n_cpus();
-
-	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &allowed) && !left--)
-			return cpu;
-	return 0;
+	return cpus[n % n_cpus];
 }
 
 void plan_pin(unsigned int n)
 {
-	unsigned int cpu = plan_cpu(n);
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	plan_check(sched_setaffinity(0, sizeof(set), &set) ? errno : 0, "CPU %u", cpu);
+	CPU_SET(plan_cpu(n), &set);
+	plan_check(sched_setaffinity(0, sizeof(set), &set) ? errno : 0, "CPU %u", plan_cpu(n));
 }

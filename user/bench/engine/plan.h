@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../../lib/util.h"
 
@@ -21,14 +22,25 @@ struct plan_step {
 int plan_serve(const struct plan_step *steps);
 
 /* An answer that is an error, after which the program goes on. */
-json_t *plan_error(const char *fmt, ...) _printf_(1, 2);
+#define plan_error(...) json_pack("{s:o}", "error", json_sprintf(__VA_ARGS__))
 /* Answer the step by an error, and end the program. From any thread. */
-_Noreturn void plan_die(const char *fmt, ...) _printf_(1, 2);
+#define plan_die(...) plan_end(plan_error(__VA_ARGS__))
+void plan_end(json_t *answer) __attribute__((noreturn));
 /* The same with what the error means, an errno of either sign, unless it is 0. */
-void plan_check(int error, const char *fmt, ...) _printf_(2, 3);
-
+#define plan_check(error, fmt, ...)                                                 \
+	do {                                                                        \
+		int error_ = (error);                                               \
+		if (error_)                                                         \
+			plan_die(fmt ": %s", ##__VA_ARGS__, strerror(abs(error_))); \
+	} while (0)
 /* Take arguments by the format of json_unpack(), or die. */
-void plan_take(json_t *arguments, const char *fmt, ...);
+#define plan_take(arguments, ...)                                       \
+	do {                                                            \
+		json_error_t error_;                                    \
+		if (json_unpack_ex(arguments, &error_, 0, __VA_ARGS__)) \
+			plan_die("step of the plan: %s", error_.text);  \
+	} while (0)
+
 /* Zeroed memory, or die. */
 void *plan_alloc(size_t n, size_t size);
 /*

@@ -10,11 +10,10 @@
  *   kernel  passes the frame to the stack, which forwards it
  * bare and fib pass packets without a route to the stack.
  */
-#include <linux/bpf.h>
-#include <stdbool.h>
+#include "map.bpf.h"
 
 #include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
 
 #define AF_INET6 10
 #define MOST_ROUTES 4194304 /* as many as sixlane has */
@@ -45,21 +44,10 @@ struct route_key {
 	__u64 addr[2];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, MOST_ROUTES);
-	__type(key, struct route_key);
-	__type(value, __u32);
-} bare_routes SEC(".maps");
+MAP(bare_routes, LPM_TRIE, BPF_F_NO_PREALLOC, MOST_ROUTES, struct route_key, __u32);
 
 /* Zeros. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, MEMORY_WORDS * sizeof(__u32));
-} memory SEC(".maps");
+MAP(memory, ARRAY, 0, 1, __u32, __u32[MEMORY_WORDS]);
 
 /* A next hop. */
 struct hop {
@@ -67,23 +55,13 @@ struct hop {
 	__u16 dst_mac[3], src_mac[3];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct hop);
-} hops SEC(".maps");
+MAP(hops, ARRAY, 0, 1, __u32, struct hop);
 
 struct count {
 	__u64 packets, bytes;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct count);
-} counts SEC(".maps");
+MAP(counts, PERCPU_ARRAY, 0, 1, __u32, struct count);
 
 static __always_inline bool is_short(const struct xdp_md *ctx, const struct headers *at)
 {

@@ -7,26 +7,13 @@
 #ifndef BENCH_ENGINE_WALK_BPF_H
 #define BENCH_ENGINE_WALK_BPF_H
 
-#include <linux/bpf.h>
-
-#include <bpf/bpf_helpers.h> /* needs the types of the above */
-
+#include "map.bpf.h"
 #include "walk.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the driver sets the number of threads */
-	__type(key, __u32);
-	__type(value, struct walk_addresses);
-} addresses SEC(".maps");
+MAP(addresses, ARRAY, 0, 1, __u32, struct walk_addresses);
 
 /* Values of routes to the first list; 0: none. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, WALK_ADDRESSES * sizeof(__u32));
-} answers SEC(".maps");
+MAP(answers, ARRAY, 0, 1, __u32, __u32[WALK_ADDRESSES]);
 
 typedef __u32 (*walk_find_fn)(struct xdp_md *ctx, const struct walk_packet *packet,
 			      const union sixlane_addr *addr);
