@@ -23,15 +23,14 @@
 void bpf_open(struct lookup_side *side, const char *file)
 {
 	const char *own = program_invocation_name;
-	struct bpf_map *lists;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.*s%s", (int)(program_invocation_short_name - own), own,
 		 file);
 	side->bpf.object = bpf_object__open_file(path, NULL);
 	plan_check(side->bpf.object ? 0 : errno, "%s", path);
-	lists = bpf_object__find_map_by_name(side->bpf.object, "addresses");
-	plan_check(bpf_map__set_max_entries(lists, side->threads), "%u threads", side->threads);
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(side->bpf.object, "addresses"),
+				 side->threads);
 }
 
 static int program(const struct lookup_side *side, const char *engine, const char *what)
@@ -87,11 +86,9 @@ struct runner {
 static void *run(void *ctx)
 {
 	struct runner *runner = ctx;
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &runner->packet,
+		    .data_size_in = sizeof(runner->packet), .repeat = (int)runner->repeat);
 
-	opts.data_in = &runner->packet;
-	opts.data_size_in = sizeof(runner->packet);
-	opts.repeat = (int)runner->repeat;
 	plan_pin(runner->packet.list);
 	pthread_barrier_wait(runner->begin);
 	plan_check(bpf_prog_test_run_opts(runner->prog, &opts), "cannot run the measured program");
@@ -272,12 +269,11 @@ void kernel_put(struct lookup_side *side, size_t i, bool back)
 /* Routes end in a device, not in a neighbour, for which older kernels look in vain. */
 static void choose_flags(struct lookup_side *side)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	struct walk_packet packet = side->bpf.packet;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &packet, .data_size_in = sizeof(packet),
+		    .data_out = &packet, .data_size_out = sizeof(packet));
 
 	packet.fib_flags = FIB_LOOKUP_SKIP_NEIGH;
-	opts.data_in = opts.data_out = &packet;
-	opts.data_size_in = opts.data_size_out = sizeof(packet);
 	plan_check(bpf_prog_test_run_opts(side->bpf.run[0], &opts), "bpf_fib_lookup()");
 	side->bpf.packet.fib_flags = packet.sum ? FIB_LOOKUP_SKIP_NEIGH : 0;
 }

@@ -163,20 +163,11 @@ struct writer {
 	pthread_t thread;
 	struct lookup_side *side;
 	uint32_t rate; /* changes a second */
-	uint64_t done, start_ns, seed;
+	uint64_t done, start_ns;
+	unsigned int seed;
 	bool *gone; /* routes of the table */
 	bool stop;
 };
-
-/* SplitMix64. */
-static uint64_t next_random(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
 
 static void write_once(struct writer *writer, size_t i)
 {
@@ -195,7 +186,7 @@ static void *write_on(void *ctx)
 		uint64_t due = (util_now_ns() - writer->start_ns) * writer->rate / 1000000000u;
 
 		while (writer->done < due)
-			write_once(writer, next_random(&writer->seed) % writer->side->n);
+			write_once(writer, (size_t)rand_r(&writer->seed) % writer->side->n);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -229,15 +220,15 @@ static json_t *step_changes(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
 	json_t *list = json_array();
-	json_int_t count, start;
-	uint64_t seed, start_ns;
+	unsigned int seed;
+	uint64_t start_ns;
 	size_t route = 0;
+	int count;
 
-	plan_take(arguments, "{s:I, s:I}", "count", &count, "seed", &start);
-	seed = (uint64_t)start;
-	for (json_int_t i = 0; i < count; i++) {
+	plan_take(arguments, "{s:i, s:i}", "count", &count, "seed", &seed);
+	for (int i = 0; i < count; i++) {
 		if (i % 2 == 0)
-			route = next_random(&seed) % side->n;
+			route = (size_t)rand_r(&seed) % side->n;
 		start_ns = util_now_ns();
 		side->engine->change(side, route, i % 2);
 		json_array_append_new(list, json_integer((json_int_t)(util_now_ns() - start_ns)));
@@ -257,15 +248,14 @@ static json_t *step_measure(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
 	struct writer writer = { .side = side };
-	json_int_t lookups, seed = 0;
 	int dependent, threads, rate = 0;
+	json_int_t lookups;
 	double changes = 0;
 	json_t *answer;
 
-	plan_take(arguments, "{s:b, s:i, s:I, s?i, s?I}", "dependent", &dependent, "threads",
-		  &threads, "lookups", &lookups, "writer_rate", &rate, "seed", &seed);
+	plan_take(arguments, "{s:b, s:i, s:I, s?i, s?i}", "dependent", &dependent, "threads",
+		  &threads, "lookups", &lookups, "writer_rate", &rate, "seed", &writer.seed);
 	writer.rate = (uint32_t)rate;
-	writer.seed = (uint64_t)seed;
 	if (rate)
 		begin_writer(&writer);
 	answer = side->object

@@ -112,14 +112,14 @@ static void set_maps(struct bpf_object *object, json_t *entries, const char *rod
 
 	bpf_object__for_each_map(map, object)
 	{
-		const char *name = bpf_map__name(map);
-		json_int_t most = json_integer_value(json_object_get(entries, name));
+		json_int_t most = json_integer_value(json_object_get(entries, bpf_map__name(map)));
 
 		if (most)
 			bpf_map__set_max_entries(map, (uint32_t)most);
-		if (n && strstr(name, ".rodata"))
-			plan_check(bpf_map__set_initial_value(map, bytes, n), "rodata");
 	}
+	map = bpf_object__find_map_by_name(object, ".rodata");
+	if (n)
+		plan_check(bpf_map__set_initial_value(map, bytes, n), "rodata");
 }
 
 /* Load the programs, and attach those that trace the kernel. 0 or -errno. */
@@ -262,26 +262,6 @@ static json_t *step_fill(json_t *arguments)
 	return json_object();
 }
 
-/* [KEY, N, …] of an element's numbers, which each CPU has; NULL: all of them are 0. */
-static json_t *sum(uint32_t key, const uint64_t *each, size_t words, size_t n_cpus)
-{
-	json_t *sums = json_pack("[i]", key);
-	uint64_t any = 0;
-
-	for (size_t word = 0; word < words; word++) {
-		uint64_t total = 0;
-
-		for (size_t cpu = 0; cpu < n_cpus; cpu++)
-			total += each[cpu * words + word];
-		any |= total;
-		json_array_append_new(sums, json_integer((json_int_t)total));
-	}
-	if (any)
-		return sums;
-	json_decref(sums);
-	return NULL;
-}
-
 /*
  * {"object", "map"} -> {"sums": [[KEY, N, …], …]}: the 64-bit numbers of a per-CPU array's
  * elements, each summed over all CPUs. Elements of zeros are left out.
@@ -299,8 +279,21 @@ static json_t *step_sums(json_t *arguments)
 	words = (bpf_map__value_size(map) + 7) / sizeof(*each);
 	each = plan_alloc(n_cpus * words, sizeof(*each));
 	for (uint32_t key = 0; key < bpf_map__max_entries(map); key++) {
+		json_t *element = json_pack("[i]", key);
+		uint64_t any = 0;
+
 		plan_check(bpf_map_lookup_elem(bpf_map__fd(map), &key, each), "map %s", map_name);
-		json_array_append_new(sums, sum(key, each, words, n_cpus));
+		for (size_t word = 0; word < words; word++) {
+			uint64_t sum = 0;
+
+			for (size_t cpu = 0; cpu < n_cpus; cpu++)
+				sum += each[cpu * words + word];
+			any |= sum;
+			json_array_append_new(element, json_integer((json_int_t)sum));
+		}
+		if (any)
+			json_array_append(sums, element);
+		json_decref(element);
 	}
 	return json_pack("{s:o}", "sums", sums);
 }

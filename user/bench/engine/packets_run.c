@@ -67,19 +67,16 @@ static void run_test(const struct lane *lane)
 {
 	static const uint8_t zeros[PACKETS_MOST_BYTES];
 	uint64_t left = lane->state->most - (lane->state->made - lane->state->refused);
-	LIBBPF_OPTS(bpf_test_run_opts, options);
 	struct xdp_md packet = {
 		.data_end = frame_bytes,
 		.ingress_ifindex = ingress,
 		.rx_queue_index = lane->number,
 	};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = zeros, .data_size_in = frame_bytes,
+		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = 64,
+		    .repeat = run.delay_ns || left > INT_MAX ? INT_MAX : (int)left);
 	int ret;
 
-	options.data_in = zeros;
-	options.data_size_in = frame_bytes;
-	options.repeat = run.delay_ns || left > INT_MAX ? INT_MAX : (int)left;
-	options.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
-	options.batch_size = 64;
 	if (ingress) {
 		options.ctx_in = &packet;
 		options.ctx_size_in = sizeof(packet);
@@ -255,9 +252,7 @@ static void on_signal(int number)
 
 static void run_threads(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
-
-	sigaction(SIGUSR1, &action, NULL);
+	signal(SIGUSR1, on_signal);
 	ended = eventfd(0, EFD_CLOEXEC);
 	plan_check(ended < 0 ? errno : 0, "a run");
 	pthread_barrier_init(&begin, NULL, run.lanes);
@@ -271,22 +266,6 @@ static void run_threads(void)
 }
 
 /* --- the step ------------------------------------------------------------------------------- */
-
-static void take_lane(json_t *arguments, uint32_t number)
-{
-	json_int_t cpu, most, first;
-	const char *program;
-
-	plan_take(arguments, "[s, I, I, I]", &program, &cpu, &most, &first);
-	lanes[number] = (struct lane){
-		.program = program,
-		.cpu = (uint32_t)cpu,
-		.number = number,
-		.state = &lanes[number].own,
-		.own.most = run.together ? UINT64_MAX : (uint64_t)most,
-		.own.first_target = (uint32_t)first,
-	};
-}
 
 static void take(json_t *arguments)
 {
@@ -314,8 +293,20 @@ static void take(json_t *arguments)
 	frame_bytes = bytes < LARGE_MOST_BYTES ? (uint32_t)bytes : LARGE_MOST_BYTES;
 	ingress = device ? packets_ifindex(device) : 0;
 	is_over = false;
-	for (uint32_t i = 0; i < run.lanes; i++)
-		take_lane(json_array_get(list, i), i);
+	for (uint32_t i = 0; i < run.lanes; i++) {
+		json_int_t cpu, most, first;
+		const char *program;
+
+		plan_take(json_array_get(list, i), "[s, I, I, I]", &program, &cpu, &most, &first);
+		lanes[i] = (struct lane){
+			.program = program,
+			.cpu = (uint32_t)cpu,
+			.number = i,
+			.state = &lanes[i].own,
+			.own.most = run.together ? UINT64_MAX : (uint64_t)most,
+			.own.first_target = (uint32_t)first,
+		};
+	}
 	take_large(arguments);
 }
 

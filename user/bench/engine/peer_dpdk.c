@@ -12,7 +12,6 @@
 #include <rte_malloc.h>
 #include <rte_version.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,10 +24,7 @@
 #endif
 #define VECTOR 32
 
-struct table {
-	struct rte_fib6 *fib6;
-	uint64_t bytes;
-};
+static uint64_t heap_growth; /* by the last table */
 
 static void complain(const char *what, int error)
 {
@@ -98,34 +94,32 @@ static uint32_t count_tbl8(const struct bench_prefix *prefixes, size_t n)
 static void *fill(enum rte_fib6_lookup_type type, const struct bench_prefix *prefixes, size_t n,
 		  uint64_t *ns)
 {
-	struct table *table = calloc(1, sizeof(*table));
 	struct rte_fib6_conf conf = {
 		.type = RTE_FIB6_TRIE,
 		.max_routes = (int)n + 1,
 		.trie = { .nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = count_tbl8(prefixes, n) },
 	};
 	uint64_t before = heap_bytes(), start;
+	struct rte_fib6 *fib = NULL;
 	char name[32];
 	int rc;
 
-	if (!table)
-		return NULL;
-	snprintf(name, sizeof(name), "%p", (void *)table);
+	snprintf(name, sizeof(name), "%p", (const void *)prefixes);
 	do {
-		rte_fib6_free(table->fib6);
+		rte_fib6_free(fib);
 		start = util_now_ns();
-		table->fib6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
-		rc = table->fib6 ? rte_fib6_select_lookup(table->fib6, type) : -rte_errno;
+		fib = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
+		rc = fib ? rte_fib6_select_lookup(fib, type) : -rte_errno;
 		for (size_t i = 0; i < n && !rc; i++)
-			rc = rte_fib6_add(table->fib6, *ADDR(prefixes[i].addr),
-					  (uint8_t)prefixes[i].len, i + 1);
+			rc = rte_fib6_add(fib, *ADDR(prefixes[i].addr), (uint8_t)prefixes[i].len,
+					  i + 1);
 		*ns = util_now_ns() - start;
 		conf.trie.num_tbl8 += conf.trie.num_tbl8 / 4 + 256;
 	} while (rc == -ENOSPC);
 	if (rc)
 		complain(rc == -EINVAL ? "rte_fib6 (vectors need AVX512)" : "rte_fib6", -rc);
-	table->bytes = heap_bytes() - before;
-	return rc ? NULL : table;
+	heap_growth = heap_bytes() - before;
+	return rc ? NULL : fib;
 }
 
 static void *fill_scalar(const struct bench_prefix *prefixes, size_t n, uint64_t *ns)
@@ -140,7 +134,8 @@ static void *fill_vector(const struct bench_prefix *prefixes, size_t n, uint64_t
 
 static uint64_t bytes(const void *fib)
 {
-	return ((const struct table *)fib)->bytes;
+	(void)fib;
+	return heap_growth;
 }
 
 /* --- looking up ----------------------------------------------------------------------------- */
@@ -148,13 +143,13 @@ static uint64_t bytes(const void *fib)
 static inline __attribute__((always_inline)) void
 find_by(const void *fib, const uint8_t (*addrs)[16], uint32_t *values, size_t n, size_t batch)
 {
-	const struct table *table = fib;
+	struct rte_fib6 *fib6 = (void *)(uintptr_t)fib;
 	uint64_t next_hops[VECTOR];
 
 	for (size_t i = 0; i < n; i += batch) {
 		size_t some = n - i < batch ? n - i : batch;
 
-		rte_fib6_lookup_bulk(table->fib6, ADDR(&addrs[i]), next_hops, (int)some);
+		rte_fib6_lookup_bulk(fib6, ADDR(&addrs[i]), next_hops, (int)some);
 		for (size_t k = 0; k < some; k++)
 			values[i + k] = (uint32_t)next_hops[k];
 	}
