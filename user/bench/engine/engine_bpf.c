@@ -44,11 +44,10 @@ static int program(const struct lookup_side *side, const char *engine, const cha
 void bpf_load(struct lookup_side *side, const char *engine)
 {
 	static const char *const ways[] = { "independent", "dependent", "answers" };
-	struct lookup_bpf *bpf = &side->bpf;
 	struct bpf_program *prog;
 
 	/* Only the programs of this engine, and the dry ones. */
-	bpf_object__for_each_program(prog, bpf->object)
+	bpf_object__for_each_program(prog, side->bpf.object)
 	{
 		const char *name = bpf_program__name(prog);
 		size_t n = strcspn(name, "_");
@@ -56,14 +55,14 @@ void bpf_load(struct lookup_side *side, const char *engine)
 		bpf_program__set_autoload(prog, !strncmp(name, "dry", n) ||
 							(!strncmp(name, engine, n) && !engine[n]));
 	}
-	plan_check(bpf_object__load(bpf->object), "%s: cannot load its programs", engine);
+	plan_check(bpf_object__load(side->bpf.object), "%s: cannot load its programs", engine);
 	for (uint32_t i = 0; i < side->threads; i++)
 		if (bpf_map_update_elem(bpf_map_of(side, "addresses"), &i, &side->lists[i],
 					BPF_ANY))
 			plan_check(errno, "addresses");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		bpf->run[i] = program(side, engine, ways[i]);
-		bpf->dry[i] = program(side, "dry", ways[i]);
+		side->bpf.run[i] = program(side, engine, ways[i]);
+		side->bpf.dry[i] = program(side, "dry", ways[i]);
 	}
 }
 
@@ -86,9 +85,11 @@ struct runner {
 static void *run(void *ctx)
 {
 	struct runner *runner = ctx;
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &runner->packet,
-		    .data_size_in = sizeof(runner->packet), .repeat = (int)runner->repeat);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
+	opts.data_in = &runner->packet;
+	opts.data_size_in = sizeof(runner->packet);
+	opts.repeat = (int)runner->repeat;
 	plan_pin(runner->packet.list);
 	pthread_barrier_wait(runner->begin);
 	plan_check(bpf_prog_test_run_opts(runner->prog, &opts), "cannot run the measured program");
@@ -128,13 +129,12 @@ static double run_all(const struct lookup_side *side, int prog, unsigned int thr
 json_t *bpf_measure(struct lookup_side *side, bool dependent, unsigned int threads,
 		    uint64_t lookups)
 {
-	const struct lookup_bpf *bpf = &side->bpf;
 	double dry, gross, longest;
 
-	dry = run_all(side, bpf->dry[dependent], threads, DRY_LOOKUPS, &longest);
+	dry = run_all(side, side->bpf.dry[dependent], threads, DRY_LOOKUPS, &longest);
 	/* Another engine has had the caches: all addresses once before time is taken. */
-	run_all(side, bpf->run[dependent], threads, WALK_ADDRESSES, &longest);
-	gross = run_all(side, bpf->run[dependent], threads, lookups, &longest);
+	run_all(side, side->bpf.run[dependent], threads, WALK_ADDRESSES, &longest);
+	gross = run_all(side, side->bpf.run[dependent], threads, lookups, &longest);
 	/* The next measurement begins where this one ended. */
 	side->bpf.packet.cursor += (uint32_t)lookups;
 	return json_pack("{s:f, s:f, s:f}", "gross_ns", gross / WALK_BATCH, "dry_ns",
@@ -270,10 +270,11 @@ void kernel_put(struct lookup_side *side, size_t i, bool back)
 static void choose_flags(struct lookup_side *side)
 {
 	struct walk_packet packet = side->bpf.packet;
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &packet, .data_size_in = sizeof(packet),
-		    .data_out = &packet, .data_size_out = sizeof(packet));
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
 	packet.fib_flags = FIB_LOOKUP_SKIP_NEIGH;
+	opts.data_in = opts.data_out = &packet;
+	opts.data_size_in = opts.data_size_out = sizeof(packet);
 	plan_check(bpf_prog_test_run_opts(side->bpf.run[0], &opts), "bpf_fib_lookup()");
 	side->bpf.packet.fib_flags = packet.sum ? FIB_LOOKUP_SKIP_NEIGH : 0;
 }

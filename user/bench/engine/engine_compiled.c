@@ -32,8 +32,8 @@ static void choose_maps(struct bpf_object *object)
 		if (!strncmp(name, "sl_", 3) && strncmp(name, "sl_fib", 6) != 0 &&
 		    strcmp(name, "sl_meta") != 0)
 			bpf_map__set_autocreate(map, false);
-		/* Each arena of this process is elsewhere, where its addresses of 32 bits are the
-		 * same. */
+		/* Each is elsewhere in this process, where its addresses of 32 bits are the same.
+		 */
 		if (!strcmp(name, "sl_fib_arena")) {
 			int fd = loader_arena_new(++arenas << 32 | SIXLANE_FIB_ARENA);
 

@@ -2,8 +2,6 @@
 /* sixlane's trie, and the kernel's own tables by bpf_fib_lookup. */
 #include "walk.bpf.h"
 
-#include <bpf/bpf_endian.h>
-
 #define AF_INET 2
 #define AF_INET6 10
 #define FIB_SUCCESS 0

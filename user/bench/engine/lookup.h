@@ -19,16 +19,6 @@ struct lookup_entry {
 	uint32_t value;
 };
 
-/*
- * An engine whose lookup is a BPF program: an object of programs NAME_independent, NAME_dependent
- * and NAME_answers (walk.bpf.h).
- */
-struct lookup_bpf {
-	struct bpf_object *object;
-	int run[3], dry[3];	   /* programs: independent, dependent, answers */
-	struct walk_packet packet; /* what each run begins with */
-};
-
 struct lookup_side {
 	const struct lookup_engine *engine;
 	const char *name;		     /* of the engine, or of the peer */
@@ -40,7 +30,12 @@ struct lookup_side {
 	const struct walk_addresses *lists; /* one a thread */
 	unsigned int threads;		    /* that look up at once, at most */
 	int netns;			    /* of the kernel's tables; -1: any */
-	struct lookup_bpf bpf;
+	/* Of an engine whose lookup is a BPF program (walk.bpf.h). */
+	struct {
+		struct bpf_object *object;
+		int run[3], dry[3];	   /* programs: independent, dependent, answers */
+		struct walk_packet packet; /* what each run begins with */
+	} bpf;
 	void *state;	    /* the engine's */
 	uint64_t insert_ns; /* the time to fill it with all routes */
 	uint64_t bytes;	    /* that it takes for them; 0: not known */

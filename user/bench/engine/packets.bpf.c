@@ -4,11 +4,9 @@
  * without clearing them, so each frame is written whole. While no frame is due, the program drops
  * the buffer, which the kernel then offers again.
  */
-#include "map.bpf.h"
+#include "xdp.bpf.h"
 
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
-#include <stdbool.h>
 
 #include "packets.h"
 
@@ -22,7 +20,7 @@ MAP(into, PROG_ARRAY, 0, 1, __u32, __u32);
 MAP(states, ARRAY, BPF_F_MMAPABLE, PACKETS_MOST_CPUS, __u32, struct packets_state);
 
 /* Frames of packets_given. */
-MAP(given, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct packets_given);
+MAP(given, ARRAY, BPF_F_MMAPABLE, 1, __u32, __u8[PACKETS_GIVEN_BYTES]);
 
 /* Set before the object is loaded. */
 const volatile union {
@@ -102,7 +100,7 @@ static __always_inline bool look_around(struct packets_state *state)
 static __always_inline int begin_frame(struct xdp_md *ctx, struct packets_state *state, __u32 bytes,
 				       __u32 *index)
 {
-	if (!state || (void *)(long)ctx->data + bytes > (void *)(long)ctx->data_end)
+	if (!state || is_short(ctx, bytes))
 		return XDP_ABORTED;
 	if (state->made >= state->until && !look_around(state))
 		return XDP_DROP;
@@ -221,7 +219,7 @@ SEC("xdp")
 int packets_given(struct xdp_md *ctx)
 {
 	struct packets_state *state = find_state();
-	const struct packets_given *frame;
+	void *frame;
 	__u32 index;
 	int action;
 
@@ -231,7 +229,7 @@ int packets_given(struct xdp_md *ctx)
 	if (action != XDP_REDIRECT)
 		return action;
 	frame = bpf_map_lookup_elem(&given, &index);
-	if (!frame || bpf_xdp_store_bytes(ctx, 0, (void *)frame, header_bytes))
+	if (!frame || bpf_xdp_store_bytes(ctx, 0, frame, header_bytes))
 		return XDP_ABORTED;
 	state->made++;
 	return bpf_redirect(egress, 0);

@@ -14,12 +14,14 @@
 
 #define MOST_BYTES 4096 /* that the plan has within itself, in hexadecimal digits */
 
-static struct object {
+struct object {
 	struct object *next;
 	char *name;
 	struct bpf_object *object; /* NULL: a program of a device */
 	int prog;
-} * objects;
+};
+
+static struct object *objects;
 
 static struct object *find(const char *name, size_t n)
 {

@@ -30,11 +30,7 @@ struct packets_target {
 	__u32 zero;
 };
 
-/* A whole frame, for packets_given. */
-#define PACKETS_GIVEN_BYTES 256
-struct packets_given {
-	__u64 words[PACKETS_GIVEN_BYTES / 8];
-};
+#define PACKETS_GIVEN_BYTES 256 /* for a whole frame of packets_given */
 
 /* The checksum of such a sum. 0 would say that there is none (RFC 8200, 8.1). */
 static inline __u16 packets_fold(__u32 sum)
@@ -55,7 +51,6 @@ struct packets_run {
 	__u32 stamped;
 	__u32 started, done;
 	__u32 over; /* by user space: no more frames */
-	__u32 zero;
 };
 
 /* The progress of a lane: one for each CPU, on cache lines of its own. */

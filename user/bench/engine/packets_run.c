@@ -72,11 +72,14 @@ static void run_test(const struct lane *lane)
 		.ingress_ifindex = ingress,
 		.rx_queue_index = lane->number,
 	};
-	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = zeros, .data_size_in = frame_bytes,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = 64,
-		    .repeat = run.delay_ns || left > INT_MAX ? INT_MAX : (int)left);
+	LIBBPF_OPTS(bpf_test_run_opts, options);
 	int ret;
 
+	options.data_in = zeros;
+	options.data_size_in = frame_bytes;
+	options.repeat = run.delay_ns || left > INT_MAX ? INT_MAX : (int)left;
+	options.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
+	options.batch_size = 64;
 	if (ingress) {
 		options.ctx_in = &packet;
 		options.ctx_size_in = sizeof(packet);

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The sink: counts and drops the frames of its flows, with the latency of stamped ones. Everything
  * else passes. */
-#include "map.bpf.h"
-
-#include <bpf/bpf_endian.h>
-#include <stdbool.h>
+#include "xdp.bpf.h"
 
 #include "../../../bpf/bound.h"
 #include "packets.h"
 
-#define NEXT_HEADER_OFFSET 20
-#define HOP_LIMIT_OFFSET 21
-#define SRC_OFFSET 22
 #define QUEUES 128 /* more of them count with the last one */
 #define FLOWS 2
 #define FLOW_QUEUES (FLOWS * QUEUES)
@@ -71,51 +65,48 @@ static __always_inline void count_latency(const __u16 *stamp)
 		++*count;
 }
 
-/* data: with a header of IPv6. */
-static __always_inline bool is_of(__u32 i, const void *data, const void *end)
+/* at: with a header of IPv6. */
+static __always_inline bool is_of(__u32 i, const struct xdp_md *ctx, const struct headers *at)
 {
-	const __u64 *src = data + SRC_OFFSET;
+	const __u64 *src = (const void *)at->src;
 
-	if (*(const __u8 *)(data + NEXT_HEADER_OFFSET) != flow_next_header[i] ||
+	if (at->next_header != flow_next_header[i] ||
 	    ((src[0] ^ flow_src[i][0]) & flow_src_mask[i][0]) ||
 	    ((src[1] ^ flow_src[i][1]) & flow_src_mask[i][1]))
 		return false;
-	if (!flow_dst_port[i])
-		return true;
-	return data + PACKETS_IP6_BYTES + 4 <= end &&
-	       *(const __be16 *)(data + PACKETS_IP6_BYTES + 2) == flow_dst_port[i];
+	return !flow_dst_port[i] ||
+	       (!is_short(ctx, sizeof(*at)) && at->dst_port == flow_dst_port[i]);
 }
 
-static __always_inline int count_frame(struct xdp_md *ctx, __u32 i)
+static __always_inline int count_frame(struct xdp_md *ctx, const struct headers *at, __u32 i)
 {
 	const void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *stamp;
-	__u32 queue = ctx->rx_queue_index, at = flow_stamp_at[i], key;
+	__u32 queue = ctx->rx_queue_index, stamp_at = flow_stamp_at[i], key;
 	struct count *count;
 
 	key = i * QUEUES + (queue < QUEUES ? queue : QUEUES - 1);
 	count = bpf_map_lookup_elem(&counts, &key);
-	if (!count || data + PACKETS_IP6_BYTES > end)
+	if (!count)
 		return XDP_PASS;
-	stamp = data + bound_mask(at, STAMP_AT_MASK);
-	if (at && stamp + PACKETS_STAMP_BYTES <= end)
+	stamp = data + bound_mask(stamp_at, STAMP_AT_MASK);
+	if (stamp_at && stamp + PACKETS_STAMP_BYTES <= end)
 		count_latency(stamp);
 	count->packets++;
 	count->bytes += frags ? bpf_xdp_get_buff_len(ctx) : end - data;
-	if (*(const __u8 *)(data + HOP_LIMIT_OFFSET) != flow_hop_limit[i])
-		count->wrong++;
+	count->wrong += at->hop_limit != flow_hop_limit[i];
 	return XDP_DROP;
 }
 
 SEC("xdp")
 int packets_sink(struct xdp_md *ctx)
 {
-	const void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct headers *at = (void *)(long)ctx->data;
 
-	if (data + PACKETS_IP6_BYTES > end || *(const __be16 *)(data + 12) != bpf_htons(0x86dd))
+	if (is_short(ctx, HEADERS_BYTES) || at->type != bpf_htons(0x86dd))
 		return XDP_PASS;
 	for (__u32 i = 0; i < FLOWS; i++)
-		if (i < n_flows && is_of(i, data, end))
-			return count_frame(ctx, i);
+		if (i < n_flows && is_of(i, ctx, at))
+			return count_frame(ctx, at, i);
 	return XDP_PASS;
 }
 

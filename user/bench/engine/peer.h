@@ -19,8 +19,7 @@ struct bench_prefix {
 
 struct bench_peer {
 	const char *name;
-	/* Once before the first fill(); NULL: nothing is to be done. cpu: where lookups will run.
-	 */
+	/* Before each fill(); NULL: nothing is to be done. cpu: where lookups will run. */
 	int (*begin)(int cpu);
 	/*
 	 * A table of these prefixes, whose values are 1, 2, 3 … in their order. The prefixes stay

@@ -10,10 +10,7 @@
  *   kernel  passes the frame to the stack, which forwards it
  * bare and fib pass packets without a route to the stack.
  */
-#include "map.bpf.h"
-
-#include <bpf/bpf_endian.h>
-#include <stdbool.h>
+#include "xdp.bpf.h"
 
 #define AF_INET6 10
 #define MOST_ROUTES 4194304 /* as many as sixlane has */
@@ -26,16 +23,6 @@ const volatile __u32 load_bytes; /* of memory, to load from */
 const volatile __u16 dst_mac[3]; /* of the next hop */
 const volatile __u16 src_mac[3]; /* of the egress device */
 const volatile bool frags;	 /* frames may lie in several buffers (Linux 5.18) */
-
-/* What a frame begins with. */
-struct headers {
-	__u16 dst_mac[3], src_mac[3];
-	__be16 type;
-	__u8 version, reserved[3];
-	__be16 payload_bytes;
-	__u8 next_header, hop_limit;
-	__u8 src[16], dst[16];
-} __attribute__((packed, aligned(2)));
 
 /* As large as sixlane's key. */
 struct route_key {
@@ -63,11 +50,6 @@ struct count {
 
 MAP(counts, PERCPU_ARRAY, 0, 1, __u32, struct count);
 
-static __always_inline bool is_short(const struct xdp_md *ctx, const struct headers *at)
-{
-	return (void *)(at + 1) > (void *)(long)ctx->data_end;
-}
-
 static __always_inline int redirect(struct headers *at, __u32 ifindex)
 {
 	for (int i = 0; i < 3; i++) {
@@ -83,7 +65,7 @@ int side_floor(struct xdp_md *ctx)
 {
 	struct headers *at = (void *)(long)ctx->data;
 
-	return is_short(ctx, at) ? XDP_ABORTED : redirect(at, egress);
+	return is_short(ctx, HEADERS_BYTES) ? XDP_ABORTED : redirect(at, egress);
 }
 
 /* One load, of a 0. */
@@ -102,7 +84,7 @@ int side_load(struct xdp_md *ctx)
 {
 	struct headers *at = (void *)(long)ctx->data;
 
-	if (is_short(ctx, at))
+	if (is_short(ctx, HEADERS_BYTES))
 		return XDP_ABORTED;
 	return redirect(at, egress ^ load_at_random(at));
 }
@@ -123,9 +105,9 @@ int side_least(struct xdp_md *ctx)
 	const struct hop *hop;
 	struct count *count;
 
-	if (is_short(ctx, at) || at->type != bpf_htons(0x86dd) || at->version >> 4 != 6 ||
-	    sizeof(*at) + bpf_ntohs(at->payload_bytes) > bytes || at->hop_limit <= 1 ||
-	    !is_global(at->src) || !is_global(at->dst))
+	if (is_short(ctx, HEADERS_BYTES) || at->type != bpf_htons(0x86dd) ||
+	    at->version >> 4 != 6 || HEADERS_BYTES + bpf_ntohs(at->payload_bytes) > bytes ||
+	    at->hop_limit <= 1 || !is_global(at->src) || !is_global(at->dst))
 		return XDP_ABORTED;
 	key = load_at_random(at);
 	hop = bpf_map_lookup_elem(&hops, &key);
@@ -146,7 +128,7 @@ int side_bare(struct xdp_md *ctx)
 	struct headers *at = (void *)(long)ctx->data;
 	const __u64 *dst = (const void *)at->dst;
 
-	if (is_short(ctx, at))
+	if (is_short(ctx, HEADERS_BYTES))
 		return XDP_ABORTED;
 	key.addr[0] = dst[0];
 	key.addr[1] = dst[1];
@@ -159,7 +141,7 @@ int side_fib(struct xdp_md *ctx)
 	struct bpf_fib_lookup fib = { .family = AF_INET6, .ifindex = ctx->ingress_ifindex };
 	struct headers *at = (void *)(long)ctx->data;
 
-	if (is_short(ctx, at))
+	if (is_short(ctx, HEADERS_BYTES))
 		return XDP_ABORTED;
 	fib.tot_len = bpf_ntohs(at->payload_bytes);
 	__builtin_memcpy(fib.ipv6_src, at->src, 16);

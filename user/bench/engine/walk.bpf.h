@@ -7,8 +7,8 @@
 #ifndef BENCH_ENGINE_WALK_BPF_H
 #define BENCH_ENGINE_WALK_BPF_H
 
-#include "map.bpf.h"
 #include "walk.h"
+#include "xdp.bpf.h"
 
 MAP(addresses, ARRAY, 0, 1, __u32, struct walk_addresses);
 

@@ -26,7 +26,6 @@ struct walk_packet {
 	__u32 ifindex;	 /* for bpf_fib_lookup() */
 	__u32 fib_flags; /* the same */
 	__u32 list;	 /* of addresses, the thread's own */
-	__u32 reserved[10];
 };
 
 #endif
