@@ -212,8 +212,7 @@ struct routes {
 	char buffer[BATCH_BYTES + MESSAGE_BYTES];
 };
 
-/* Returns when the kernel has done all messages so far, of which the last wants an answer, or dies
- * by the first error. */
+/* When it returns, the kernel has done all messages so far, of which the last wants an answer. */
 static void send_all(struct routes *routes)
 {
 	char answer[8192];

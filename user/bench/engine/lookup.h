@@ -43,8 +43,7 @@ struct lookup_side {
 
 struct lookup_engine {
 	const char *name;
-	/* Fill it. */
-	void (*open)(struct lookup_side *side);
+	void (*open)(struct lookup_side *side); /* fill it */
 	/* Take a route away or put it back, by its place, while others look up. NULL: cannot. */
 	void (*change)(struct lookup_side *side, size_t i, bool back);
 	/* Nodes of the deepest lookup. NULL: not known. */

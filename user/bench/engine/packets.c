@@ -303,8 +303,8 @@ static json_t *step_sums(json_t *arguments)
 int main(void)
 {
 	static const struct plan_step steps[] = {
-		{ "load", step_load }, { "attach", step_attach }, { "fill", step_fill },
-		{ "sums", step_sums }, { "run", packets_run },	  { NULL, NULL },
+		{ "load", step_load }, { "attach", step_attach },   { "fill", step_fill },
+		{ "sums", step_sums }, { "run", packets_run_step }, { NULL, NULL },
 	};
 
 	/* What was read ahead poll() would not tell of. */

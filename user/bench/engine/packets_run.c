@@ -325,7 +325,7 @@ static void take(json_t *arguments)
  * Input ends the run early. Answers {"lanes": [[MADE, REFUSED, FIRST_NS, FIRST_MADE, LAST_NS,
  * LAST_MADE, DONE], …]}, as in struct packets_state.
  */
-json_t *packets_run(json_t *arguments)
+json_t *packets_run_step(json_t *arguments)
 {
 	json_t *list = json_array();
 

@@ -22,6 +22,6 @@ unsigned int packets_ifindex(const char *device);
 size_t packets_hex(const char *text, void *out, size_t size);
 
 /* packets_run.c: a step. */
-json_t *packets_run(json_t *arguments);
+json_t *packets_run_step(json_t *arguments);
 
 #endif

@@ -18,7 +18,7 @@ MAP(answers, ARRAY, 0, 1, __u32, __u32[WALK_ADDRESSES]);
 typedef __u32 (*walk_find_fn)(struct xdp_md *ctx, const struct walk_packet *packet,
 			      const union sixlane_addr *addr);
 
-/* answers: keep the answer to one address. Not measured. */
+/* keep: the answer to one address, which is not measured. */
 static __always_inline int walk(struct xdp_md *ctx, int dependent, int keep, walk_find_fn find)
 {
 	struct walk_packet *packet = (void *)(long)ctx->data;
