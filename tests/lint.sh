@@ -56,7 +56,7 @@ user_words() {
 	/usr/bin/python3 tests/lint_words.py
 }
 
-# Every file of the end-to-end tests is run in virtual machines, too; starting one takes minutes, this does not.
+# Every file of the end-to-end tests runs in virtual machines, too, and each file that a job names exists. This starts none.
 vm_jobs() {
 	/usr/bin/python3 tests/vm/vm.py --list >/dev/null
 }
