@@ -19,6 +19,7 @@ from typing import Callable, Iterable, NamedTuple
 Measure = Callable[[float, float], float]
 # A width in whole grid steps is between these parts of the width that was asked for.
 FILLS_FROM, FILLS_TO = 0.99, 0.999999
+NONE_BELOW, NONE_ABOVE = -math.inf, math.inf  # in place of a bound
 # The next load, the width of the step to it, and the bound ("lower", "upper") at which the next step grows.
 Choice = tuple[int, int, str]
 
@@ -61,12 +62,13 @@ class Grid:
             self.last = math.ceil(max(self.last + 1, *finer))
 
     def rate(self, load: int) -> float:
+        """The rate of a load; beyond the grid, that of its end."""
         if not 0 < load < self.last:
             return self.low if load <= 0 else self.high
         return self.low * math.exp(self._span * load / self.last)
 
     def load(self, rate: float) -> int:
-        """The highest load whose rate is not above this rate."""
+        """The highest load whose rate is not above this rate; at least 0."""
         load = min(self.last, int(math.log(max(rate, self.low) / self.low) * self.last / self._span) + 1)
         while load and self.rate(load) > rate:
             load -= 1
@@ -85,34 +87,25 @@ class Grid:
 class Trials(list):
     """The trials at one load, as (seconds, loss ratio), and how RFC 9971 classifies the load."""
 
-    def _sum(self, target: Goal, is_long: bool, is_high: bool) -> float:
-        """Seconds of full-length or short trials, with high or low loss."""
-        total = 0.0
-        for seconds, loss in self:
-            if (seconds >= target.final_s, loss > target.loss_ratio) == (is_long, is_high):
-                total += seconds
-        return total
-
     def is_lower(self, target: Goal) -> bool | None:
         """True: a lower bound. False: an upper bound. None: undecided."""
-        exceed, low = target.exceed_ratio, self._sum(target, True, False)
+        sums, exceed = [[0.0, 0.0], [0.0, 0.0]], target.exceed_ratio
+        for seconds, loss in self:
+            sums[seconds >= target.final_s][loss > target.loss_ratio] += seconds
+        (short_low, short_high), (low, high) = sums
         # Short low-loss trials offset short high-loss ones, but prove nothing.
-        excess = self._sum(target, False, True) - self._sum(target, False, False) * exceed / (1 - exceed)
-        high = self._sum(target, True, True) + max(0.0, excess)
+        high += max(0.0, short_high - short_low * exceed / (1 - exceed))
         whole = max(low + high, target.sum_s)
         if high > whole * exceed:
             return False
         return True if whole - low <= whole * exceed else None
 
     def loss(self, target: Goal) -> float:
-        """The loss ratio at the quantile of the exceed ratio. Missing trials count as full loss."""
-        by_loss: dict[float, float] = {}
-        for seconds, loss in self:
-            by_loss[loss] = by_loss.get(loss, 0.0) + (seconds if seconds >= target.final_s else 0.0)
-        whole = max(target.sum_s, self._sum(target, True, False) + self._sum(target, True, True))
-        left = whole * (1 - target.exceed_ratio)
-        for loss in sorted(by_loss):
-            left -= by_loss[loss]
+        """The loss ratio at the quantile of the exceed ratio, of full-length trials. Missing ones count as full loss."""
+        full = sorted((loss, seconds) for seconds, loss in self if seconds >= target.final_s)
+        left = max(target.sum_s, sum(seconds for _, seconds in full)) * (1 - target.exceed_ratio)
+        for loss, seconds in full:
+            left -= seconds
             if left <= 0:
                 return loss
         return 1.0
@@ -121,14 +114,12 @@ class Trials(list):
 class Bounds(NamedTuple):
     """The relevant bounds: the lowest upper bound, and the highest lower bound below it."""
 
-    lower: int | None
-    upper: int | None
+    lower: float
+    upper: float
 
-    def gain_by(self, load: int, width: int) -> bool:
-        """Whether a trial at this load can add or move a bound, and the bounds are not close yet."""
-        if (self.lower is not None and self.lower >= load) or (self.upper is not None and self.upper <= load):
-            return False
-        return None in self or self.upper - self.lower > width
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
 
 
 def middle_of(low: int, high: int, width: int) -> int:
@@ -146,15 +137,15 @@ def middle_of(low: int, high: int, width: int) -> int:
 class Selector:
     """Approaches one goal, target by target. Each target starts from the bounds of the previous one."""
 
-    def __init__(self, search: Search, goal: Goal, low: int, high: int) -> None:
+    def __init__(self, search: Search, goal: Goal, initial: Bounds) -> None:
         self.search, self.left = search, search.grid.targets(goal)
-        self._begin(low, high)
+        self._begin(initial)
 
-    def _begin(self, low: int | None, high: int | None) -> None:
-        self.target, self.low, self.high = self.left.pop(0), low, high
-        self._limit(high - low if None not in (low, high) else 0)
+    def _begin(self, initial: Bounds) -> None:
+        self.target, self.initial = self.left.pop(0), initial
+        self._widen(initial.width if initial.width < math.inf else 0)
 
-    def _limit(self, last: int) -> None:
+    def _widen(self, last: int) -> None:
         """Make the next step wider than the last one."""
         self.step = max(last, self.target.width) * self.target.expansion
 
@@ -162,44 +153,36 @@ class Selector:
         """The next trial, or None if the goal is reached."""
         while True:
             bounds = self.search.bounds(self.target)
-            self.choice = self._at_initial(bounds) or self._outside(bounds) or self._inside(bounds)
+            self.choice = self._choose(bounds) if bounds.width > self.target.width else None
             if self.choice or not self.left:
                 return self.choice
-            self._begin(*bounds)
+            self._begin(bounds)
 
-    def _at_initial(self, bounds: Bounds) -> Choice | None:
-        """At the bounds of the previous target, or in the middle if they are close."""
-        width, loads = self.target.width, [load for load in (self.low, self.high) if load is not None]
-        if len(loads) == 2 and width < self.high - self.low <= 2 * width:
-            loads.insert(0, middle_of(self.low, self.high, width))
+    def _choose(self, bounds: Bounds) -> Choice | None:
+        (lower, upper), width = bounds, self.target.width
+        # The bounds of the previous target, or the middle if they are close.
+        loads = [load for load in self.initial if abs(load) < math.inf]
+        if width < self.initial.width <= 2 * width:
+            loads.insert(0, middle_of(*self.initial, width))
         for load in loads:
-            if bounds.gain_by(load, width):
-                self._limit(width)
+            if lower < load < upper:
+                self._widen(width)
                 return load, width, ""
-        return None
-
-    def _outside(self, bounds: Bounds) -> Choice | None:
-        """Beyond the only bound, unless it is at a limit."""
-        step, width = max(self.step, self.search.width), self.target.width
-        if bounds.lower is None and bounds.upper:
-            return self.search.fit(bounds.upper - step, width, bounds), step, "upper"
-        if bounds.upper is None and bounds.lower is not None and bounds.lower < self.search.grid.last:
-            return self.search.fit(bounds.lower + step, width, bounds), step, "lower"
-        return None
-
-    def _inside(self, bounds: Bounds) -> Choice | None:
-        """In the middle, or closer to a bound if the previous target suggests it."""
-        width = self.target.width
-        if None in bounds or bounds.upper - bounds.lower <= width:
-            return None
-        middle, step = middle_of(*bounds, width), max(self.step, self.search.width)
-        down, up = (self.search.fit(load, width, bounds) for load in (bounds.upper - step, bounds.lower + step))
-        if None not in (self.high, down) and middle < down < self.high:
+        step = max(self.step, self.search.width)
+        down, up = (self.search.fit(load, width, bounds) for load in (upper - step, lower + step))
+        # Beyond the only bound, unless it is at a limit.
+        if lower == NONE_BELOW:
+            return (down, step, "upper") if 0 < upper < NONE_ABOVE else None
+        if upper == NONE_ABOVE:
+            return (up, step, "lower") if lower < self.search.grid.last else None
+        # The middle, or closer to a bound if the previous target suggests it.
+        middle = middle_of(lower, upper, width)
+        if down is not None and middle < down < self.initial.upper < NONE_ABOVE:
             return down, step, "upper"
-        if None not in (self.low, up) and self.low < up < middle:
+        if up is not None and NONE_BELOW < self.initial.lower < up < middle:
             return up, step, "lower"
-        smaller = min(middle - bounds.lower, bounds.upper - middle)
-        self._limit(smaller)
+        smaller = min(middle - lower, upper - middle)
+        self._widen(smaller)
         return middle, smaller, ""
 
 
@@ -212,28 +195,30 @@ class Search:
         self.width = 0  # minimum step of all selectors
 
     def bounds(self, target: Goal) -> Bounds:
-        lower = None
+        """The relevant bounds of a target, as loads."""
+        lower = NONE_BELOW
         for load in sorted(self.trials):
             is_lower = self.trials[load].is_lower(target)
             if is_lower is False:
                 return Bounds(lower, load)
             lower = load if is_lower else lower
-        return Bounds(lower, None)
+        return Bounds(lower, NONE_ABOVE)
 
     def fit(self, load: int, width: int, bounds: Bounds) -> int | None:
         """Move a load so that it is a width away from the bounds, or at a near limit. None: no such load exists."""
-        low, high = bounds.lower or 0, self.grid.last if bounds.upper is None else bounds.upper
         load = min(max(load, 0), self.grid.last)
-        if (bounds.upper is not None and load >= high) or (None not in bounds and load <= low):
+        if not bounds.lower < load < bounds.upper:
             return None
+        low, high = max(bounds.lower, 0), min(bounds.upper, self.grid.last)
+        at_low, at_high = (low if bounds.lower < 0 else None), (high if bounds.upper == NONE_ABOVE else None)
         if width >= high - low:
-            return low if bounds.lower is None else high if bounds.upper is None else None
+            return at_high if at_low is None else at_low
         least, most = low + width, high - width
         if least > most:
             least = most = middle_of(low, high, width)
         if load < least:
-            return low if bounds.lower is None else least
-        return load if load <= most else high if bounds.upper is None else most
+            return least if at_low is None else at_low
+        return load if load <= most else most if at_high is None else at_high
 
     def run(self, measure: Measure) -> None:
         """Run trials until all goals are reached. An exception from measure() ends the search."""
@@ -243,9 +228,9 @@ class Search:
             self.trials.setdefault(load, Trials()).append((seconds, loss))
             return loss
 
-        low, high = sorted(self._first_trials(trial))
-        self.width = high - low
-        selectors = [Selector(self, goal, low, high) for goal in self.goals]
+        initial = Bounds(*sorted(self._first_trials(trial)))
+        self.width = initial.width
+        selectors = [Selector(self, goal, initial) for goal in self.goals]
         while wanted := [selector for selector in selectors if selector.nominate()]:
             # The lowest load first, since an upper bound there makes higher loads irrelevant; then the longest trial.
             best = min(wanted, key=lambda one: (one.choice[0], -one.target.final_s, -one.choice[1]))
@@ -266,19 +251,22 @@ class Search:
         first = forwarded(last)
         if first >= last:
             return last, last
-        first = self.fit(first, width, Bounds(None, last))
+        first = self.fit(first, width, Bounds(NONE_BELOW, last))
         below, loss = forwarded(first), self.trials[first][-1][1]
-        near = (below, Bounds(None, first)) if loss > loss_ratio else (first + width, Bounds(first, last))
-        second = self.fit(near[0], width, near[1])
-        if second is not None:
-            trial(second, seconds)
-        return first, first if second is None else second
+        is_high = loss > loss_ratio
+        second = self.fit(*((below, width, Bounds(NONE_BELOW, first)) if is_high
+                            else (first + width, width, Bounds(first, last))))  # fmt: skip
+        if second is None:
+            return first, first
+        trial(second, seconds)
+        return first, second
 
     def result(self, goal: Goal) -> Result:
+        """The bounds of a goal so far."""
         target = self.grid.targets(goal)[-1]
-        lower, upper = self.bounds(target)
-        rates = [None if load is None else self.grid.rate(load) for load in (lower, upper)]
-        return Result(*rates, None if lower is None else rates[0] * (1 - self.trials[lower].loss(target)))
+        bounds = self.bounds(target)
+        lower, upper = (self.grid.rate(load) if abs(load) < math.inf else None for load in bounds)
+        return Result(lower, upper, lower and lower * (1 - self.trials[bounds.lower].loss(target)))
 
 
 class BinarySearch:
@@ -289,6 +277,7 @@ class BinarySearch:
         self.lower = self.upper = None
 
     def run(self, measure: Measure) -> None:
+        """Run trials until the bounds are as close as wanted, or a limit is the answer."""
         rate = self.high
         while rate:
             if measure(rate, self.seconds) > 0:
