@@ -15,7 +15,7 @@ import json
 import pathlib
 import random
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data" / "mlrsearch.json.gz"
 DEVICES = 200
@@ -59,24 +59,16 @@ class Device:
         return sent, min(sent, int(max(0.0, sent - capacity * seconds) + max(0.0, extra)))
 
 
-class Told(NamedTuple):
-    """What a search asked for and found."""
-
-    last: int  # of the grid, whose rates are from the lowest, 0, to the highest
-    trials: list[list[float]]  # place on the grid, seconds
-    rates: list[float]  # the same, in frames a second
-    results: list[list[Any]]  # of each goal: the places of both bounds, and the conditional throughput
-
-
-def run_package(seed: int) -> Told:
+def run_package(seed: int) -> dict[str, Any]:
+    """What the package asks of a device, and finds: the last place of its grid of rates, from the lowest at 0; trials
+    as (place, seconds); and of each goal the places of both bounds, and the conditional throughput."""
     from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
-    device, trials, rates = Device(seed), [], []
+    device, trials = Device(seed), []
 
     class Measurer(AbstractMeasurer):
         def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
             trials.append([search.rounding.float2int(intended_load), intended_duration])
-            rates.append(intended_load)
             sent, lost = device.lost(intended_load, intended_duration)
             return MeasurementResult(intended_duration, intended_load, offered_count=sent, loss_count=lost)
 
@@ -93,16 +85,10 @@ def run_package(seed: int) -> Told:
         throughput = found[goal].conditional_throughput
         results.append([None if bound is None else int(bound) for bound in bounds]
                        + [None if throughput is None else float(throughput)])  # fmt: skip
-    return Told(search.rounding.max_int_load, trials, rates, results)
-
-
-def main() -> None:
-    sys.path[:0] = sys.argv[1:]
-    told = [run_package(seed) for seed in range(DEVICES)]
-    kept = [{"last": one.last, "trials": one.trials, "results": one.results} for one in told]
-    DATA.write_bytes(gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0))
-    print(f"{sum(len(one.trials) for one in told)} trials of {len(told)} devices, {DATA.stat().st_size} bytes")
+    return {"last": search.rounding.max_int_load, "trials": trials, "results": results}
 
 
 if __name__ == "__main__":
-    main()
+    sys.path[:0] = sys.argv[1:]
+    told = [run_package(seed) for seed in range(DEVICES)]
+    DATA.write_bytes(gzip.compress(json.dumps(told, separators=(",", ":")).encode(), mtime=0))

@@ -11,7 +11,7 @@ import argparse
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import rows
@@ -23,6 +23,7 @@ HOW = "`sixlane bench forward --output DIR` makes DIR/forward.json"
 BETWEEN_FRAMES, LEAST_FRAME, JUMBO_FRAME, MOST_FRAME = 20, 64, 9018, 65535
 RATES, SIZES = [10, 25, 100, 400], [64, 128, 256, 512, 1024, 1280, 1518, 9000]  # RFC 2544, and jumbo
 ENGINES = ("sixlane", "compiled", "trie")  # of these the first that was measured: what a sixlane uses by itself
+UNITS = {"line": ("Mpps", 1e6), "expected": ("Mpps", 1e6), "cpus": ("CPUs", 1), "queues": ("queues", 1)}  # of rows
 KEYS = ("table", "routes", "pattern", "unit", "frame_bytes")  # rows that differ in nothing else tell how CPUs scale
 
 
@@ -37,27 +38,23 @@ class Costs:
     scaling_cpus: int = 0  # that it was measured with; 0: assumed
 
 
-@dataclass
-class Cell:
+class Cell(NamedTuple):
     """Of frames of one size. Rates are in frames a second."""
 
-    line: float  # what a port can receive, and send at the same time
-    total: float  # what all ports can receive
+    line: float  # what all ports can receive, and send at the same time
     expected: float  # of that with the CPUs that there are
-    cpus: int  # that the total takes
+    cpus: int  # that the line takes
     queues: int  # of each port, for so many CPUs
-    limit: str  # "line" or "CPU"
 
 
 def cell_of(costs: Costs, options: argparse.Namespace, gbit: int, size: int) -> Cell:
     """Costs in between two known ones are linear, beyond them that of the nearest."""
-    line = gbit * 1e9 / 8 / (size + BETWEEN_FRAMES)
-    total, ns = line * options.ports, np.interp(size, *zip(*sorted(costs.ns.items())))
+    line = gbit * 1e9 / 8 / (size + BETWEEN_FRAMES) * options.ports
+    ns = float(np.interp(size, *zip(*sorted(costs.ns.items()))))
     capacity = options.cores * (costs.scaling if options.cores > 1 else 1) * 1e9 / ns
-    alone = total * ns / 1e9 - 1e-9  # what is too much by a rounding error takes no CPU more
+    alone = line * ns / 1e9 - 1e-9  # what is too much by a rounding error takes no CPU more
     needed = 1 if alone <= 1 else max(math.ceil(alone / costs.scaling), 2)
-    return Cell(line, total, min(total, capacity), needed, math.ceil(needed / options.ports),
-                "line" if needed <= options.cores else "CPU")  # fmt: skip
+    return Cell(line, min(line, capacity), needed, math.ceil(needed / options.ports))
 
 
 def costs_of(path: str, engine: str | None) -> Costs:
@@ -139,12 +136,14 @@ def _print(costs: Costs, options: argparse.Namespace, cells: dict[tuple[int, int
     heads = ("line", "frame", "a port", "all ports", "expected", "", "CPUs", "queues")
     print("%5s %6s %12s %12s %12s %7s %7s %7s  limit" % heads)
     for (gbit, size), cell in cells.items():
-        print(f"{gbit:4}G {size:6} {cell.line / 1e6:12.3f} {cell.total / 1e6:12.3f} {cell.expected / 1e6:12.3f} "
-              f"{100 * cell.expected / cell.total:5.0f} % {cell.cpus:7} {cell.queues:7}  {cell.limit}")  # fmt: skip
+        rates = [rate / 1e6 for rate in (cell.line / options.ports, cell.line, cell.expected)]
+        print("%4uG %6u %12.3f %12.3f %12.3f %5.0f %% %7u %7u  %s" % (
+            gbit, size, *rates, 100 * cell.expected / cell.line, cell.cpus, cell.queues,
+            "line" if cell.cpus <= options.cores else "CPU"))  # fmt: skip
     print()
     for gbit in options.rate:
         cpu_sizes = (size for size in range(JUMBO_FRAME, LEAST_FRAME - 1, -1)
-                     if cell_of(costs, options, gbit, size).limit == "CPU")  # fmt: skip
+                     if cell_of(costs, options, gbit, size).cpus > options.cores)  # fmt: skip
         least = next(cpu_sizes, LEAST_FRAME - 1) + 1
         print(f"{gbit}G: " + (f"the line is the limit from frames of {least} bytes on" if least <= JUMBO_FRAME
                               else "the CPUs are the limit at any size"))  # fmt: skip
@@ -163,10 +162,10 @@ def run(options: argparse.Namespace) -> None:
     results = rows.Results("plan", options)
     cells = {(gbit, size): cell_of(costs, options, gbit, size) for gbit in options.rate for size in options.sizes}
     for (gbit, size), cell in cells.items():
-        note = f"{'the line is' if cell.limit == 'line' else 'the CPUs are'} the limit; extrapolated from {costs.source}"
-        for mode, unit, value in (("line", "Mpps", cell.total / 1e6), ("expected", "Mpps", cell.expected / 1e6),
-                                  ("cpus", "CPUs", cell.cpus), ("queues", "queues", cell.queues)):  # fmt: skip
-            results.add(rows.Row("plan", "plan", unit, [float(value)], mode=mode, note=note, frame_bytes=size,
+        limit = "the line is" if cell.cpus <= options.cores else "the CPUs are"
+        for mode, (unit, divisor) in UNITS.items():
+            results.add(rows.Row("plan", "plan", unit, [getattr(cell, mode) / divisor], mode=mode, frame_bytes=size,
+                                 note=f"{limit} the limit; extrapolated from {costs.source}",
                                  table=f"{options.ports} x {gbit}G", threads=options.cores))  # fmt: skip
     if options.json:
         results.print_json()

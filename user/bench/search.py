@@ -101,7 +101,7 @@ class Trials(list):
         return True if whole - low <= whole * exceed else None
 
     def loss(self, target: Goal) -> float:
-        """The loss ratio at the quantile of the exceed ratio, of full-length trials. Missing ones count as full loss."""
+        """The loss ratio at the quantile of the exceed ratio. Missing full-length trials count as full loss."""
         full = sorted((loss, seconds) for seconds, loss in self if seconds >= target.final_s)
         left = max(target.sum_s, sum(seconds for _, seconds in full)) * (1 - target.exceed_ratio)
         for loss, seconds in full:
