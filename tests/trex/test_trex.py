@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`sixlane bench generator --source trex`, with the stand-in for TRex's client behind it."""
 
-import contextlib
 import ipaddress
 import json
 import os
@@ -9,11 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import source_trex
 from conftest import FAKE, ROOT
+from lab import wait_until
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -33,28 +34,20 @@ class Agent:
         self.prefixes = prefixes
         self.process = subprocess.Popen(
             [sys.executable, ROOT / "build" / "harness", "generator", *words], stdin=-1, stdout=-1, stderr=-1, text=True,
-            env={**os.environ, "SIXLANE_FAKE_TREX": json.dumps(settings), "SIXLANE": str(ROOT / "build" / "sixlane")})  # fmt: skip
-
-    def send(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+            bufsize=1, env={**os.environ, "SIXLANE_FAKE_TREX": json.dumps(settings), "SIXLANE": ROOT / "build" / "sixlane"})  # fmt: skip
 
     def reply(self):
         return json.loads(self.process.stdout.readline())
 
-    def ask(self, line):
-        self.send(line if isinstance(line, str) else json.dumps(line))
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
         return self.reply()
 
     def run(self, **changes):
-        return self.ask({**RUN, "prefixes": self.prefixes, **changes})
+        return self.ask(**{**RUN, "prefixes": self.prefixes, **changes})
 
     def end(self):
         """(exit status, what it said besides replies)."""
-        if self.process.stdin:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
-            self.process.stdin = None
         rest, said = self.process.communicate(timeout=PATIENCE_S)
         assert rest == "" and "Traceback" not in said
         return self.process.returncode, said
@@ -79,8 +72,8 @@ def start(prefixes):
 
         yield new
         for agent in started:
-            agent.process.kill()
-            agent.process.communicate()
+            with agent.process:
+                agent.process.kill()
 
 
 @pytest.fixture
@@ -105,27 +98,24 @@ def streams(path):
 
 def test_hello_and_quit(start):
     agent = start(ports=4)
-    hello = agent.ask({"do": "hello"})
+    hello = agent.ask(do="hello")
     assert (hello["generator"], hello["least_frame_bytes"], hello["least_syn_bytes"]) == ("trex", 64, 78)
-    assert [(port["name"], port["role"], port["speed_bps"]) for port in hello["ports"]] == [
-        (str(port), role, 25 * 10**9) for port, role in enumerate(("tx", "rx", "tx", "rx"))]  # fmt: skip
-    agent.send('{"do": "quit"}')
+    assert [(port["name"], port["role"]) for port in hello["ports"]] == [("0", "tx"), ("1", "rx"), ("2", "tx"), ("3", "rx")]
+    agent.process.stdin.write('{"do": "quit"}\n')
     status, said = agent.end()
     assert status == 0 and "chatter of connect" in said
 
 
 BAD_RUNS = [
-    ({"rate_pps": -1}, "rate_pps"), ({"rate_pps": "1000"}, "rate_pps"), ({"frame_bytes": 63}, "frame_bytes"),
-    ({"frame_bytes": 128.5}, "frame_bytes"), ({"dst_macs": []}, "dst_macs"), ({"dst_macs": ["2001:db8::1"]}, "dst_macs"),
-    ({"dst_macs": ROUTER[:3]}, "dst_macs"), ({"src": "10.0.0.1"}, "src"), ({"src": None}, "src"), ({"prefixes": 1}, "prefixes"),
-    ({"pattern": "zipf"}, "pattern"), ({"seed": -1}, "seed"), ({"hops": 32}, "hops"), ({"seconds": -1}, "seconds"),
-    ({"seconds": None}, "either"), ({"count": 5}, "either"), ({"pattern": "syn", "frame_bytes": 66}, "frame_bytes"),
-    ({"seconds": 0, "count": 5, "latency": True}, "latency is measured"), ({"latency": True, "rate_pps": 9}, "too low"),
-    ({"seconds": 0, "count": 1, "dst_macs": ROUTER[:2]}, "count is too low"), ({"prefixes": "/nowhere"}, "No such file"),
+    ({"frame_bytes": 63}, "frame_bytes"), ({"frame_bytes": 128.5}, "frame_bytes"), ({"dst_macs": ROUTER[:3]}, "dst_macs"),
+    ({"pattern": "syn", "frame_bytes": 66}, "frame_bytes"), ({"seconds": 0, "count": 5, "latency": True}, "latency is"),
+    ({"latency": True, "rate_pps": 9}, "too low"), ({"seconds": 0, "count": 1, "dst_macs": ROUTER[:2]}, "count is too low"),
+    ({"rate_pps": "1000"}, "'str'"), ({"prefixes": "/nowhere"}, "No such file"),
 ]  # fmt: skip
 
 
 def test_bad_runs(start):
+    """Others: tests/e2e/test_bench_generator.py."""
     agent = start(ports=4)
     for fields, words in BAD_RUNS:
         assert words in agent.run(**fields)["error"], fields
@@ -136,8 +126,8 @@ def test_no_trex(start, tmp_path):
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         agent = start(bound.getsockname()[1])
-        assert "not reachable at 127.0.0.1" in agent.ask({"do": "hello"})["error"] and agent.ask({"do": "stop"}) == {}
-    assert "cannot be imported" in start(trex=tmp_path).ask({"do": "hello"})["error"]
+        assert "not reachable at 127.0.0.1" in agent.ask(do="hello")["error"] and agent.ask(do="stop") == {}
+    assert "No module named 'trex'" in start(trex=tmp_path).ask(do="hello")["error"]
     assert "1 has no link" in start(down=[1]).run()["error"]
 
 
@@ -155,11 +145,11 @@ def test_errors_of_trex(start, record):
 def test_run(start, record):
     """What comes back is what TRex counted; what was sent is what was asked for."""
     reply = start(loss=0.25, record=record, late=3).run(seed=(1 << 64) - 5)
-    assert reply == {"sent": 2000000, "received": 1500000, "elapsed_ns": 2 * 10**9, "offered_pps": 1000000,
+    assert reply == {"sent": 2000000, "received": 1500000, "elapsed_ns": 2 * 10**9,
                      "latency_ns": None, "errors": []}  # fmt: skip
     assert dict(calls(record))["start"] == [[0], 2]
     (load,) = streams(record)
-    assert sum(stream[0] for stream in load) == pytest.approx(1000000) and len(load) == 8
+    assert sum(stream[0] for stream in load) == pytest.approx(1000000)
     hit = set()
     for frame in [frame for stream in load for frame in stream[3]]:
         packet = Ether(frame)
@@ -171,7 +161,7 @@ def test_run(start, record):
     assert hit == set(PREFIXES)
 
 
-@pytest.mark.parametrize("size, kind", [(64, None), (66, UDP), (1518, UDP), (9000, UDP)])
+@pytest.mark.parametrize("size, kind", [(64, None), (66, UDP), (9000, UDP)])
 def test_sizes(start, record, size, kind):
     start(record=record).run(frame_bytes=size)
     frame = streams(record)[0][0][3][0]
@@ -183,25 +173,20 @@ def test_patterns(start, record):
     agent.run(pattern="flow")
     ((_, _, _, frames),) = streams(record)[0]
     assert len(set(frames)) == 1 and Ether(frames[0])[UDP].chksum
-    agent.run(pattern="miss")
-    missed = [ipaddress.ip_address(Ether(frame)[IPv6].dst) for frame in streams(record)[1][0][3]]
-    assert not [dst for dst in missed if any(dst in prefix for prefix in PREFIXES)]
     agent.run(pattern="syn", frame_bytes=78)
-    syns = [Ether(frame) for frame in streams(record)[2][0][3]]
+    syns = [Ether(frame) for frame in streams(record)[1][0][3]]
     assert {str(packet[TCP].flags) for packet in syns} == {"S"}
     assert len({packet[IPv6].src for packet in syns}) == len({packet[TCP].seq for packet in syns}) == len(syns)
     assert {packet[IPv6].src[:14] for packet in syns} == {"2001:db8:77:0:"}
 
 
-@pytest.mark.parametrize("ports, macs, senders, received", [
-    (2, 2, [0, 1], 9000), (4, 2, [0, 2], 9000), (4, 4, [0, 1, 2, 3], 9000),
-])  # fmt: skip
-def test_several_ports(start, record, ports, macs, senders, received):
-    reply = start(ports=ports, loss=0.1, record=record).run(rate_pps=5000, dst_macs=ROUTER[:macs])
-    assert (reply["sent"], reply["received"]) == (10000, received)
+def test_several_ports(start, record):
+    """All that leaves a bond has the MAC of the one next hop, whichever port it gets to."""
+    reply = start(ports=4, loss=0.1, bond=True, record=record).run(rate_pps=5000, dst_macs=ROUTER[:2])
+    assert (reply["sent"], reply["received"]) == (10000, 9000)
     assert sum(stream[0] for load in streams(record) for stream in load) == pytest.approx(5000)
-    assert [Ether(load[0][3][0]).dst for load in streams(record)] == ROUTER[:macs]
-    assert dict(calls(record))["start"][0] == senders
+    assert [Ether(load[0][3][0]).dst for load in streams(record)] == ROUTER[:2]
+    assert dict(calls(record))["start"][0] == [0, 2]
 
 
 def test_burst(start, record):
@@ -213,15 +198,13 @@ def test_burst(start, record):
 def test_line_rate(start):
     """Two ports of 25 Gbit/s, and frames of 64 bytes with 20 more on the wire; unless TRex does not know."""
     reply = start(ports=4).run(rate_pps=0, frame_bytes=64, dst_macs=ROUTER[:2])
-    assert reply["offered_pps"] == pytest.approx(2 * 25e9 / (84 * 8), abs=8)
+    assert reply["sent"] / 2 == pytest.approx(2 * 25e9 / (84 * 8), abs=8)
     assert "does not know the speed" in start(speed=0).run(rate_pps=0)["error"]
 
 
 def test_what_is_doubtful(start):
-    """All that leaves a bond has the MAC of the one next hop, whichever port it gets to."""
-    assert start(ports=4, bond=True).run(dst_macs=ROUTER[:2])["received"] == 2000000
     reply = start(can_send=0.6, queue_full=7, warnings=["a link went away"]).run()
-    assert (reply["sent"], reply["offered_pps"]) == (1200000, 600000)
+    assert reply["sent"] == 1200000
     assert "queues were full 7 times" in reply["errors"][0] and reply["errors"][1:] == ["a link went away"]
 
 
@@ -240,7 +223,7 @@ def test_latency(start, record):
 
 @pytest.mark.parametrize("histogram, most, expected", [
     ({0: 98, 90: 2}, 95, (10000, 95000, 95000)), ({10: 50, 2000: 50}, 9000, (20000, 3000000, 9000000)),
-    ({40: 1}, 1000, (50000, 50000, 1000000)), ({}, 5, None), ({0: 5}, "N/A", None),
+    ({}, 5, None), ({0: 5}, "N/A", None),
 ])  # fmt: skip
 def test_percentiles(histogram, most, expected):
     measured = {"latency": {"global": {}, 6000: {"latency": {"histogram": histogram, "total_max": most}}},
@@ -258,14 +241,9 @@ def sending(start, record):
 
     def begin(**settings):
         agent = start(record=record, hangs=True, **settings)
-        agent.send(json.dumps({**RUN, "prefixes": agent.prefixes, "seconds": 1000}))
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            with contextlib.suppress(OSError, ValueError):
-                if calls(record)[-1][0] == "is_traffic_active":
-                    return agent
-            assert time.monotonic() < deadline, "it does not send"
-            time.sleep(0.02)
+        agent.process.stdin.write(json.dumps({**RUN, "prefixes": agent.prefixes, "seconds": 1000}) + "\n")
+        wait_until(lambda: os.path.exists(record) and calls(record)[-1][0] == "is_traffic_active", PATIENCE_S)
+        return agent
 
     return begin
 
@@ -273,44 +251,41 @@ def sending(start, record):
 def test_stop(sending, record):
     """The run is answered first, with what was sent until then; no line is lost, though several come at once."""
     agent = sending(sent_when_stopped=70000, loss=0.1)
-    agent.send('{"do": "stop"}\n{"do": "halt"}\n{"do": "quit"}')
+    agent.process.stdin.write('{"do": "stop"}\n{"do": "halt"}\n{"do": "quit"}\n')
     reply, stop, halt = agent.reply(), agent.reply(), agent.reply()
     assert (reply["sent"], reply["received"], stop) == (70000, 63000, {}) and "hello, run, stop" in halt["error"]
-    assert reply["elapsed_ns"] < 1e9 * PATIENCE_S and reply["offered_pps"] == pytest.approx(70000e9 / reply["elapsed_ns"])
+    assert reply["elapsed_ns"] < 1e9 * PATIENCE_S
     assert agent.end()[0] == 0 and [name for name, _ in calls(record)][-2:] == ["stop", "disconnect"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, None])
 def test_signals_and_the_end_of_input(sending, record, number):
     agent = sending(sent_when_stopped=5)
-    agent.process.send_signal(number)
-    assert agent.reply()["sent"] == 5 and agent.end()[0] == 130
-    agent = sending(sent_when_stopped=5)
-    agent.process.stdin.close()
-    agent.process.stdin = None
-    assert agent.reply()["sent"] == 5 and agent.end()[0] == 0
+    if number:
+        agent.process.send_signal(number)
+    else:
+        agent.process.stdin.close()
+    assert agent.reply()["sent"] == 5 and agent.process.wait(PATIENCE_S) == (130 if number else 0)
     assert calls(record)[-1] == ("disconnect", [True, True])
 
 
-def test_never_done(monkeypatch, sending):
+def test_never_done(monkeypatch):
     """TRex sends on when the time is up: it is told to stop, and the next request connects anew."""
     monkeypatch.setattr(source_trex, "PATIENCE_S", 0)
-    source = source_trex.Source(type("Options", (), {"server": "::1", "trex": "x"}))
-    closed = []
-    client = type("Client", (), {name: lambda *_a, **_k: True for name in (
-        "clear_stats", "clear_events", "start", "is_traffic_active")} | {"disconnect": lambda _self: closed.append(1)})  # fmt: skip
-    source._client = client()
-    with pytest.raises(source_trex.BenchError, match="still sent 0 s after"), source._errors():
-        source._send([0], type("Traffic", (), {"count": 0}), 0.01, lambda _seconds: False)
-    assert closed and not source._client
+    source = source_trex.Source(SimpleNamespace(server="[::1]", trex="x"))
+    client = source._client = mock.Mock()
+    with pytest.raises(source_trex.BenchError, match="still sent 0 s after"), source._connected():
+        source._send([0], SimpleNamespace(count=0), 0.01, lambda _seconds: False)
+    client.disconnect.assert_called_once()
+    assert not source._client
 
 
 @pytest.mark.parametrize("text, address", [
-    ("trex", ("trex", 4501)), ("192.0.2.1:99", ("192.0.2.1", 99)), ("2001:db8::1", ("2001:db8::1", 4501)),
-    ("[2001:db8::1]", ("2001:db8::1", 4501)), ("[2001:db8::1]:7", ("2001:db8::1", 7)), ("host:port", None), ("[::1", None),
+    ("trex", ("trex", 4501)), ("192.0.2.1:99", ("192.0.2.1", 99)), ("[2001:db8::1]", ("2001:db8::1", 4501)),
+    ("2001:db8::1", None), ("host:port", None), ("[::1", None),
 ])  # fmt: skip
 def test_addresses(text, address):
-    options = type("Options", (), {"server": text, "trex": "x"})
+    options = SimpleNamespace(server=text, trex="x")
     if address:
         assert source_trex.Source(options)._server == address
     else:

@@ -9,7 +9,6 @@
 Requests that are refused whatever sends: tests/e2e/test_bench_generator.py.
 """
 
-import collections
 import contextlib
 import ipaddress
 import pathlib
@@ -108,28 +107,16 @@ def test_hello(pair):
 # --- what arrives ---------------------------------------------------------------------------
 
 
-def test_exact_counts(pair, table):
+@pytest.mark.parametrize("size", [82, 1518])
+def test_exact_counts(pair, table, size):
     """2,000 of each queue; no ring here is so small that it loses any. Then fewer than there are entries of pktgen, to
-    which 0 means without end."""
-    done = run(pair, table, BOTH, count=2 * QUEUES * 2000, seed=5)
-    assert done["sent"] == done["received"] == 16000 and done["errors"] == []
-    assert done["elapsed_ns"] > 0 and done["offered_pps"] > 0
-    for port in done["per_port"]["tx"]:
-        assert port["sent"] == 8000 and port["queues"] == [2000] * QUEUES
-    for port in done["per_port"]["rx"]:
-        assert port["received"] == sum(port["queues"]) == 8000 and port["mode"] == "native"
-        assert port["bytes"] == 8000 * (82 - FCS) and port["wrong_hop_limit"] == 0
-        # Flows at random: no queue has less than half of its share.
-        assert len(port["queues"]) >= QUEUES and min(port["queues"]) > 8000 / len(port["queues"]) / 2, port
-    done = run(pair, table, BOTH, count=3)
-    assert done["sent"] == done["received"] == 3 and done["errors"] == []
-
-
-@pytest.mark.parametrize("size", [82, 128, 512, 1280, 1518])
-def test_sizes(pair, table, size):
-    done = run(pair, table, BOTH, frame_bytes=size)
-    assert done["received"] == done["sent"] == 64 and done["errors"] == []
-    assert sum(port["bytes"] for port in done["per_port"]["rx"]) == 64 * (size - FCS)
+    which 0 means without end. There is no router in between, as a run with one would expect."""
+    done = run(pair, table, BOTH, count=2 * QUEUES * 2000, seed=5, frame_bytes=size)
+    assert done["sent"] == done["received"] == 16000 and done["errors"] == [] and done["note"] is None
+    assert done["elapsed_ns"] > 0
+    done = run(pair, table, BOTH, count=3, frame_bytes=size, hops=1)
+    assert done["sent"] == done["received"] == 3
+    assert done["errors"] == ["3 frames arrived with another hop limit than 31"]
 
 
 def test_jumbo(pktgen, table):
@@ -141,16 +128,13 @@ def test_jumbo(pktgen, table):
     for dev in ("eth2", "eth6"):
         command(["ip", "link", "set", dev, "mtu", "1500"])
     assert done["received"] == 64 and done["errors"] == []
-    assert done["per_port"]["rx"][0]["bytes"] == 64 * 9014
 
 
-def test_latency_and_hop_limit(pair, table):
-    """There is no router in between, as a run with one would expect."""
+def test_latency(pair, table):
     done = run(pair, table, BOTH, seconds=1, rate_pps=500, latency=True)
     latency = done["latency_ns"]
     assert done["sent"] == done["received"] and not done["errors"] and latency["n"] == latency["sent"] > 0
     assert 0 < latency["min"] <= latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["max"]
-    assert run(pair, table, BOTH, hops=1)["errors"] == ["64 frames arrived with another hop limit than 31"]
 
 
 # --- destinations ---------------------------------------------------------------------------
@@ -162,14 +146,9 @@ def sent_frames(lab, table, **fields):
     with Generator(["eth2"]) as generator:
         done = run(generator, table, **fields)
     assert done["received"] is None and done["errors"] == []
-
-    def ours():
-        return packets_of(tap.drain(), UDP)
-
-    wait_until(lambda: len(ours()) == done["sent"], what=lambda: len(ours()))
-    packets = ours()
+    tap.wait(lambda frames: len(packets_of(frames, UDP)) == done["sent"])
     tap.sock.close()
-    return packets, done
+    return packets_of(tap.frames, UDP)
 
 
 def covering(packet):
@@ -180,32 +159,28 @@ def test_what_leaves(pktgen, lab, table):
     """Its prefixes are chosen by the seed: 16 of each queue, of 128; addresses are random within them."""
     chosen = []
     for seed in (1, 1, 2):
-        packets, done = sent_frames(lab, table, count=512, frame_bytes=128, seed=seed)
+        packets = sent_frames(lab, table, count=512, frame_bytes=128, seed=seed)
         assert {(packet.macs, len(packet.frame), packet.hop_limit, packet.ports[1], str(packet.src)) for packet in packets} == {
             ((MAC["eth6"], MAC["eth2"]), 128 - FCS, 32, 9, SRC)}  # fmt: skip
-        assert len({packet.ports[0] for packet in packets}) > 256 and done["prefixes_used"] == 64
-        chosen.append(collections.Counter(covering(packet)[-1] for packet in packets))
+        assert len({packet.ports[0] for packet in packets}) > 256
+        chosen.append({covering(packet)[-1] for packet in packets})
         assert 50 <= len(chosen[-1]) <= 64 and len({packet.dst for packet in packets}) > 480
-    assert set(chosen[0]) == set(chosen[1]) != set(chosen[2])
+    assert chosen[0] == chosen[1] != chosen[2]
 
 
-def test_flow_and_miss(pktgen, lab, table):
-    packets, done = sent_frames(lab, table, pattern="flow")
-    assert len({(packet.dst, packet.ports) for packet in packets}) == 1
-    assert covering(packets[0]) and done["prefixes_used"] == 1
-    packets, _ = sent_frames(lab, table, pattern="miss")
-    assert not any(map(covering, packets)) and all(packet.dst in GLOBAL for packet in packets)
-    assert len({packet.dst for packet in packets}) == len(packets)
+def test_flow(pktgen, lab, table):
+    packets = sent_frames(lab, table, pattern="flow")
+    assert len({(packet.dst, packet.ports) for packet in packets}) == 1 and covering(packets[0])
 
 
 def test_default_route(pktgen, lab, table):
     """All of 2000::/3, and a single address of it."""
     table.write_text("::/0\n")
-    packets, _ = sent_frames(lab, table)
+    packets = sent_frames(lab, table)
     assert all(packet.dst in GLOBAL for packet in packets)
     assert len({int(packet.dst) >> 112 for packet in packets}) > 32
     table.write_text("2001:db8::7/128\n")
-    packets, _ = sent_frames(lab, table)
+    packets = sent_frames(lab, table)
     assert {str(packet.dst) for packet in packets} == {"2001:db8::7"}
 
 
@@ -225,13 +200,11 @@ def test_namespace(pktgen, lab, table):
     kernel_version() < (6, 12), reason="virtio_net of Linux 6.1 loses all but 320 frames; not known why"
 )
 def test_xdp(table):
-    """The other source, by a NIC of several queues: one of each CPU."""
+    """The other source, by a NIC of several queues."""
     with Generator(["eth2"], ["eth6"], source="xdp") as generator:
         for pattern in ("syn", "random"):
             done = run(generator, table, pattern=pattern, count=512, frame_bytes=128)
             assert done["sent"] == done["received"] == 512 and done["errors"] == []
-            queues = done["per_port"]["tx"][0]["queues"]
-            assert queues[:2] == [256, 256] and sum(queues) == 512
 
 
 # --- ends -----------------------------------------------------------------------------------
@@ -247,17 +220,12 @@ def endless(pktgen, table):
     assert "xdp" not in command(["ip", "link", "show", "eth6"]).stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, None])
-def test_end(endless, number):
-    """By a signal, or by the next line; it says what it has done."""
-    if number:
-        endless.process.send_signal(number)
-    else:
-        endless.tell(do="stop")
+def test_signal(endless):
+    """It says what it has done."""
+    endless.process.send_signal(signal.SIGTERM)
     done = endless.answer()
     assert done["sent"] == done["received"] > 0
-    assert number or endless.answer() == {}
-    assert endless.quit() == (130 if number else 0) and entries() == []
+    assert endless.quit() == 130 and entries() == []
 
 
 def test_hang_up(endless):
@@ -278,7 +246,7 @@ def test_killed(endless):
 
 
 def test_refused(pair, table):
-    for fields, said in ((dict(pattern="syn"), "UDP only"), (dict(frame_bytes=81), "82 to 1518")):
+    for fields, said in ((dict(pattern="syn"), "random, flow"), (dict(frame_bytes=81), "82 to 1518")):
         with pytest.raises(GeneratorError, match=said):
             run(pair, table, BOTH, **fields)
     command(["ip", "link", "set", "eth2", "down"])

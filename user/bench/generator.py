@@ -19,31 +19,31 @@ import pathlib
 import re
 import select
 import socket
+import struct
 import sys
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Callable, Iterable, Iterator
 
 import machine
 import nic_devices as devices
+import numpy as np
 import tables
 from common import BenchError, Interrupted, UsageError, check_interrupt, need_root
 from engine import Engine
 from netns import CLONE_NEWNET, NETNS_DIR, libc_call
-from packets import (ETHERNET, FCS, HOP_LIMIT, IP6, TCP, UDP, Count, Flow, Sink, Template, checksum,
+from packets import (ETHERNET, FCS, HOP_LIMIT, IP6, TCP, UDP, Flow, Sink, Template, checksum,
                      latency_percentile, mac, template)  # fmt: skip
 
 HELP = "Send packets and count them, by lines of JSON on the standard input."
 SOURCES = ("pktgen", "xdp", "trex")
-PATTERNS = ("random", "flow", "miss", "syn")
 MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 # Counting ends when nothing arrives for two seconds (RFC 2544, 23), or longer on an emulated machine.
 QUIET_S, QUIET_EMULATED_S, DRAIN_S, CARRIER_S, POLL_S = 2, 20, 60, 10, 0.02
 PROBE_S, PROBES, LEAST_PROBE = 0.001, 4096, 72  # frames with timestamps: interval, destinations, bytes
 PERCENTILES = {"min": 0, "p50": 50, "p90": 90, "p99": 99, "max": 100}
-HOW = "from a packet socket to XDP, one machine's clock"
 MR_PROMISC, ADD_MEMBERSHIP, SOL_PACKET = 1, 1, 263
 
 
@@ -55,146 +55,120 @@ class Port:
     mtu: int
     queues: int  # tx queues
     driver: str
-    speed_bps: int | None
+
+
+@functools.lru_cache(1)  # the table of the last run is most often that of the next one as well
+def _table(path: str, _changed_ns: int) -> tables.Table:
+    return tables.of_file(path, 1)
 
 
 @dataclass
 class Traffic:
-    """The frames of a run, the same by all ports. Rate and count are the sums of all ports."""
+    """A request to run: the frames, the same by all ports. Rate and count are the sums of all ports."""
 
-    ports: list[Port]
     dst_macs: list[str]  # one a port
     src: str
-    pattern: str
-    seed: int
-    pps: float  # 0: no limit
-    count: int  # of frames; or 0, and
-    seconds: float  # the duration; or 0
-    frame_bytes: int  # with FCS
-    hops: int  # routers between generator and sink
-    latency: bool
-    table: tables.Table
+    prefixes: str  # the file of a table, on this machine
+    pattern: str  # of the destinations: "random" or "flow"; or "syn", random from random hosts of the source's /64
+    frame_bytes: int = 0  # with FCS; 0: the least
+    seed: int = 1
+    rate_pps: float = 0  # 0: no limit
+    count: int = 0  # of frames; or 0, and
+    seconds: float = 0  # the duration; or 0
+    hops: int = 1  # routers between generator and sink
+    latency: bool = False
+
+    def check(self, source: Any, ports: Iterable[int], most: int) -> None:
+        """ports: possible numbers of sending ports. most: bytes of a frame. Raises BenchError and ValueError."""
+        least = source.least_syn_bytes if self.pattern == "syn" else source.least_frame_bytes
+        self.frame_bytes, self.rate_pps = self.frame_bytes or least, self.rate_pps and max(self.rate_pps, 1)
+        rules = {
+            f'"pattern": {source.name} has {", ".join(source.patterns)}': self.pattern in source.patterns,
+            f'"frame_bytes": from {least} to {most}': self.frame_bytes in range(least, most + 1),
+            'a duration is needed: either "seconds" or "count", of frames': bool(self.count) != bool(self.seconds),
+            '"seconds": up to 86400': 0 <= self.seconds <= 86400,
+            '"count": a whole number': self.count in range(10**12),
+            '"rate_pps": up to 1000000000': 0 <= self.rate_pps <= 1e9,
+            '"hops": from 0 to 31': self.hops in range(32),
+            '"src": an address of 2000::/3': ipaddress.IPv6Address(self.src) in ipaddress.IPv6Network("2000::/3"),
+            '"dst_macs": the MAC at the other end of each port that sends':
+                len(self.dst_macs) in ports and all(map(MAC.fullmatch, self.dst_macs))}  # fmt: skip
+        for text, is_kept in rules.items():
+            if not is_kept:
+                raise BenchError(text)
 
     @property
-    def targets(self) -> str:
-        """The pattern of the destinations, for tables.draw()."""
-        return "random" if self.pattern == "syn" else self.pattern
+    def table(self) -> tables.Table:
+        """Raises BenchError and OSError."""
+        return _table(self.prefixes, os.stat(self.prefixes).st_mtime_ns)
+
+    def draw(self, count: int, place: int = 0) -> tables.Halves:
+        """Destinations of the port at this place; of a flow, the same one."""
+        return tables.draw(self.table, "flow" if self.pattern == "flow" else "random", count, self.seed + place)
+
+    def template(self, src_mac: str, place: int = 0) -> Template:
+        """Frames of the port at this place. Raises BenchError."""
+        protocol = TCP if self.pattern == "syn" else None
+        return template(self.frame_bytes, self.dst_macs[place], src_mac, self.src, protocol)
 
 
 @dataclass
 class Sent:
-    elapsed_ns: int = 0  # from the first frame to the last
-    pps: float = 0
+    """What a source did in a run."""
+
+    frames: int
+    elapsed_ns: int  # from the first frame to the last
     errors: int = 0  # frames that a driver refused
-    burst: int = 1
-    prefixes: int = 0
     note: str = ""  # a difference from the request
-    frames: Counter[tuple[str, int]] = field(default_factory=Counter)  # by port and queue
 
 
-def open_port(name: str) -> Port:
-    link = devices.find(name)
-    if not link:
-        raise BenchError(f'there is no device "{name}" in this network namespace; --netns names another one')
-    if link["link_type"] != "ether":
-        raise BenchError(f"{name} is not an Ethernet device")
-    name, channels = link["ifname"], devices.State(link["ifname"], link).channels
-    speed = re.match(r"(\d+)Mb/s", devices.ethtool("", name)[0].get("speed", ""))
-    return Port(name, link["ifindex"], link["address"], link["mtu"], channels.get("combined", 0) + channels.get("tx", 0)
-                or 1, devices.driver_of(name), int(speed[1]) * 10**6 if speed else None)  # fmt: skip
-
-
-def open_ports(names: list[str]) -> list[Port]:
-    ports = [open_port(name) for name in names]
-    for name, times in Counter(port.name for port in ports).items():
-        if times > 1:
-            raise BenchError(f"{name} is named twice")
-    return ports
-
-
-# --- requests -------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(1)  # the table of the last run is most often that of the next one as well
-def _table(path: str, *_changes: int) -> tables.Table:
-    return tables.of_file(path, 1)
-
-
-def table_of(path: str) -> tables.Table:
-    try:
-        stat = os.stat(path)
-    except OSError as error:
-        raise BenchError(f"{path}: {error.strerror}") from None
-    return _table(path, stat.st_mtime_ns, stat.st_ino, stat.st_size)
-
-
-def parse(request: dict[str, Any], source: Any, ports: list[Port]) -> Traffic:
-    """Check a request to run. Raises BenchError."""
-
-    def take(key: str, default: Any, what: str, holds: Callable[[Any], bool]) -> Any:
-        value = default if request.get(key) is None else request[key]
-        with contextlib.suppress(TypeError, ValueError):
-            if not isinstance(value, bool) and holds(value):
-                return value
-        raise BenchError(f'"{key}": {what}, not {json.dumps(request.get(key))}')
-
-    def whole(key: str, default: int, most: int, least: int = 0) -> int:
-        return int(take(key, default, f"a whole number from {least} to {most}",
-                        lambda value: least <= value <= most and int(value) == value))  # fmt: skip
-
-    pattern = take("pattern", None, ", ".join(PATTERNS), lambda value: value in PATTERNS)
-    if pattern not in source.patterns:
-        raise BenchError(f'"pattern": no {pattern} by this generator, since {source.refuses}')
-    least = source.least_syn_bytes if pattern == "syn" else source.least_frame_bytes
-    most = min([source.most_frame_bytes, *(port.mtu + ETHERNET + FCS for port in ports)])
-    count, seconds = whole("count", 0, 10**12), take("seconds", 0, "up to 86400", lambda value: 0 <= value <= 86400)
-    if bool(count) == bool(seconds):
-        raise BenchError('a duration is needed: either "seconds" or "count", of frames')
-    pps = take("rate_pps", 0, "a number from 0 to 1000000000", lambda value: 0 <= value <= 1e9)
-    macs = take("dst_macs", None, "the MAC at the other end of each port that sends",
-                lambda value: len(value) in source.ports_of(ports) and all(map(MAC.fullmatch, value)))  # fmt: skip
-    src = take("src", None, "an IPv6 address that a router forwards from",
-               lambda value: ipaddress.IPv6Address(value) in ipaddress.IPv6Network("2000::/3"))  # fmt: skip
-    path = take("prefixes", None, "a file on this machine", lambda value: isinstance(value, str))
-    return Traffic(ports, macs, src, pattern, whole("seed", 1, 2**64 - 1), max(pps, 1) if pps else 0, count, seconds,
-                   whole("frame_bytes", least, most, least), whole("hops", 1, 31), bool(request.get("latency")),
-                   table_of(path))  # fmt: skip
+def open_port(name: str, wait_s: float = 0) -> Port:
+    """A device. wait_s: for how long it may have no link; many NICs lose it when an XDP program is attached."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        link = devices.find(name)
+        if not link or link["link_type"] != "ether":
+            raise BenchError(f"{name} is no Ethernet device of this network namespace; --netns names another one")
+        if not wait_s or "LOWER_UP" in link["flags"]:
+            break
+        if "UP" not in link["flags"] or time.monotonic() > deadline:
+            raise BenchError(f"{name} is down: `ip link set {name} up`, and the same of its other end")
+        time.sleep(POLL_S)
+    channels = devices.State(link["ifname"], link).channels
+    return Port(link["ifname"], link["ifindex"], link["address"], link["mtu"],
+                channels.get("combined", 0) + channels.get("tx", 0) or 1, devices.driver_of(link["ifname"]))  # fmt: skip
 
 
 # --- latency --------------------------------------------------------------------------------------
 
 
-class Probes:
-    """Sends frames with timestamps beside those of a source, for a sink on this machine. A context manager."""
+@contextlib.contextmanager
+def probes(traffic: Traffic, ports: list[Port], frames: Template) -> Iterator[list[int]]:
+    """Send frames with timestamps beside those of a source, for a sink on this machine. Yields [their number]."""
+    sent, is_over, header = [0], threading.Event(), frames.header
+    dsts = tables.to_bytes(traffic.draw(PROBES))
+    links = [mac(dst) + mac(port.mac) + header[12:38] for port, dst in zip(ports, traffic.dst_macs)]
+    rest = bytes(frames.bytes - LEAST_PROBE + FCS)
 
-    def __init__(self, traffic: Traffic, frames: Template) -> None:
-        self.sent, self._over, self._traffic, self._frames = 0, threading.Event(), traffic, frames
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Probes:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        traffic, header = self._traffic, self._frames.header
-        dsts = tables.to_bytes(tables.draw(traffic.table, traffic.targets, PROBES, traffic.seed))
-        links = [mac(dst) + mac(port.mac) for port, dst in zip(traffic.ports, traffic.dst_macs)]
-        rest = bytes(self._frames.bytes - LEAST_PROBE + FCS)
+    def send() -> None:
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            while not self._over.wait(PROBE_S):
-                port, n = self.sent % len(links), self.sent
-                ip6 = links[port] + header[12:38] + dsts[n % len(dsts)].tobytes()
-                now = time.monotonic_ns()
-                stamp = b"".join((now >> shift & 0xFFFF).to_bytes(2, sys.byteorder) for shift in (0, 16, 32))
-                udp = (1024 + n % 64512).to_bytes(2, "big") + header[IP6 + 2 : IP6 + 6]
+            while not is_over.wait(PROBE_S):
+                n, now = sent[0], time.monotonic_ns()
+                ip6 = links[n % len(links)] + dsts[n % len(dsts)].tobytes()
+                stamp = struct.pack("=HHH", *(now >> shift & 0xFFFF for shift in (0, 16, 32)))
+                udp = struct.pack(">H", 1024 + n % 64512) + header[IP6 + 2 : IP6 + 6]
                 check = checksum(ip6, udp + bytes(2) + stamp + rest)
                 with contextlib.suppress(OSError):  # the queue is full
-                    sock.sendto(ip6 + udp + check + stamp + rest, (traffic.ports[port].name, 0))
-                    self.sent += 1
+                    sock.sendto(ip6 + udp + check + stamp + rest, (ports[n % len(links)].name, 0))
+                    sent[0] += 1
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield sent
+    finally:
+        is_over.set()
+        thread.join()
 
 
 # --- the agent ------------------------------------------------------------------------------------
@@ -203,94 +177,58 @@ class Probes:
 class Agent:
     """Ports with a source, and ports with a sink."""
 
-    def __init__(self, source: Any, tx: list[Port], rx: list[Port], sink: Sink | None) -> None:
+    def __init__(self, source: Any, tx: list[Port], rx: list[Port], sink: Sink) -> None:
         self.source, self.tx, self.rx, self.sink = source, tx, rx, sink
         self._quiet_s = QUIET_EMULATED_S if machine.read().emulated else QUIET_S
 
     def hello(self) -> dict[str, Any]:
-        ports = [{"name": port.name, "role": role, "mac": port.mac, "speed_bps": port.speed_bps, "queues": port.queues,
-                  "mtu": port.mtu, "driver": port.driver} for role in ("tx", "rx") for port in getattr(self, role)]  # fmt: skip
+        ports = [{"role": role, **asdict(port)} for role in ("tx", "rx") for port in getattr(self, role)]
         return {"generator": self.source.name, "least_frame_bytes": self.source.least_frame_bytes,
                 "least_syn_bytes": self.source.least_syn_bytes, "ports": ports}  # fmt: skip
 
     def run(self, request: dict[str, Any], is_over: Callable[..., bool]) -> dict[str, Any]:
-        self.tx, self.rx = ([_ready(port) for port in ports] for ports in (self.tx, self.rx))
-        traffic = parse(request, self.source, self.tx)
+        """Send, and count what arrives. Raises BenchError, OSError, TypeError and ValueError."""
+        self.tx, self.rx = ([open_port(port.name, CARRIER_S) for port in ports] for ports in (self.tx, self.rx))
+        traffic = Traffic(**request)
+        traffic.check(self.source, [len(self.tx)],
+                      min(self.source.most_frame_bytes, *(port.mtu + ETHERNET + FCS for port in self.tx)))  # fmt: skip
         if traffic.latency and not self.rx:
             raise BenchError('"latency": nothing receives (--rx)')
-        is_syn, hops = traffic.pattern == "syn", traffic.hops + HOP_LIMIT - self.source.hop_limit
-        macs = (traffic.dst_macs[0], self.tx[0].mac)
-        frames = template(traffic.frame_bytes, *macs, traffic.src, TCP if is_syn else UDP)
-        # The source address tells probes from other frames.
-        probe = template(max(traffic.frame_bytes, LEAST_PROBE), *macs, str(ipaddress.IPv6Address(traffic.src) + 1), UDP)
-        before, buckets = {}, Counter[int]()
-        if self.sink:
-            self.sink.expect([Flow(frames, hops, 64 if is_syn else 128), Flow(probe, hops, stamped=True)])
-            before, buckets = self.sink.counts(), Counter(self.sink.latencies())
-        probes = Probes(traffic, probe)
-        with probes if traffic.latency else contextlib.nullcontext():
-            sent = self.source.send(traffic, is_over)
-        counts = self._drain(before, sent.frames.total() + probes.sent)
-        buckets = Counter(self.sink.latencies()) - buckets if traffic.latency else {}
-        latency = {name: latency_percentile(buckets, percent) for name, percent in PERCENTILES.items()}
-        times = {"sent": probes.sent, "n": buckets.total(), "how": HOW, **latency} if buckets else None
-        return {**self._show(traffic, sent, counts), "latency_ns": times}
+        hops, frames = traffic.hops + HOP_LIMIT - self.source.hop_limit, traffic.template(self.tx[0].mac)
+        src = str(ipaddress.IPv6Address(traffic.src) + 1)  # tells probes from other frames
+        probe = template(max(traffic.frame_bytes, LEAST_PROBE), traffic.dst_macs[0], self.tx[0].mac, src, UDP)
+        self.sink.expect([Flow(frames, hops, 64 if traffic.pattern == "syn" else 128), Flow(probe, hops, stamped=True)])
+        before, latencies = self._counts(), Counter(self.sink.latencies())
+        with probes(traffic, self.tx, probe) if traffic.latency else contextlib.nullcontext([0]) as probed:
+            sent = self.source.send(traffic, self.tx, is_over)
+        packets, size, wrong = self._drain(before, sent.frames + probed[0])
+        latencies = Counter(self.sink.latencies()) - latencies
+        percentiles = {name: latency_percentile(latencies, percent) for name, percent in PERCENTILES.items()}
+        errors = {  # that make the counts doubtful
+            f"drivers refused {sent.errors} frames": sent.errors,
+            f"{sent.frames} of {traffic.count} frames were sent": traffic.count not in (0, sent.frames),
+            f"{packets} frames arrived, more than were sent: copies, or late ones": packets > sent.frames,
+            f"{wrong} frames arrived with another hop limit than {HOP_LIMIT - hops}": wrong,
+            f"frames of another size arrived: {size} bytes in {packets} frames": size != packets * frames.bytes}  # fmt: skip
+        return {"sent": sent.frames, "received": packets if self.rx else None, "elapsed_ns": sent.elapsed_ns,
+                "latency_ns": {"sent": probed[0], "n": latencies.total(), **percentiles} if latencies else None,
+                "note": sent.note or None, "errors": [text for text, is_so in errors.items() if is_so]}  # fmt: skip
 
-    def _drain(self, before: dict[str, list[Count]], sent: int) -> dict[str, list[Counter[Any]]]:
-        """Wait until everything or nothing more arrives. Returns, for both flows of each port: "packets", "bytes",
-        packets with a "wrong" hop limit, and packets by queue number."""
+    def _counts(self) -> np.ndarray:
+        """The sums of all ports for both flows: packets, bytes, packets with a wrong hop limit."""
+        found = [[count[:3] for count in flows] for flows in self.sink.counts().values()]
+        return np.array(found, int).reshape(-1, 2, 3).sum(axis=0)
 
-        def numbers(count: Count) -> Counter[Any]:
-            return Counter(packets=count.packets, bytes=count.bytes, wrong=count.wrong) + Counter(count.queues)
-
+    def _drain(self, before: np.ndarray, sent: int) -> list[int]:
+        """Wait until everything or nothing more arrives. Returns the new counts of the first flow."""
         begun, rose, last = time.monotonic(), time.monotonic(), -1
         while True:
-            counts = {name: [numbers(flow) - numbers(was) for flow, was in zip(flows, before[name])]
-                      for name, flows in (self.sink.counts() if self.sink else {}).items()}  # fmt: skip
-            seen = sum(flow["packets"] for flows in counts.values() for flow in flows)
+            counts = self._counts() - before
+            seen = counts[:, 0].sum()
             rose, last = (time.monotonic(), seen) if seen != last else (rose, last)
-            if not counts or seen >= sent or time.monotonic() > min(rose + self._quiet_s, begun + DRAIN_S):
-                return counts
+            if not self.rx or seen >= sent or time.monotonic() > min(rose + self._quiet_s, begun + DRAIN_S):
+                return counts[0].tolist()
             time.sleep(POLL_S)
-
-    def _show(self, traffic: Traffic, sent: Sent, counts: dict[str, list[Counter[Any]]]) -> dict[str, Any]:
-        """The answer, with all errors that make the counts doubtful."""
-        total, frames = sum((flows[0] for flows in counts.values()), Counter()), sent.frames.total()
-        packets, each, hop_limit = total["packets"], traffic.frame_bytes - FCS, self.source.hop_limit - traffic.hops
-        errors = [text for is_so, text in (
-            (sent.errors, f"drivers refused {sent.errors} frames"),
-            (traffic.count and frames != traffic.count, f"{frames} of {traffic.count} frames were sent"),
-            (packets > frames, f"more frames arrived ({packets}) than were sent ({frames}): copies, or late ones"),
-            (total["wrong"], f"{total['wrong']} frames arrived with another hop limit than {hop_limit}"),
-            (total["bytes"] != packets * each,
-             f"frames of another size arrived: {total['bytes']} bytes in {packets} frames of {each}")) if is_so]  # fmt: skip
-
-        def by_queue(found: dict[Any, int], port: Port) -> list[int]:
-            n = max([port.queues, *(queue + 1 for queue in found if isinstance(queue, int))])
-            return [found.get(queue, 0) for queue in range(n)]
-
-        tx, rx = [], []
-        for port in self.tx:
-            queues = {queue: n for (name, queue), n in sent.frames.items() if name == port.name}
-            tx.append({"name": port.name, "sent": sum(queues.values()), "queues": by_queue(queues, port)})
-        for port in self.rx:
-            count = counts[port.name][0]
-            rx.append({"name": port.name, "mode": self.sink.modes[port.name], "received": count["packets"],
-                       "bytes": count["bytes"], "wrong_hop_limit": count["wrong"], "queues": by_queue(count, port)})  # fmt: skip
-        return {"sent": frames, "received": packets if self.rx else None, "elapsed_ns": sent.elapsed_ns,
-                "offered_pps": sent.pps, "burst": sent.burst, "prefixes_used": sent.prefixes, "note": sent.note or None,
-                "errors": errors, "per_port": {"tx": tx, "rx": rx}}  # fmt: skip
-
-
-def _ready(port: Port) -> Port:
-    """Read a port again, once it has a link: many NICs lose it for seconds when an XDP program is attached."""
-    deadline = time.monotonic() + CARRIER_S
-    while "LOWER_UP" not in (flags := (devices.find(port.name) or {"flags": []})["flags"]):
-        if "UP" not in flags or time.monotonic() > deadline:
-            fault = "has no carrier" if "UP" in flags else "is down"
-            raise BenchError(f"{port.name} {fault}: `ip link set {port.name} up`, and the same of its other end")
-        time.sleep(POLL_S)
-    return open_port(port.name)
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -309,37 +247,36 @@ class Lines:
             return bool(self._ahead or select.select([0], [], [], seconds)[0])
         return True
 
-    def __iter__(self) -> Iterator[str]:
-        while True:
-            while b"\n" not in self._ahead:
-                if not select.select([0], [], [], 0.2)[0]:
-                    check_interrupt()
-                    continue
-                more = os.read(0, 65536)
-                if not more:
-                    check_interrupt()
-                    return
-                self._ahead += more
-            line, _, self._ahead = self._ahead.partition(b"\n")
-            yield line.decode(errors="replace")
+    def __iter__(self) -> Iterator[bytes]:
+        more = b"\n"
+        while more:
+            while b"\n" in self._ahead:
+                line, _, self._ahead = self._ahead.partition(b"\n")
+                yield line
+            while not select.select([0], [], [], 0.2)[0]:
+                check_interrupt()
+            more = os.read(0, 65536)
+            self._ahead += more
+        check_interrupt()
 
 
 def serve(agent: Any, replies: Any) -> None:
+    """Answer requests until the input ends."""
     lines = Lines()
     for line in lines:
         try:
-            request = json.loads(line)
-            verb = request.get("do") if isinstance(request, dict) else None
+            fields = {key: value for key, value in json.loads(line).items() if value is not None}
+            verb = fields.pop("do", None)
             if verb == "quit":
                 return
             if verb not in ("hello", "run", "stop"):
                 raise BenchError(f'"do": {json.dumps(verb)} is unknown; there are hello, run, stop and quit')
             # This line has already ended a run.
-            reply = {} if verb == "stop" else agent.hello() if verb == "hello" else agent.run(request, lines.is_over)
-        except BenchError as error:
+            reply = {} if verb == "stop" else agent.hello() if verb == "hello" else agent.run(fields, lines.is_over)
+        except (BenchError, OSError) as error:
             reply = {"error": str(error)}
-        except ValueError as error:
-            reply = {"error": f"this is not JSON: {error}"}
+        except (AttributeError, TypeError, ValueError) as error:
+            reply = {"error": f"this request: {error} ({type(error).__name__})"}
         print(json.dumps(reply), file=replies, flush=True)
 
 
@@ -359,30 +296,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    """Serve the standard input. Raises BenchError, OSError and Interrupted."""
     # Libraries must not print among the answers.
     replies, sys.stdout = sys.stdout, sys.stderr
     source = importlib.import_module(f"source_{options.source}").Source
     with contextlib.ExitStack() as stack:
         if options.source == "trex":
-            serve(stack.enter_context(source(options)), replies)
+            serve(stack.enter_context(contextlib.closing(source(options))), replies)
             return
         if not options.tx:
             raise UsageError("--tx is needed: the devices that send")
         need_root("bench generator")
         if options.netns:
-            try:
-                with open(pathlib.Path(NETNS_DIR, options.netns), "rb") as netns:
-                    libc_call("setns", netns.fileno(), CLONE_NEWNET)
-            except OSError as error:
-                raise BenchError(f"network namespace {options.netns}: {error.strerror}") from None
-        tx, rx, sink = open_ports(options.tx), open_ports(options.rx), None
+            with open(pathlib.Path(NETNS_DIR, options.netns), "rb") as netns:
+                libc_call("setns", netns.fileno(), CLONE_NEWNET)
+        tx, rx = list(map(open_port, options.tx)), list(map(open_port, options.rx))
+        if len({port.name for port in tx}) < len(tx):
+            raise UsageError("--tx: a device is named twice")
         for port in rx:
             # A bond hashes frames for one next hop's MAC to any port.
             sock = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
-            request = port.ifindex.to_bytes(4, sys.byteorder) + MR_PROMISC.to_bytes(2, sys.byteorder) + bytes(10)
-            sock.setsockopt(SOL_PACKET, ADD_MEMBERSHIP, request)
-        if rx:  # before the source, which leaves the sink's program alone
-            sink = Sink(stack.enter_context(Engine("bench-packets")), [port.name for port in rx], [])
-        made = source(tx)
-        stack.callback(made.close)
-        serve(Agent(made, tx, rx, sink), replies)
+            sock.setsockopt(SOL_PACKET, ADD_MEMBERSHIP, struct.pack("iH10x", port.ifindex, MR_PROMISC))
+        # Before the source, which leaves the sink's program alone.
+        sink = Sink(stack.enter_context(Engine("bench-packets")), [port.name for port in rx], [])
+        serve(Agent(stack.enter_context(contextlib.closing(source(tx))), tx, rx, sink), replies)

@@ -8,21 +8,20 @@ import contextlib
 import pathlib
 import select
 import tempfile
-from collections import Counter
 from typing import Callable
 
 import tables
 from common import BenchError, cpus, find
 from engine import Engine
 from generator import POLL_S, Port, Sent, Traffic
-from packets import HOP_LIMIT, LARGEST_LIVE, TCP, PORTS, UDP, Generator, Lane, ObjectFile, template
+from packets import HOP_LIMIT, LARGEST_LIVE, PORTS, Generator, Lane, ObjectFile
 
 TARGETS, MOST_LANES = 4096, 256  # destinations of a lane, which is a CPU that sends by one port
 
 
 class Source:
     name, hop_limit, least_frame_bytes, least_syn_bytes, most_frame_bytes = "xdp", HOP_LIMIT, 66, 78, LARGEST_LIVE
-    patterns, refuses = ("random", "flow", "miss", "syn"), ""
+    patterns = ("random", "flow", "syn")
 
     def __init__(self, ports: list[Port]) -> None:
         """Attach a program that passes everything, unless a port has one: without a program, many drivers have no tx
@@ -36,25 +35,20 @@ class Source:
                 raise BenchError(f"{port.name}: its driver ({port.driver}) sends no frames of XDP: {error}") from None
 
     def close(self) -> None:
+        """Detach the programs."""
         self._engine.close()
         self._folder.cleanup()
 
-    @staticmethod
-    def ports_of(ports: list[Port]) -> list[int]:
-        return [len(ports)]
-
-    def send(self, traffic: Traffic, is_over: Callable[..., bool]) -> Sent:
-        """Send by the same number of lanes for each port, and at least one for each CPU."""
-        ports, known = traffic.ports, cpus()
+    def send(self, traffic: Traffic, ports: list[Port], is_over: Callable[..., bool]) -> Sent:
+        """Send by the same number of lanes for each port, and at least one for each CPU. Raises BenchError."""
+        known = cpus()
         each = max(1, min(len(known), MOST_LANES) // len(ports))
-        makers = [self._maker(traffic, place, each) for place in range(len(ports))]
-        n = each * len(ports)
-        shares = [traffic.count // n + (lane < traffic.count % n) if traffic.count else 2**62 for lane in range(n)]
-        kept = [lane for lane in range(n) if shares[lane]]  # a lane without frames would never end
-        places = [(ports[lane % len(ports)], known[lane % len(known)]) for lane in kept]
-        lanes = [makers[lane % len(ports)].lane(lane // len(ports), cpu, shares[lane])
-                 for lane, (_, cpu) in zip(kept, places)]  # fmt: skip
-        rate = {"rate": traffic.pps * len(kept) / n} if traffic.pps else {}
+        makers, n = [self._maker(traffic, port, place, each) for place, port in enumerate(ports)], each * len(ports)
+        used = min(n, traffic.count or n)  # a lane without frames would never end
+        lanes = [makers[lane % len(ports)].lane(lane // len(ports), known[lane % len(known)],
+                                                (traffic.count + n - 1 - lane) // n if traffic.count else 2**62)
+                 for lane in range(used)]  # fmt: skip
+        rate = {"rate": traffic.rate_pps * used / n} if traffic.rate_pps else {}
         length = {"ns": int(traffic.seconds * 1e9)} if traffic.seconds else {}
         self._engine.ask("run", lanes=lanes, bytes=makers[0].frames.bytes, **rate, **length,
                          ports=1 if traffic.pattern == "flow" else PORTS)  # fmt: skip
@@ -66,33 +60,20 @@ class Source:
         if not is_done:
             with contextlib.suppress(BenchError):
                 self._engine.answer()
-        return _sent(traffic, places, done)
+        for place, port in enumerate(ports):
+            own = done[place :: len(ports)]
+            if any(lane.refused for lane in own) and not any(lane.sent for lane in own):
+                raise BenchError(f"{port.name} takes no XDP frames (a veth's other end needs an XDP program, or GRO)")
+        begun, refused = [lane for lane in done if lane.first_ns], sum(lane.refused for lane in done)
+        elapsed_ns = max(lane.last_ns for lane in begun) - min(lane.first_ns for lane in begun) if begun else 0
+        return Sent(sum(lane.sent for lane in done), max(0, elapsed_ns),
+                    note=f"the driver rejected {refused} more frames, its ring was full" if refused else "")  # fmt: skip
 
-    def _maker(self, traffic: Traffic, place: int, lanes: int) -> Generator:
+    def _maker(self, traffic: Traffic, port: Port, place: int, lanes: int) -> Generator:
         """The generator of a port, with its destinations."""
-        port, is_syn = traffic.ports[place], traffic.pattern == "syn"
-        frames = template(traffic.frame_bytes, traffic.dst_macs[place], port.mac, traffic.src, TCP if is_syn else UDP)
-        made = Generator(self._engine, f"send {port.name}", frames, lanes, TARGETS, port.ifindex, random_hosts=is_syn)
-        drawn = tables.draw(traffic.table, traffic.targets, TARGETS * lanes, traffic.seed + place)
+        made = Generator(self._engine, f"send {port.name}", traffic.template(port.mac, place), lanes, TARGETS,
+                         port.ifindex, random_hosts=traffic.pattern == "syn")  # fmt: skip
         path = pathlib.Path(self._folder.name, port.name)
-        made.frames.targets(tables.to_bytes(drawn)).tofile(path)
+        made.frames.targets(tables.to_bytes(traffic.draw(TARGETS * lanes, place))).tofile(path)
         made.aim(path)
         return made
-
-
-def _sent(traffic: Traffic, places: list[tuple[Port, int]], lanes: list[Lane]) -> Sent:
-    sent = Sent(prefixes=min(TARGETS * len(lanes), len(traffic.table)))
-    by_port, refused = Counter(), sum(lane.refused for lane in lanes)
-    for (port, cpu), lane in zip(places, lanes):
-        sent.frames[port.name, cpu] += lane.sent
-        by_port[port.name] += lane.sent
-        sent.pps += lane.timed * 1e9 / lane.ns if lane.ns else 0
-    for port in traffic.ports:
-        if refused and not by_port[port.name]:
-            raise BenchError(f"{port.name} takes no XDP frames (the other end of a veth needs an XDP program, or GRO)")
-    begun = [lane for lane in lanes if lane.first_ns]
-    if begun:
-        sent.elapsed_ns = max(0, max(lane.last_ns for lane in begun) - min(lane.first_ns for lane in begun))
-    if refused:
-        sent.note = f"the driver rejected {refused} more frames, its ring was full"
-    return sent

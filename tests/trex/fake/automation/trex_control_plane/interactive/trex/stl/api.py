@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A stand-in for the module of this name that TRex brings: what user/bench/trex.py uses of it, with a router behind it
+"""A stand-in for the module of this name that TRex brings: what user/bench/source_trex.py uses of it, with a router behind it
 that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it would
 there; limits of its server are kept, too. STLStream.packets() is what it would send.
 
@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import random
+from collections import namedtuple
 
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -50,64 +51,42 @@ class STLVmWrFlowVar:
         self.name, self.at = fv_name, pkt_offset
 
 
-class STLVmFixChecksumHw:
-    def __init__(self, l3_offset, l4_offset, l4_type):
-        self.l3, self.l4, self.number = l3_offset, l4_offset, {11: 17, 13: 6}[l4_type]
-
-
-class STLScVmRaw:
-    def __init__(self, list_of_commands=None, cache_size=None):
-        self.commands = list_of_commands
+STLVmFixChecksumHw = namedtuple("STLVmFixChecksumHw", "l3_offset l4_offset l4_type")
+STLScVmRaw = namedtuple("STLScVmRaw", "list_of_commands cache_size", defaults=[None, None])
+STLTXCont = namedtuple("STLTXCont", "pps")
+STLTXSingleBurst = namedtuple("STLTXSingleBurst", "total_pkts pps")
+STLFlowLatencyStats = namedtuple("STLFlowLatencyStats", "pg_id")
 
 
 class STLPktBuilder:
     def __init__(self, pkt=None, pkt_buffer=None, vm=None):
         require(isinstance(pkt, Ether) and pkt_buffer is None and (vm is None or isinstance(vm, STLScVmRaw)), "pkt, vm")
-        self.pkt, self.frame, self.commands = pkt, bytes(pkt), vm.commands if vm else []
-        kinds = {kind: [one for one in self.commands if isinstance(one, kind)]
-                 for kind in (STLVmFlowVar, STLVmWrFlowVar, STLVmFixChecksumHw)}  # fmt: skip
-        self.variables = {variable.name: variable for variable in kinds[STLVmFlowVar]}
-        require(len(self.variables) == len(kinds[STLVmFlowVar]), "a variable is there twice")
-        require(4 + sum(variable.size for variable in self.variables.values()) <= VARIABLES_BYTES, "too many variables")
-        for write in kinds[STLVmWrFlowVar]:
-            require(write.at + self.variables[write.name].size <= min(len(self.frame), WRITE_MAX), "write behind the packet")
-        for fix in kinds[STLVmFixChecksumHw]:
-            require(pkt.haslayer(fix.l3) and pkt.haslayer(fix.l4) and self.commands[-1] is fix, "checksum, the last one")
-
-
-class STLTXMode:
-    def __init__(self, pps=None):
-        require(pps and pps > 0, "pps")
-        self.pps, self.count = pps, None
-
-
-class STLTXCont(STLTXMode):
-    pass
-
-
-class STLTXSingleBurst(STLTXMode):
-    def __init__(self, total_pkts=1, pps=None):
-        super().__init__(pps)
-        require(isinstance(total_pkts, int) and total_pkts > 0, "total_pkts")
-        self.count = total_pkts
-
-
-class STLFlowLatencyStats:
-    def __init__(self, pg_id):
-        self.pg_id = pg_id
+        self.pkt, self.frame, self.commands = pkt, bytes(pkt), vm.list_of_commands if vm else []
+        variables = [one for one in self.commands if isinstance(one, STLVmFlowVar)]
+        self.variables = {variable.name: variable for variable in variables}
+        require(len(self.variables) == len(variables), "a variable is there twice")
+        require(4 + sum(variable.size for variable in variables) <= VARIABLES_BYTES, "too many variables")
+        for one in self.commands:
+            if isinstance(one, STLVmWrFlowVar):
+                most = min(len(self.frame), WRITE_MAX)
+                require(one.at + self.variables[one.name].size <= most, "write behind the packet")
+            if isinstance(one, STLVmFixChecksumHw):
+                has_layers = pkt.haslayer(one.l3_offset) and pkt.haslayer(one.l4_offset)
+                require(has_layers and one.l4_type in (11, 13) and self.commands[-1] is one, "checksum, the last one")
 
 
 class STLStream:
     def __init__(self, packet=None, mode=None, flow_stats=None, random_seed=0):
-        require(isinstance(packet, STLPktBuilder) and isinstance(mode, STLTXMode) and 0 < random_seed < 1 << 32, "stream")
+        require(isinstance(packet, STLPktBuilder) and mode.pps > 0 and 0 < random_seed < 1 << 32, "stream")
         require(not flow_stats or len(packet.pkt.lastlayer()) >= STAMP, "16 bytes of payload for the stamp")
         require(packet.pkt[IPv6].fl < 0xFF00, "a flow label of TRex's own")
         self.packet, self.mode, self.flow_stats, self.random = packet, mode, flow_stats, random.Random(random_seed)
+        self.count = getattr(mode, "total_pkts", None)
 
     def message_bytes(self):
         """About how long it is as JSON."""
-        told = [vars(command) for command in self.packet.commands]
-        return len(json.dumps([base64.b64encode(self.packet.frame).decode(), told])) + 1000
+        lists = [variable.values for variable in self.packet.variables.values()]
+        return len(json.dumps([base64.b64encode(self.packet.frame).decode(), lists])) + 2000
 
     def draw(self, size):
         """15 bits at a time: half of each 16 is never drawn."""
@@ -151,8 +130,9 @@ class STLClient:
         print("chatter of", call[0])  # which may not be among the replies
         self.calls.append(list(call))
         if self.settings["record"]:
-            with open(self.settings["record"], "w", encoding="ascii") as file:
+            with open(self.settings["record"] + ".new", "w", encoding="ascii") as file:
                 json.dump(self.calls, file)
+            os.replace(file.name, self.settings["record"])
         if call[0] in self.settings["raises"]:
             raise STLError(self.settings["raises"][call[0]])
         require(self.connected or "connect" in call[0], "not connected")
@@ -191,7 +171,7 @@ class STLClient:
             size = size if size <= MESSAGE_MAX / 2 else 0
         for port in ports:
             self.streams[port] += streams
-        told = [[stream.mode.pps, stream.mode.count, stream.flow_stats and stream.flow_stats.pg_id,
+        told = [[stream.mode.pps, stream.count, stream.flow_stats and stream.flow_stats.pg_id,
                  [frame.hex() for frame in stream.packets(40)]] for stream in streams]  # fmt: skip
         self.called("add_streams", ports, told)
 
@@ -207,7 +187,7 @@ class STLClient:
         for port in ports:
             sums = [0, 0]
             for stream in self.streams[port]:
-                sums[bool(stream.flow_stats)] += stream.mode.count or stream.mode.pps * duration
+                sums[bool(stream.flow_stats)] += stream.count or stream.mode.pps * duration
             load, self.probes[port] = (round(one * self.settings["can_send"]) for one in sums)
             self.sent[port] = load + self.probes[port]
         self.active = set(ports) if self.settings["hangs"] else set()
