@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tables
 from common import BenchError
-from lookup import KINDS, Kind, Series, Side, all_rows
+from lookup import DPDK, Series, Side, all_rows
 
 TABLE, LARGE = tables.named("10", 1), tables.named("1k", 1)
 EXPECTED = np.array([1, 2, 3], np.uint32)
@@ -25,7 +25,8 @@ class Engine:
 
 
 def side_of(name, table=TABLE):
-    return Side(name, KINDS.get(name, Kind(peer="x")), table, "hit", EXPECTED, {"side": 0})
+    table = table.as_ipv4() if name == "kernel4" else table
+    return Side(name, DPDK.get(name, ""), table, "hit", EXPECTED, {"side": 0})
 
 
 def series(side, *times, threads=1, rate=0):
@@ -55,7 +56,7 @@ def test_ratios():
                     series("trie", (42, 2, 42, 0), (42, 2, 42, 0), (42, 2, 42, 0)),
                     series("dpdk-fib6", (24, 1, 24, 0), (11, 1, 11, 0)),
                     series(side_of("trie", LARGE), (82, 2, 82, 0)),
-                    series(side_of("kernel4", TABLE.as_ipv4()), (42, 2, 42, 0)))  # fmt: skip
+                    series("kernel4", (42, 2, 42, 0)))  # fmt: skip
     ratios = {key[:2]: row for key, row in found.items() if key[3] == "ratio"}
     assert {key: row.values for key, row in ratios.items()} == {
         ("compiled/trie", "10"): [0.25, 0.5], ("compiled/dpdk-fib6", "10"): [0.5, 2], ("trie", "1k/10"): [2],
@@ -83,5 +84,5 @@ def test_answers(tmp_path, name, found, wrong):
     side = side_of(name)
     if not wrong:
         return side.check(Engine(found), tmp_path / "answers")
-    with pytest.raises(BenchError, match=f"{name}, table 10: {wrong} of 3 answers are wrong; that to address "):
+    with pytest.raises(BenchError, match=f"{name}, table .*10: {wrong} of 3 answers are wrong; that to address "):
         side.check(Engine(found), tmp_path / "answers")

@@ -11,7 +11,7 @@ from typing import Any
 from common import BenchError, find
 
 
-class Engine:
+class Engine(contextlib.AbstractContextManager):
     """One of the programs bench-lookup and bench-packets. A context manager; a thread at a time.
 
     It gets no Ctrl-C of the terminal's and ends with its standard input, so also when this process dies.
@@ -20,17 +20,7 @@ class Engine:
     def __init__(self, program: str) -> None:
         self._process = subprocess.Popen([find(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          text=True, bufsize=1, start_new_session=True)  # fmt: skip
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def fileno(self) -> int:
-        """For select(): an answer is there."""
-        return self._process.stdout.fileno()
-
-    def __enter__(self) -> "Engine":
-        return self
+        self.pid = self._process.pid
 
     def __exit__(self, *_error: object) -> None:
         self.close()

@@ -32,30 +32,14 @@ LEAST_CHANGES, MOST_CHANGES = 1000, 20000  # of single routes that are timed
 ENOUGH_TO_WEIGH = 10_000  # routes: with fewer, the growth of the machine's memory says nothing
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Of an engine: of bench-lookup, or of a shared object (engine/peer.h)."""
-
-    peer: str = ""  # the object
-    route_bytes: int = 0  # what a route takes in a table of the kernel's, about
-    is_ipv4: bool = False  # and does not say which route it found
-    is_lookup: bool = True  # or answers anything but 0
-    by_default: bool = True  # measured where none is named
-
-
-KINDS = {
-    "compiled": Kind(),
-    "trie": Kind(),
-    "load": Kind(is_lookup=False),
-    "compiled-chunks": Kind(),
-    # as measured with a million routes, 810 and 150 bytes, and some more
-    "kernel6": Kind(route_bytes=1000),
-    "kernel4": Kind(route_bytes=200, is_ipv4=True),
-    **{name: Kind("peer-dpdk.so") for name in ("dpdk-fib6", "dpdk-fib6-vector")},
-    **{name: Kind(peer, by_default=False) for peer, names in (
-        ("peer-poptrie.so", ("poptrie",)), ("peer-bart.so", ("bart", "bart-fast")),
-        ("peer-rust.so", ("prefix-trie", "iptrie"))) for name in names},
-}  # fmt: skip
+OWN = ("compiled", "trie", "load", "compiled-chunks", "kernel6", "kernel4")
+# of a route in the kernel's tables: 810 and 150 as measured with a million, and some more
+ROUTE_BYTES = {"kernel6": 1000, "kernel4": 200}
+DPDK = {name: "peer-dpdk.so" for name in ("dpdk-fib6", "dpdk-fib6-vector")}
+# of `make peers`: shared objects with the interface of engine/peer.h
+PEERS = {"poptrie": "peer-poptrie.so", "bart": "peer-bart.so", "bart-fast": "peer-bart.so",
+         "prefix-trie": "peer-rust.so", "iptrie": "peer-rust.so"}  # fmt: skip
+NAMES = ", ".join((*OWN, *DPDK, *PEERS))
 
 # The experiments of papers, part by part; a part has a million routes at most in a table.
 FOUR = "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
@@ -74,13 +58,14 @@ PRESETS = {
 # --- the command line -----------------------------------------------------------------------------
 
 
-def _engine(word: str) -> tuple[str, Kind]:
+def _engine(word: str) -> tuple[str, str]:
+    """An engine and the shared object that it is in; empty: bench-lookup."""
     name, at, path = word.partition("@")
-    if word in KINDS:
-        return word, KINDS[word]
     if at and name and pathlib.Path(path).is_file():
-        return name, Kind(peer=str(pathlib.Path(path).resolve()))
-    raise argparse.ArgumentTypeError(f'"{word}" is not an engine; there are {", ".join(KINDS)}, and NAME@PEER.so')
+        return name, str(pathlib.Path(path).resolve())
+    if word not in (*OWN, *DPDK, *PEERS):
+        raise argparse.ArgumentTypeError(f'"{word}" is not an engine; there are {NAMES}, and NAME@PEER.so')
+    return word, (DPDK | PEERS).get(word, "")
 
 
 def _pattern(word: str) -> str:
@@ -90,21 +75,17 @@ def _pattern(word: str) -> str:
     raise argparse.ArgumentTypeError(f'"{word}" is not a pattern; there are hit, zipf, zipf:S, miss, fallback')
 
 
-def _add_measurement(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("preset", nargs="?", choices=PRESETS, help="an experiment of a paper, in place of the rest")
     opt.add_tables(parser)
     parser.add_argument("--engine", dest="engines", type=_engine, action=opt.Once, metavar="NAME",
-                        help=f"{', '.join(KINDS)}, or NAME@FILE of a shared object; repeatable")  # fmt: skip
+                        help=f"{NAMES}, or NAME@FILE of a shared object; repeatable")  # fmt: skip
     opt.add_words(parser, "--mode", MODES, "whether the next address is known before the last answer")
     parser.add_argument("--pattern", dest="patterns", type=_pattern, action=opt.Once, metavar="PATTERN",
                         help="hit (uniform over routes), zipf[:S] over them, miss, fallback; repeatable")  # fmt: skip
     opt.add_threads(parser, [1])
     parser.add_argument("--writer", dest="writers", type=opt.number(1, 1_000_000), action=opt.Once, metavar="N",
                         help="also beside so many changes of routes a second; repeatable")  # fmt: skip
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("preset", nargs="?", choices=PRESETS, help="an experiment of a paper, in place of the rest")
-    _add_measurement(parser)
     parser.add_argument("--most-routes", type=opt.number(1, 2**32 - 1), metavar="N", help="leave larger tables out")
     opt.add_common(parser, rounds=12)
 
@@ -116,21 +97,21 @@ def _parts(options: argparse.Namespace) -> list[argparse.Namespace]:
     if any((options.tables, options.engines, options.mode, options.patterns, options.threads, options.writers)):
         raise UsageError("an experiment takes only --rounds, --seed, --output and --most-routes")
     parser = opt.Parser()
-    _add_measurement(parser)
+    add_options(parser)
     return [parser.parse_args(words.split(), argparse.Namespace(**vars(options))) for words in PRESETS[options.preset]]
 
 
-def _is_here(name: str, kind: Kind) -> bool:
+def _is_here(name: str, peer: str) -> bool:
     """Whether it can be measured on this machine. Warns if not."""
     try:
-        if kind.peer:
-            find(kind.peer)
+        if peer:
+            find(peer)
         if not name.endswith("vector") or "avx512f" in pathlib.Path("/proc/cpuinfo").read_text("ascii"):
             return True
         warn(f"{name} is left out: this CPU has no AVX512")
     except BenchError:
-        how = "where libdpdk-dev is installed" if kind.by_default else "by `make peers`"
-        warn(f"{name} is left out: {kind.peer} is built {how}")
+        how = "where libdpdk-dev is installed" if name in DPDK else "by `make peers`"
+        warn(f"{name} is left out: {peer} is built {how}")
     return False
 
 
@@ -142,7 +123,7 @@ class Side:
     """An engine of bench-lookup filled with a table, and addresses by a pattern."""
 
     name: str
-    kind: Kind
+    peer: str
     table: tb.Table
     pattern: str
     expected: np.ndarray  # answers to the first list of addresses
@@ -157,8 +138,8 @@ class Side:
         """Its answers to all addresses of the first list, by way of a file. Raises BenchError if any is wrong."""
         self.ask(engine, "answers", to=str(path))
         found, wanted = np.fromfile(path, np.uint32), self.expected
-        if self.kind.is_ipv4 or not self.kind.is_lookup:
-            found, wanted = found != 0, (wanted != 0) | (not self.kind.is_lookup)
+        if self.table.is_ipv4 or self.name == "load":  # which do not say which route they found, or find none
+            found, wanted = found != 0, (wanted != 0) | (self.name == "load")
         wrong = np.flatnonzero(found != wanted)
         if len(wrong):
             at = wrong[0]
@@ -176,21 +157,21 @@ def _namespace(net: lab.Lab) -> dict[str, Any]:
     return {"netns": ns.path, "ifindex": ns.link("bench0")["ifindex"]}
 
 
-def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, kind: Kind, table: tb.Table,
+def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, peer: str, table: tb.Table,
           pattern: str) -> Side:  # fmt: skip
     """A list of addresses for each thread. Raises BenchError also if answers are wrong."""
     prefixes, addresses, answers = (pathlib.Path(net.tmp, part) for part in ("prefixes", "addresses", "answers"))
     arguments: dict[str, Any] = {"engine": name, "prefixes": str(prefixes), "addresses": str(addresses)}
-    if kind.is_ipv4:
+    if name == "kernel4":
         table = table.as_ipv4(pattern == "fallback")
-    if kind.route_bytes:
-        arguments |= _namespace(net) | {"ipv4": kind.is_ipv4}
-    if kind.peer:
-        arguments["object"] = str(find(kind.peer))
+    if name in ROUTE_BYTES:
+        arguments |= _namespace(net) | {"ipv4": table.is_ipv4}
+    if peer:
+        arguments["object"] = str(find(peer))
     lists = [tb.draw(table, pattern, ADDRESSES, options.seed + number) for number in range(max(options.threads))]
     table.write(prefixes)
     addresses.write_bytes(b"".join(tb.to_bytes(halves).tobytes() for halves in lists))
-    side = Side(name, kind, table, pattern, table.match(lists[0]), engine.do("open", **arguments))
+    side = Side(name, peer, table, pattern, table.match(lists[0]), engine.do("open", **arguments))
     prefixes.unlink()  # the engine has mapped it
     addresses.unlink()
     side.check(engine, answers)
@@ -238,7 +219,7 @@ class Series:
 def _make_series(options: argparse.Namespace, sides: list[Side]) -> list[Series]:
     series = []
     for threads, mode, side in itertools.product(options.threads, options.mode or MODES, sides):
-        if threads == 1 or not side.kind.peer:
+        if threads == 1 or not side.peer:
             rates = (options.writers or []) if threads == 1 and side.opened["changes"] else []
             series += [Series(side, mode, threads, rate) for rate in (0, *rates)]
     if options.writers and not any(one.writer_rate for one in series):
@@ -276,7 +257,7 @@ def _row(series: Series, values: list[float], unit: str = "ns", **changed: Any) 
 def _ratio(a: Series, b: Series, of: Series, factor: float = 1, **changed: Any) -> rows.Row:
     """a / b in each round, as a row of `of`. In user space the loop around a lookup costs next to nothing and runs
     beside it, so the fair comparison of user space with the kernel is that of whole loops."""
-    gross = bool(a.side.kind.peer) != bool(b.side.kind.peer)
+    gross = bool(a.side.peer) != bool(b.side.peer)
     pairs = list(zip(a.gross, b.gross, a.ns, b.ns))
     # A lookup that took no longer than none at all was lost in the noise.
     seen = [(g / h if gross else n / m) * factor for g, h, n, m in pairs if n > 0 and m > 0]
@@ -309,7 +290,7 @@ def _ratios(series: list[Series]) -> Iterator[rows.Row]:
 
 def _filling(side: Side) -> Iterator[rows.Row]:
     """What filling it took, and a change of a single route."""
-    routes, by_kernel = len(side.table), bool(side.kind.route_bytes)
+    routes, by_kernel = len(side.table), side.name in ROUTE_BYTES
 
     def row(mode: str, unit: str, values: list[float], note: str = "") -> rows.Row:
         return rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode, note=note)
@@ -345,13 +326,12 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     tables = tb.make(options.tables, options.seed, options.most_routes)
     if not tables:
         return
-    by_default = [(name, kind) for name, kind in KINDS.items() if kind.by_default]
-    engines = [each for each in options.engines or by_default if _is_here(*each)]
+    engines = [each for each in options.engines or map(_engine, (*OWN, *DPDK)) if _is_here(*each)]
     if not engines:
         raise BenchError("nothing to measure")
     wanted = [(*engine, table.with_fallback() if pattern == "fallback" else table, pattern)
               for pattern in options.patterns or ["hit"] for table in tables for engine in engines]  # fmt: skip
-    needed = sum(kind.route_bytes * len(table) for _, kind, table, _ in wanted)
+    needed = sum(ROUTE_BYTES.get(name, 0) * len(table) for name, _, table, _ in wanted)
     memory.check("the routes of all tables", "the kernel's tables", needed)
     # The engine is started within the mounts of the lab, where the names of its namespaces are.
     with lab.Lab() as net, Engine("bench-lookup") as engine:

@@ -61,7 +61,8 @@ def _random(generator: np.random.Generator, count: int) -> Halves:
 
 def _random_global(generator: np.random.Generator, count: int) -> Halves:
     """Within 2000::/3."""
-    return _under(np.full((2, count), [[GLOBAL[0]], [0]], np.uint64), np.full(count, GLOBAL[1]), generator)
+    high, low = _random(generator, count)
+    return np.stack([high >> np.uint64(GLOBAL[1]) | np.uint64(GLOBAL[0]), low])
 
 
 def _under(halves: Halves, lengths: np.ndarray, generator: np.random.Generator) -> Halves:
