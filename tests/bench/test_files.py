@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""user/bench/files.py: every format that it takes, as the tools write it, and what it refuses. iproute2, BIRD and
-bgpdump write their own as well."""
+"""user/bench/files.py: every format that it takes, as the tools write it, and what it refuses. iproute2 and BIRD write
+their own as well."""
 
 import bz2
-import contextlib
 import gzip
 import importlib.util
 import ipaddress
 import lzma
 import os
 import shutil
-import socket
+import signal
 import struct
 import subprocess
 import sys
@@ -20,7 +19,6 @@ import pytest
 import bgp
 import files
 import lab
-import updates
 from common import BenchError
 
 ROUTES = ["2001:db8:1::/48", "2001:db8:2::/48", "2001:db8:3::/48", "::/0"]
@@ -138,6 +136,13 @@ def test_mrt(read, subtype):
     """As the library decodes it; also with IPv4 and multicast RIBs in it."""
     others = mrt(b"\10\12", subtype=2) + mrt(b"\10\x20", subtype=5)
     assert read(mrt(*map(bgp.encode_prefix, ROUTES), subtype=subtype) + others) == set(ROUTES)
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN  # which the library changes
+
+
+def test_mrtparse_is_optional(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mrtparse", None)
+    with pytest.raises(BenchError, match="install the package python3-mrtparse"):
+        read(mrt(*map(bgp.encode_prefix, ROUTES)))
 
 
 def test_what_is_left_out(read, capsys):
@@ -181,85 +186,32 @@ def test_refused(read, text, what, tmp_path):
             files.read(path)
 
 
-@pytest.mark.parametrize("before, said", [("sys.modules['mrtparse'] = None", "python3-mrtparse"),
-                                          pytest.param("", "", marks=needs_mrtparse)])  # fmt: skip
-def test_mrtparse_is_optional(tmp_path, before, said):
-    """The error names the package. And where it is there, it does not change what a broken pipe does."""
-    (tmp_path / "mrt").write_bytes(mrt(*map(bgp.encode_prefix, ROUTES)))
-    script = (f"import sys, signal; sys.path.insert(0, {os.path.dirname(files.__file__)!r}); import files\n{before}\n"
-              "try: files.read(sys.argv[1])\nexcept files.BenchError as error: print(error)\n"
-              "print(signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN)")  # fmt: skip
-    argv = [sys.executable, "-c", script, tmp_path / "mrt"]
-    out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    assert said in out and out.endswith("True\n")
-
-
-# --- what is installed ------------------------------------------------------------------------------
-
-BIRD = """log stderr all; router id 192.0.2.1; protocol device {{}} protocol direct {{ ipv6; interface "v0"; }}
-protocol static {{ ipv6; route {0} via "v0"; route {1} blackhole; route {2} via fe80::1%v0 via fe80::2%v0; }}
+BIRD = """log stderr all; router id 192.0.2.1; protocol device {{}}
+protocol static {{ ipv6; route {1} blackhole; route {3} via fe80::1%v0 via fe80::2%v0; }}
 protocol kernel {{ ipv6 {{ import none; export all; }}; }}
-protocol bgp {{ local ::1 as 64496; neighbor 2001:db8::2 as 64497; passive; multihop;
-	ipv6 {{ import all; export none; }}; }}
 """
 
 
-@pytest.fixture
-def namespace():
-    """A router with two devices and its own addresses."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    with lab.Lab() as made:
-        found = made.ns("r")
-        made.link(found, "v0", found, "v1")
-        found.addr("v0", "2001:db8:b::1/64")
-        found.ip("link set dev v1 up")
-        os.chmod(made.tmp, 0o755)
-        yield found
-
-
-@pytest.fixture
-def output(read, namespace):
-    """output(command): the prefixes of what it says there, but for the router's own."""
-    return lambda *argv: read(namespace.run(*argv).stdout) - {"2001:db8:b::/64", "2001:db8::2/128"}
-
-
-def test_iproute2(output, namespace):
-    namespace.batch(f"route add {route}" for route in (
-        "2001:db8:1::/48 via fe80::1 dev v0", "blackhole 2001:db8:2::/48",
-        "default nexthop via fe80::1 dev v0 nexthop via fe80::2 dev v1",
-        "2001:db8:3::/48 encap ip6 dst 2001:db8::9 dev v0 table 100"))  # fmt: skip
-    for words in ((), ("-j",), ("-d",), ("-o",), ("-d", "-j", "-p")):
-        assert output("ip", *words, "-6", "route", "show", "table", "all") == set(ROUTES)
-
-
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.skipif(not shutil.which("birdc", path="/usr/sbin:/usr/bin"), reason="no BIRD")
-def test_bird(output, namespace):
-    """Its tables as text, and in the kernel; and what it was told by BGP as MRT, with ADD-PATH, also by bgpdump."""
-    path = namespace.lab.path
-    with open(path("bird.conf"), "w", encoding="ascii") as file:
-        file.write(BIRD.format(*ROUTES))
-    namespace.ip("addr add 2001:db8::2/128 dev lo nodad")
-    namespace.popen("/usr/sbin/bird", "-f", "-c", path("bird.conf"), "-s", path("ctl"), stderr=subprocess.DEVNULL)
-    birdc = ("/usr/sbin/birdc", "-s", path("ctl"))
+def test_iproute2_and_bird(read):
+    """BIRD's routes as it shows them and in the kernel, with such as it cannot have."""
+    with lab.Lab() as made:
+        r = made.ns("r")
+        made.link(r, "v0", r, "v1")
+        r.addr("v0", "2001:db8:b::1/64")
+        r.ip("link set dev v1 up")
+        with open(made.path("conf"), "w", encoding="ascii") as file:
+            file.write(BIRD.format(*ROUTES))
+        r.popen("/usr/sbin/bird", "-f", "-c", made.path("conf"), "-s", made.path("ctl"), stderr=subprocess.DEVNULL)
+        r.batch(["route add 2001:db8:1::/48 via fe80::1 dev v0",
+                 "route add 2001:db8:3::/48 encap ip6 dst 2001:db8::9 dev v0 table 100"])  # fmt: skip
 
-    def connect():
-        with contextlib.suppress(OSError), namespace.entered():
-            return socket.create_connection(("::1", 179), 1, ("2001:db8::2", 0))
+        def shown(*words):
+            return read(r.run(*words).stdout) - {"2001:db8:b::/64"}
 
-    session = bgp.Session(lab.wait_until(connect, what="BIRD listens"), updates.PEER_AS, "192.0.2.2")
-    told = ["::/0", "2001:db8:4::/48", "2001:db8:4:1::/64"]
-    update = bgp.Update(0, 0, tuple(map(bgp.encode_prefix, told)), (), bgp.attributes_of([updates.PEER_AS]))
-    session.send(update.messages(socket.inet_pton(socket.AF_INET6, "2001:db8:b::2")))
-    lab.wait_until(session.flush)
-    lab.wait_until(lambda: output("ip", "-6", "route") == {*ROUTES, *told}, what="BIRD exports")
-    for words in ((), ("all",), ("primary",), ("table", "master6", "all")):
-        assert output(*birdc, "show", "route", *words) == {*ROUTES, *told}
-    namespace.run(*birdc, "mrt", "dump", "table", '"master6"', "to", f'"{path("mrt")}"', "where", "source = RTS_BGP")
-    readers = [lambda: output("bgpdump", "-m", path("mrt"))] if shutil.which("bgpdump") else []
-    for read in readers + ([lambda: set(files.read(path("mrt")))] if importlib.util.find_spec("mrtparse") else []):
-        def is_dumped():
-            with contextlib.suppress(BenchError, lab.CommandError):
-                return read() == set(told)
-
-        lab.wait_until(is_dumped, what="BIRD dumps its table")
+        lab.wait_until(lambda: shown("ip", "-6", "route") == {*ROUTES} - {ROUTES[2]}, what="BIRD exports")
+        for words in ((), ("-j",), ("-d",), ("-o",), ("-d", "-j", "-p")):
+            assert shown("ip", *words, "-6", "route", "show", "table", "all") == set(ROUTES)
+        for words in ((), ("all",), ("primary",), ("table", "master6", "all")):
+            assert shown("/usr/sbin/birdc", "-s", made.path("ctl"), "show", "route", *words) >= {ROUTES[1], ROUTES[3]}

@@ -55,24 +55,18 @@ class Bench:
                 process.kill()
 
 
-def make_memory_cgroup(name, megabytes):
-    """Of version 1 or 2: its directory, or None where neither can be had."""
+@contextlib.contextmanager
+def memory_cgroup(megabytes):
+    """Words before a command, which then has no more memory than that: by a cgroup of version 1 or 2."""
     for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-        path = pathlib.Path(root, name)
+        path = pathlib.Path(root, "sixlane-test-%d" % os.getpid())
         with contextlib.suppress(OSError):
             path.mkdir()
             if (path / limit).exists():  # not in a directory of another file system
                 (path / limit).write_text(str(megabytes << 20))
-                return path
+                break
             path.rmdir()
-    return None
-
-
-@contextlib.contextmanager
-def memory_cgroup(megabytes):
-    """Words before a command, which then has no more memory than that."""
-    path = make_memory_cgroup("sixlane-test-%d" % os.getpid(), megabytes)
-    if not path:
+    else:
         pytest.skip("no cgroup with a limit of memory can be made here")
     try:
         yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(path)]

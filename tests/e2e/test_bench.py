@@ -19,8 +19,6 @@ ROWS = ["bench", "engine", "table", "routes", "pattern", "mode", "threads", "wri
         "command"]  # fmt: skip
 KERNEL = ("compiled", "trie", "kernel6", "kernel4", "load")
 CPUS = len(os.sched_getaffinity(0))
-
-
 LOOKUP = Bench("lookup")
 
 
@@ -194,7 +192,8 @@ def test_threads():
 
 def test_files(tmp_path):
     """From the standard input; and whatever a router may forward to can be measured."""
-    done = command([*LOOKUP.words, "--file", "-", "--engine", "trie", "--rounds", 2], stdin="2001:db8::/32\n2001:db9::/32\n")
+    words = [*LOOKUP.words, "--file", "-", "--engine", "trie", "--rounds", 2]
+    done = command(words, stdin="2001:db8::/32\n2001:db9::/32\n")
     assert {(row["table"], row["routes"]) for row in json.loads(done.stdout)} == {("stdin", 2)}
     path = tmp_path / "all.txt"
     path.write_text("::/0\n::/1\n4000::/2\n::/96\n::/128\n::2/128\nfc00::/7\nfec0::/10\n")
@@ -239,6 +238,6 @@ def test_where_it_is_installed(tmp_path):
     """`make install` puts the harness and its programs where the command finds them."""
     command(["make", "-s", "-C", REPO, "install", f"DESTDIR={tmp_path}"])
     installed = tmp_path / "usr/local/sbin/sixlane"
-    words = [installed, "-j", "bench", "lookup", "--table", 1, "--rounds", 1, "--engine", "compiled", "--engine", "trie"]
+    words = [installed, *LOOKUP.words[1:], "--table", 1, "--rounds", 1, "--engine", "compiled", "--engine", "trie"]
     done = command(words, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert {row["table"] for row in json.loads(done.stdout)} == {"1"}
