@@ -168,9 +168,9 @@ def test_bad_lines(read, line):
 
 
 @pytest.mark.parametrize("text, what", [
-    (IP_ROUTE + "bogus\n", "table:11: 'bogus'; expected 2001:db8::/32 via fe80::1 dev eth0, as in ip -6 route"),
-    (BIRD_SHOW + "Network not found\n", "table:13: .*, as in BIRD's show route"),
-    (FRR_ROUTE + "% error\n", "table:12: .*, as in FRR's show ipv6 route"), (FRR_BGP + "x\n", "table:15: .* show bgp"),
+    (IP_ROUTE + "::/48 x\n", "table:11: '::/48 x'; expected 2001:db8::/32 via fe80::1 dev eth0, as in ip -6 route"),
+    (BIRD_SHOW + "2001:db8::/129 unicast [x]\n", "table:13: .*, as in BIRD's show route"),
+    (FRR_ROUTE + "x ::/0\n", "table:12: .*, as in FRR's show ipv6"), (FRR_BGP + "x ::/0\n", "table:15: .* show bgp"),
     (BGPDUMP + "BGP4MP|0|A|2001:db8::2|64497|::/0|64497|IGP|::|0|0||NAG||\n", "table:6: .*, as in bgpdump -m of a"),
     ("2001:db8::/32\n" + "x\n" * 1000, "table:11: .*\n.*table: 10 errors, and the rest was not read"),
     (b"\x7fELF" + bytes(60), "table:1: "), ("", "has no prefixes"), ("{x", "is no JSON"), ('["x"]', "entry 1: 'x'"),

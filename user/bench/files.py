@@ -7,8 +7,8 @@
 - FRR: `show ipv6 route` and `show bgp ipv6 unicast`, as text and as JSON
 - MRT table dumps (RFC 6396, RFC 8050), and what `bgpdump -m` makes of them
 
-The format is that of the first line that any of them knows; the file's name does not matter. gzip, bzip2 and xz are
-unpacked. A file is read once, from front to back, so that it may be a pipe.
+The format is that of the first line that is a route in any of them; the file's name does not matter. gzip, bzip2 and
+xz are unpacked. A file is read once, from front to back, so that it may be a pipe.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ import re
 import signal
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 from socket import AF_INET6, inet_pton
-from typing import Any, BinaryIO, Container, Iterable, Iterator
+from typing import Any, BinaryIO, Container, Iterable, Iterator, NamedTuple
 
 from common import BenchError, warn
 
@@ -42,24 +41,16 @@ HOST = rf"{ADDRESS}(?:/\d+)?"
 PREFIX = rf"(?P<prefix>{ADDRESS}/\d+)"
 TYPES = "unicast|local|broadcast|multicast|anycast|blackhole|unreachable|prohibit|throw"
 OWN_TYPES = ("local", "broadcast", "multicast", "anycast", "L")  # of a router's own addresses; L: FRR's letter
-PATH = r"[VIN ]?[RSs* ][hud>= ][i ]"  # FRR's RPKI, status, best or multipath, internal
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-@dataclass(frozen=True)
-class Format:
-    """`route` matches the whole of a line with a prefix; `header` that of other lines, which only this format has."""
-
+class Format(NamedTuple):
     name: str
     example: str
-    route: re.Pattern[str]
-    header: re.Pattern[str] = _compile(r"(?!)")
-
-    def knows(self, line: str) -> bool:
-        return bool(self.route.fullmatch(line) or self.header.fullmatch(line))
+    route: re.Pattern[str]  # matches the whole of a line with a prefix
 
 
 PLAIN = Format("a list of prefixes", "2001:db8::/32", _compile(rf"\s*(?P<prefix>{HOST})\s*(?:#.*)?"))
@@ -67,22 +58,17 @@ FORMATS = (
     PLAIN,
     Format("bgpdump -m of a table", "TABLE_DUMP2|TIME|B|PEER|AS|2001:db8::/32|...",
            _compile(rf"TABLE_DUMP2?(?:_AP)?\|[^|]*\|B\|[^|]*\|[^|]*\|{PREFIX}\|.*")),
-    Format("BIRD's show route", "2001:db8::/32 unicast [...",
-           _compile(rf"{PREFIX}(?: from \S+)?\s+\w+ \[.*"), _compile(r"BIRD \S+ ready\.|Access restricted|Table \S+:")),
+    Format("BIRD's show route", "2001:db8::/32 unicast [...", _compile(rf"{PREFIX}(?: from \S+)?\s+\w+ \[.*")),
     Format("FRR's show ipv6 route", "B>* 2001:db8::/32 [20/0] via ...",
-           _compile(rf"(?P<type>[A-Za-z~])(?:\[\d+\])?[> ][*qrbto ]\s+{PREFIX}\s.*"),
-           _compile(r"Codes: K - kernel.*|(?:IPv[46] \w+ )?VRF .*:")),
+           _compile(rf"(?P<type>[A-Za-z~])(?:\[\d+\])?[> ][*qrbto ]\s+{PREFIX}\s.*")),
+    # RPKI, status, best or multipath, internal
     Format("FRR's show bgp ipv6 unicast", "*> 2001:db8::/32 ...",
-           _compile(rf"{PATH}\s*{PREFIX}(?:\s.*)?"),
-           _compile(r"BGP table version .*|Default local pref .*|Instance .*|\w+ (?:validation )?codes: .*|"
-                    r"Displayed .*|Total number .*")),
+           _compile(rf"[VIN ]?[RSs* ][hud>= ][i ]\s*{PREFIX}(?:\s.*)?")),
     Format("ip -6 route", "2001:db8::/32 via fe80::1 dev eth0",
            _compile(rf"(?:(?P<type>{TYPES}) )?(?P<prefix>default|{HOST}) +"
                     r"(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*")),
 )  # fmt: skip
-EMPTY = _compile(r"\s*(?:#.*)?")
-# In what a router prints: lines that go on with the one before, other paths of FRR's, prompts of its shell.
-BETWEEN = _compile(rf"(?:\s|{PATH})(?!\s*{ADDRESS}/\d).*|[\w.-]*[#>] ?(?:\w+ )*show .*")
+EMPTY, LIKE_PREFIX = _compile(r"\s*(?:#.*)?"), _compile(rf"{ADDRESS}/\d")
 
 # --- prefixes -------------------------------------------------------------------------------------
 
@@ -148,13 +134,12 @@ def _default(route: Container[str]) -> str:
 
 
 def _text_routes(lines: Iterable[tuple[int, str]], form: Format) -> Iterator[Route]:
+    """Other lines may be anything without a prefix, but in a list of these."""
     for number, line in lines:
-        line = line.rstrip()
-        if match := form.route.fullmatch(line):
+        if match := form.route.fullmatch(line.rstrip()):
             word, kind = match["prefix"], match.groupdict().get("type")
             yield number, line, _default(line.split()) if word == "default" else word, kind
-        elif not (EMPTY.fullmatch(line) or form.header.fullmatch(line)
-                  or form is not PLAIN and BETWEEN.fullmatch(line)):  # fmt: skip
+        elif not EMPTY.fullmatch(line.rstrip()) and (form is PLAIN or LIKE_PREFIX.search(line)):
             yield number, line, "", ""
 
 
@@ -180,12 +165,12 @@ def _read_json(name: str, text: str) -> list[str]:
 def _read_text(name: str, file: BinaryIO) -> list[str]:
     lines = enumerate(io.TextIOWrapper(file, "utf-8-sig", "backslashreplace"), 1)
     head, form = [], None
-    for number, line in itertools.islice(lines, HEAD_LINES):
+    while not form and len(head) < HEAD_LINES and (numbered := next(lines, None)):
+        line = numbered[1]
         if line.lstrip().startswith(("[", "{")):
             return _read_json(name, line + "".join(line for _, line in lines))
-        head.append((number, line))
-        if form := next((form for form in FORMATS if form.knows(line.rstrip())), None):
-            break
+        head.append(numbered)
+        form = next((form for form in FORMATS if form.route.fullmatch(line.rstrip())), None)
     form = form or PLAIN
     return _take(name, "", form.name, form.example, _text_routes(itertools.chain(head, lines), form))
 
