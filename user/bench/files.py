@@ -36,7 +36,7 @@ DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 # --- formats of text ------------------------------------------------------------------------------
 
-ADDRESS = r"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*"
+ADDRESS = r"(?=[0-9A-Fa-f]{0,4}[:.])[0-9A-Fa-f:.]{1,45}"  # bounded, lest a long line take squares of its length
 HOST = rf"{ADDRESS}(?:/\d+)?"
 PREFIX = rf"(?P<prefix>{ADDRESS}/\d+)"
 TYPES = "unicast|local|broadcast|multicast|anycast|blackhole|unreachable|prohibit|throw"
@@ -48,6 +48,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 class Format(NamedTuple):
+    """One of text."""
+
     name: str
     example: str
     route: re.Pattern[str]  # matches the whole of a line with a prefix
