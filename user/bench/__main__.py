@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 
-from common import INTERRUPTED, BenchError, Interrupted, UsageError, catch_interrupts
+from common import BenchError, Interrupted, UsageError, catch_interrupts
 from netns import LabError
 from options import Parser
 
@@ -30,47 +30,45 @@ COMMANDS = {
 }
 
 
-def _front_door() -> Parser:
-    parser = Parser(prog="sixlane bench", description="Measure sixlane and what it is compared with, in turn.")
-    parser.add_argument("-j", "--json", action="store_true", help="JSON with stable keys")
-    parser.add_argument("-p", "--pretty", action="store_true", help="JSON on several lines")
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND",
-                        help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))  # fmt: skip
-    return parser
+def _run(words: list[str]) -> None:
+    front = Parser(prog="sixlane bench", description="Measure sixlane and what it is compared with, in turn.")
+    front.add_argument("-j", "--json", action="store_true", help="JSON with stable keys")
+    front.add_argument("-p", "--pretty", action="store_true", help="JSON on several lines")
+    front.add_argument("command", choices=COMMANDS, metavar="COMMAND",
+                       help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))  # fmt: skip
+    at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words) - 1)
+    options = front.parse_args(words[: at + 1])
+    module = importlib.import_module(options.command)
+    parser = Parser(prog=f"sixlane bench {options.command}", description=module.HELP)
+    module.add_options(parser)
+    options = parser.parse_intermixed_args(words[at + 1 :], options)
+    options.command = shlex.join(["sixlane", "bench", *words[at:]])
+    try:
+        module.run(options)
+    except UsageError as error:
+        parser.error(str(error))
+    sys.stdout.flush()
 
 
 def main(words: list[str]) -> int:
     """Returns the exit status; SystemExit with it for what was not understood."""
     catch_interrupts()
-    at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words) - 1)
-    common = _front_door().parse_args(words[: at + 1])
     try:
-        module = importlib.import_module(common.command)
-    except ModuleNotFoundError as error:
-        print(f"sixlane: error: {error}: install the package python3-{error.name}", file=sys.stderr)
-        return 1
-    parser = Parser(prog=f"sixlane bench {common.command}", description=module.HELP)
-    module.add_options(parser)
-    options = parser.parse_intermixed_args(words[at + 1 :], common)
-    options.command = shlex.join(["sixlane", "bench", *words[at:]])
-    try:
-        module.run(options)
-        sys.stdout.flush()
-    except UsageError as error:
-        parser.error(str(error))
-    except (BenchError, LabError) as error:
-        print(f"sixlane: error: {error}", file=sys.stderr)
-        return 1
-    except MemoryError:
-        print("sixlane: error: not enough memory: choose a smaller table", file=sys.stderr)
-        return 1
+        _run(words)
+        return 0
     except Interrupted:
-        return INTERRUPTED
+        return 130
+    except (BenchError, LabError) as error:
+        text = str(error)
+    except ModuleNotFoundError as error:
+        text = f"{error}: install the package python3-{error.name}"
+    except MemoryError:
+        text = "not enough memory: choose a smaller table"
     except OSError as error:  # nobody reads on, a disk is full, or a program is missing
-        print(f"sixlane: error: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        text = f"{error.filename or 'standard output'}: {error.strerror}"
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is flushed at the end
-        return 1
-    return 0
+    print(f"sixlane: error: {text}", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

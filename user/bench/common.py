@@ -8,7 +8,6 @@ import pathlib
 import signal
 import sys
 
-INTERRUPTED = 130  # exit status after SIGINT or SIGTERM, as shells have it
 SIXLANE = pathlib.Path(os.environ.get("SIXLANE", "build/sixlane")).resolve()  # set by the command itself
 
 
@@ -24,38 +23,38 @@ class Interrupted(Exception):
     """Somebody wants it to end: what was measured until now is reported."""
 
 
-_interrupted = False
+_signals: list[int] = []  # that have come
 
 
-def _on_signal(_number: int, _frame: object) -> None:
-    global _interrupted
-    _interrupted = True
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+def _on_signal(signum: int, _frame: object) -> None:
+    _signals.append(signum)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
 
 
 def catch_interrupts() -> None:
     """From now on the first SIGINT or SIGTERM only makes check_interrupt() raise; a second one kills."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _on_signal)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _on_signal)
 
 
 def check_interrupt() -> None:
     """To be called between two steps. Raises Interrupted."""
-    if _interrupted:
+    if _signals:
         raise Interrupted
 
 
 def warn(text: str) -> None:
+    """Says so on standard error."""
     print(f"sixlane: warning: {text}", file=sys.stderr)
 
 
 def find(name: str) -> pathlib.Path:
-    """A file that is built or installed with the command: beside it, in ../lib/sixlane or ../sbin."""
+    """A file that is built or installed with the command. Raises BenchError."""
     folder = SIXLANE.parent
-    for path in (folder / name, folder / "../lib/sixlane" / name, folder / "../sbin" / name):
-        if path.exists():
-            return path.resolve()
+    for place in (folder, folder / "../lib/sixlane", folder / "../sbin"):
+        if (place / name).exists():
+            return (place / name).resolve()
     raise BenchError(f"{name} is neither in {folder} nor where `make install` puts it: run make")
 
 
@@ -65,5 +64,6 @@ def cpus() -> list[int]:
 
 
 def need_root(what: str) -> None:
+    """Raises BenchError unless this process has the effective user 0."""
     if os.geteuid() != 0:
         raise BenchError(f"{what} needs root (BPF programs, network namespaces)")

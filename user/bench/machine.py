@@ -16,26 +16,6 @@ EMULATED = "emulated: functional only"
 MITIGATIONS = ("spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection")
 
 
-def _line(path: str) -> str:
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8").split("\n", 1)[0].strip()
-    except OSError:
-        return ""
-
-
-def _cpu() -> str:
-    """x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"."""
-    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    found = re.search(r"^(?:model name|Model|uarch)\s*: *(.*)$", text, re.MULTILINE)
-    return found[1].strip() if found else ""
-
-
-def _mitigations() -> str:
-    """The first words of the kernel on each."""
-    lines = [_line(f"/sys/devices/system/cpu/vulnerabilities/{name}") for name in MITIGATIONS]
-    return ", ".join(line[12:].split(";")[0] for line in lines if line.startswith("Mitigation: "))
-
-
 @dataclass(frozen=True)
 class Machine:
     """What cannot be found out is empty. The fields stand in every row."""
@@ -48,14 +28,21 @@ class Machine:
     emulated: bool  # the CPU is a program: its times mean nothing
 
     def __str__(self) -> str:
-        words = [EMULATED] if self.emulated else []
-        words += [self.machine, f"Linux {self.kernel}", f"{self.cpu}, {self.cpus} CPUs"]
+        words = [EMULATED] * self.emulated + [self.machine, f"Linux {self.kernel}", f"{self.cpu}, {self.cpus} CPUs"]
         return "; ".join(words) + (f", mitigations {self.mitigations}" if self.mitigations else "")
+
+
+def _found(pattern: str, *files: str) -> list[str]:
+    """What the pattern's group matches, of each file that there is, at the start of a line."""
+    texts = [path.read_text(encoding="utf-8") for path in map(pathlib.Path, files) if path.exists()]
+    return [match[1].strip() for match in (re.search(f"^{pattern}", text, re.MULTILINE) for text in texts) if match]
 
 
 def read() -> Machine:
     """Of the machine that this runs on."""
-    firmware = [_line(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
-    cpu = _cpu()
-    return Machine(", ".join([platform.machine(), *filter(None, firmware)]), platform.release(), cpu,
-                   len(cpus()), _mitigations(), "TCG" in cpu or "TCG" in engine.hypervisor())  # fmt: skip
+    firmware = _found("(.+)", *(f"/sys/class/dmi/id/{name}" for name in ("sys_vendor", "product_name")))
+    # x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"
+    cpu = "".join(_found(r"(?:model name|Model|uarch)\s*:(.*)", "/proc/cpuinfo"))
+    mitigations = _found("Mitigation: ([^;\n]*)", *(f"/sys/devices/system/cpu/vulnerabilities/{name}" for name in MITIGATIONS))
+    return Machine(", ".join([platform.machine(), *firmware]), platform.release(), cpu, len(cpus()),
+                   ", ".join(mitigations), "TCG" in cpu or "TCG" in engine.hypervisor())  # fmt: skip

@@ -6,12 +6,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import Any, Callable, Iterable, NoReturn, TypeVar
+from typing import Any, Callable, Iterable, NoReturn
 
 from common import cpus
 
 MOST_SEED = 2**32 - 1
-T = TypeVar("T")
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,6 +19,21 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, f"sixlane: error: {message}\n")
+
+
+class Once(argparse.Action):
+    """Collects what a repeated option names, each once; a list of lists becomes one list."""
+
+    def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, _option: Any = None) -> None:
+        values = [*(getattr(namespace, self.dest) or []), *(value if isinstance(value, list) else [value])]
+        setattr(namespace, self.dest, list(dict.fromkeys(values)))
+
+
+class _Table(Once):
+    """--table and --file into one list of (is_file, name), in the order of the command line."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, option: Any = None) -> None:
+        super().__call__(parser, namespace, (option == "--file", value))
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
@@ -34,66 +48,40 @@ def number(least: int, most: int) -> Callable[[str], int]:
 
 
 def numbers(least: int, most: int) -> Callable[[str], list[int]]:
-    """The type of such numbers with commas between them."""
-    parse = number(least, most)
-    return lambda words: unique(parse(word) for word in words.split(","))
-
-
-def unique(words: Iterable[T]) -> list[T]:
-    """Each once, in order of the first."""
-    return list(dict.fromkeys(words))
-
-
-class Once(argparse.Action):
-    """Collects what a repeated option names, each once; a list of lists becomes one list."""
-
-    def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, _option: Any = None) -> None:
-        before = getattr(namespace, self.dest) or []
-        setattr(namespace, self.dest, unique([*before, *(value if isinstance(value, list) else [value])]))
-
-
-def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
-    """--rounds, --seed and --output."""
-    parser.add_argument("--rounds", type=number(1, 1000), default=rounds, metavar="N",
-                        help="how often each engine is measured (%(default)s)")  # fmt: skip
-    parser.add_argument("--seed", type=number(1, MOST_SEED), default=1, metavar="N",
-                        help="of random tables and destinations (%(default)s)")  # fmt: skip
-    add_output(parser)
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", metavar="DIR", help="also write JSON, CSV and plots there")
-
-
-class _Table(argparse.Action):
-    """--table and --file into one list of (is_file, name), in the order of the command line."""
-
-    def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: Any = None) -> None:
-        namespace.tables = unique([*(namespace.tables or []), (option == "--file", value)])
-
-
-def add_tables(parser: argparse.ArgumentParser) -> None:
-    """--table and --file; options.tables is a list for tables.make(), or None."""
-    parser.add_argument("--table", dest="tables", action=_Table, metavar="NAME",
-                        help="1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; "
-                             "10k unless given; repeatable")  # fmt: skip
-    parser.add_argument("--file", dest="tables", action=_Table, metavar="FILE",
-                        help="a table of routes as people have them; a dash is standard input; repeatable")  # fmt: skip
+    """The type of such numbers with commas between them, each once."""
+    return lambda words: list(dict.fromkeys(map(number(least, most), words.split(","))))
 
 
 def _threads(word: str) -> list[int]:
     every = len(cpus())
-    if word == "all":
-        return [every]
-    if word == "doubled":
-        return [1 << n for n in range(every.bit_length()) if 1 << n < every] + [every]
-    try:
-        return [number(1, every)(word)]
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f'{error}; or "all", or "doubled" (1, 2, 4 and so on, and all)') from None
+    doubled = [1 << n for n in range(every.bit_length()) if 1 << n < every] + [every]
+    return {"all": [every], "doubled": doubled}.get(word) or [number(1, every)(word)]
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """--output."""
+    parser.add_argument("--output", metavar="DIR", help="also write JSON, CSV and plots there")
+
+
+def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
+    """--rounds, --seed and --output."""
+    for option, most, default, what in (("--rounds", 1000, rounds, "how often each engine is measured"),
+                                        ("--seed", MOST_SEED, 1, "of random tables and destinations")):  # fmt: skip
+        parser.add_argument(option, type=number(1, most), default=default, metavar="N", help=f"{what} (%(default)s)")
+    add_output(parser)
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """--table and --file; options.tables is a list for tables.make(), or None."""
+    for option, metavar, what in (
+        ("--table", "NAME", "1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; 10k unless given"),
+        ("--file", "FILE", "a table of routes as people have them; a dash is standard input"),
+    ):
+        parser.add_argument(option, dest="tables", action=_Table, metavar=metavar, help=f"{what}; repeatable")
 
 
 def add_threads(parser: argparse.ArgumentParser, default: list[int]) -> None:
+    """--threads; options.threads is a list or None, options.threads_by_default what it is to be then."""
     parser.add_argument("--threads", type=_threads, action=Once, metavar="N|all|doubled",
                         help=f"CPUs at once ({', '.join(map(str, default))}); repeatable")  # fmt: skip
     parser.set_defaults(threads_by_default=default)

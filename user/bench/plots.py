@@ -21,89 +21,58 @@ import matplotlib.pyplot as plt  # noqa: E402
 Row = dict[str, Any]
 AXES = {"routes": "routes", "threads": "CPUs", "frame_bytes": "bytes a frame", "writer_rate": "changes a second"}
 PANEL_INCHES = (6.4, 3.6)
+MARGINS = {"left": 0, "right": 1, "top": 1, "bottom": 0, "hspace": 0.3, "wspace": 0.6}
 WIDE = 30  # so far apart are values that only a logarithm shows them all
-COLUMN_CHARACTERS = 92  # of the foot, in a panel's width
+FOOT_CHARACTERS = 92  # in a panel's width
 
 
-def _kind_of_table(table: str | None) -> str:
-    """ "1", "10k" and "hosts-108:1m" are sizes of one kind of table, which an axis of routes shows."""
-    return "" if not table or table[0].isdigit() else table.split(":")[0]
-
-
-class _Plot:
-    """What belongs together, by what is varied most."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        counts = {axis: len({row[axis] for row in rows}) for axis in AXES}
-        self.axis = max(AXES, key=lambda axis: counts[axis])  # the first of those that vary as much
-
-    def panel(self, row: Row) -> Hashable:
-        others = [row[axis] for axis in AXES if axis not in (self.axis, "routes")]
-        return (row["unit"], row["mode"], row["pattern"], *others)
-
-    def line(self, row: Row) -> tuple[str, str | None]:
-        return row["engine"], _kind_of_table(row["table"]) if self.axis == "routes" else row["table"]
-
-    def title(self, row: Row) -> str:
-        words = [row["mode"] or row["bench"], row["pattern"] or ""]
-        if self.axis != "threads" and row["threads"] > 1:
-            words.append(f"{row['threads']} CPUs")
-        if self.axis != "frame_bytes" and row["frame_bytes"]:
-            words.append(f"{row['frame_bytes']} bytes")
-        if self.axis != "writer_rate" and row["writer_rate"]:
-            words.append(f"beside {row['writer_rate']} changes/s")
-        return ", ".join(filter(None, words))
-
-
-def _groups(rows: list[Row], key: Callable[[Row], Hashable]) -> dict[Hashable, list[Row]]:
+def _groups(rows: list[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
-    return groups
+    return list(groups.values())
 
 
-def _is_wide(values: list[float]) -> bool:
-    return min(values) > 0 and max(values) / min(values) > WIDE
+def _label(row: Row, axis: str) -> str:
+    """Engine and table; of tables that an axis of routes tells apart only their kind."""
+    table = row["table"] or ""
+    if axis == "routes":
+        table = "" if table[:1].isdigit() else table.split(":")[0]
+    return ", ".join(filter(None, (row["engine"], table)))
 
 
-def _draw_panel(axes: Any, plot: _Plot, rows: list[Row], colours: dict[Hashable, str]) -> None:
-    lines = _groups(rows, plot.line)
-    several = len({table for _, table in lines}) > 1
-    points = [row[plot.axis] for row in rows]
-    for place, (key, found) in enumerate(lines.items()):
-        found = sorted(found, key=lambda row: row[plot.axis])
-        medians = [row["median"] for row in found]
-        spread = [[max(0, row["median"] - row["low"]) for row in found], [max(0, row["high"] - row["median"]) for row in found]]
-        label = ", ".join(filter(None, key)) if several else key[0]
-        style = {"label": label, "color": colours[key], "capsize": 2}
-        if len(set(points)) == 1:
-            axes.bar([place], medians[:1], yerr=[side[:1] for side in spread], alpha=0.6, **style)
+def _scale(values: list[float]) -> str:
+    return "log" if min(values) > 0 and max(values) / min(values) > WIDE else "linear"
+
+
+def _draw_panel(axes: Any, rows: list[Row], axis: str, colours: dict[str, str]) -> None:
+    is_varied = len({row[axis] for row in rows}) > 1
+    for place, line in enumerate(_groups(rows, lambda row: _label(row, axis))):
+        line.sort(key=lambda row: row[axis])
+        label = _label(line[0], axis)
+        style = {"label": label, "color": colours[label]}
+        at, medians = [row[axis] if is_varied else place for row in line], [row["median"] for row in line]
+        if is_varied:
+            axes.plot(at, medians, marker="o", markersize=3, **style)
         else:
-            axes.errorbar([row[plot.axis] for row in found], medians, yerr=spread, marker="o", markersize=3, **style)
-    if len(set(points)) == 1:
-        axes.set_xticks([])
+            axes.bar(at, medians, alpha=0.6, **style)
+        spread = [[max(0, row["median"] - row["low"]) for row in line], [max(0, row["high"] - row["median"]) for row in line]]
+        axes.errorbar(at, medians, spread, fmt="none", capsize=2, color=colours[label])
+    if is_varied:
+        axes.set_xlabel(AXES[axis])
+        axes.set_xscale(_scale([row[axis] for row in rows]))
     else:
-        axes.set_xlabel(AXES[plot.axis])
-        axes.set_xscale("log" if _is_wide(points) else "linear")
-    if _is_wide([row["low"] for row in rows] + [row["high"] for row in rows]):
-        axes.set_yscale("log")
-    elif min(row["low"] for row in rows) >= 0:
+        axes.set_xticks([])
+    ends = [row[key] for row in rows for key in ("low", "high")]
+    axes.set_yscale(_scale(ends))
+    if _scale(ends) == "linear" and min(ends) >= 0:
         axes.set_ylim(bottom=0)
-    axes.set_title(plot.title(rows[0]))
-    axes.set_ylabel(rows[0]["unit"])
+    first = rows[0]
+    fixed = [f"{first[key]} {name}" for key, name in AXES.items() if key not in (axis, "routes") and first[key] > 1]
+    axes.set_title(", ".join(filter(None, (first["mode"] or first["bench"], first["pattern"], *fixed))))
+    axes.set_ylabel(first["unit"])
     axes.grid(axis="y", alpha=0.3)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-
-
-def _foot(rows: list[Row], where: str, width: int) -> str:
-    """Machine, NICs and command, in lines that there is room for."""
-    driven = next((row for row in rows if row["driver"]), None)
-    if driven:
-        where += f"; driver {driven['driver']}" + (f", {driven['queues']} queues" if driven["queues"] else "")
-    if rows[0]["seed"]:
-        where += f"; seed {rows[0]['seed']}"
-    return "\n".join(line for text in (where, rows[0]["command"]) for line in textwrap.wrap(text, width))
 
 
 def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
@@ -111,20 +80,23 @@ def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
     rows = [row for row in rows if row["unit"] != "ratio" and row["median"] is not None]
     if not rows:
         return
-    plot = _Plot(rows)
-    panels = list(_groups(rows, plot.panel).values())
-    columns = min(2, len(panels))
-    height = -(-len(panels) // columns)
-    colours = {key: f"C{place % 10}" for place, key in enumerate(_groups(rows, plot.line))}
-    foot = _foot(rows, str(machine), columns * COLUMN_CHARACTERS)
-    inches = height * PANEL_INCHES[1] + 0.15 * (foot.count("\n") + 3)
-    figure, grid = plt.subplots(height, columns, squeeze=False, figsize=(columns * PANEL_INCHES[0], inches))
+    axis = max(AXES, key=lambda key: len({row[key] for row in rows}))  # the first of those that vary as much
+    others = ["unit", "mode", "pattern", *(key for key in AXES if key not in (axis, "routes"))]
+    panels = _groups(rows, lambda row: tuple(row[key] for key in others))
+    colours = {label: f"C{place % 10}" for place, label in enumerate(dict.fromkeys(_label(row, axis) for row in rows))}
+    width = min(2, len(panels))
+    height = -(-len(panels) // width)
+    inches = (width * PANEL_INCHES[0], height * PANEL_INCHES[1])
+    figure, grid = plt.subplots(height, width, squeeze=False, figsize=inches, gridspec_kw=MARGINS)
     for axes, panel in zip(grid.flat, panels):
-        _draw_panel(axes, plot, panel, colours)
+        _draw_panel(axes, panel, axis, colours)
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
-    figure.text(0.01, 0.01, foot, family="monospace", size=7, va="bottom", parse_math=False)
-    figure.tight_layout(rect=(0, 1 - height * PANEL_INCHES[1] / inches, 1, 1))
+    last = max(rows, key=lambda row: row["queues"])
+    driver = f"; driver {last['driver']}, {last['queues']} queues" if last["driver"] else ""
+    foot = [f"{machine}{driver}; seed {last['seed']}", last["command"]]
+    figure.text(0, -0.5 / inches[1], "\n".join(line for text in foot for line in textwrap.wrap(text, width * FOOT_CHARACTERS)),
+                verticalalignment="top", family="monospace", size=7, parse_math=False)  # fmt: skip
     for form in ("svg", "png"):
-        figure.savefig(f"{base}.{form}", metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(f"{base}.{form}", bbox_inches="tight", metadata={"Date": None} if form == "svg" else None)
     plt.close(figure)

@@ -1,41 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What goes on and how long it will take, on standard error.
-
-A terminal gets one line that is written over, anything else a line now and then. Nothing is said of
-what takes less than a second.
-"""
+"""What goes on and how long it will take, on standard error: on a terminal one line that is written over, elsewhere
+a line now and then. Nothing is said of what takes less than a second."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import Callable, TypeVar
 
 from common import BenchError, check_interrupt
 
-QUIET_S = 1.0
-PERIOD_S = {True: 0.25, False: 5.0}  # between two lines, by whether it is a terminal
-
 T = TypeVar("T")
 
 
-class Progress:
-    """Steps of about the same time each. A context manager; step() also looks for interrupts."""
+class Progress(contextlib.AbstractContextManager):
+    """Steps of about the same time each; step() also looks for interrupts."""
 
     part = ""  # "part 2 of 5, ", before every line
 
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.done = what, total, 0
         self._start = time.monotonic()
-        self._terminal = sys.stderr.isatty()
-        self._next, self._shown = self._start + QUIET_S, False
-
-    def __enter__(self) -> "Progress":
-        return self
+        self._next = self._start + 1.0
+        self._before, self._after, self._period_s = ("\r\033[K", "", 0.25) if sys.stderr.isatty() else ("", "\n", 5.0)
 
     def __exit__(self, *_error: object) -> None:
-        if self._shown and self._terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        print(self._before, end="", file=sys.stderr, flush=True)
 
     def step(self, steps: int = 1) -> None:
         """So many steps more are done. Raises Interrupted."""
@@ -44,12 +35,11 @@ class Progress:
         now = time.monotonic()
         if now < self._next or not 0 < self.done <= self.total:
             return
-        self._next, self._shown = now + PERIOD_S[self._terminal], True
+        self._next = now + self._period_s
         elapsed = now - self._start
         left = elapsed * (self.total - self.done) / self.done
-        text = f"{self.part}{self.what}: {self.done} of {self.total}, {elapsed:.0f} s, about {left:.0f} s left"
-        print(f"\r\033[K{text}" if self._terminal else text, end="" if self._terminal else "\n",
-              file=sys.stderr, flush=True)  # fmt: skip
+        print(f"{self._before}{self.part}{self.what}: {self.done} of {self.total}, {elapsed:.0f} s, "
+              f"about {left:.0f} s left", end=self._after, file=sys.stderr, flush=True)  # fmt: skip
 
 
 def wait_for(look: Callable[[], T], seconds: float, what: str | Callable[[], str], interval: float = 0.005) -> T:
