@@ -32,14 +32,13 @@ class Bench:
         return done.stderr
 
     def without_root(self):
-        drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
-        done = command([*drop, *self.words], check=False)
+        done = command(["setpriv", "--reuid", 65534, "--clear-groups", "--", *self.words], check=False)
         assert done.returncode == 1
         return done.stderr
 
     def popen(self, *argv):
-        return subprocess.Popen([*self.words, *map(str, argv)], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        return subprocess.Popen([*self.words, *map(str, argv)], text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)  # fmt: skip
 
     @contextlib.contextmanager
     def running(self, *argv):
@@ -47,7 +46,8 @@ class Bench:
         with self.popen(*argv) as process:
             try:
                 assert "left" in process.stderr.readline()  # for a second
-                (daemon,) = [child for child in children(process.pid) if name_of(child) == "sixlaned"]
+                (daemon,) = [pid for pid in children(process.pid)
+                             if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sixlaned\n"]  # fmt: skip
                 inode = netns_of(daemon)
                 assert inode != netns_of(os.getpid())
                 yield process, daemon, inode
@@ -57,9 +57,9 @@ class Bench:
 
 @contextlib.contextmanager
 def memory_cgroup(megabytes):
-    """Words before a command, which then has no more memory than that: by a cgroup of version 1 or 2."""
+    """Words before a command, which then has no more memory than that, by a cgroup of version 1 or 2."""
     for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-        path = pathlib.Path(root, "sixlane-test-%d" % os.getpid())
+        path = pathlib.Path(root, f"sixlane-test-{os.getpid()}")
         with contextlib.suppress(OSError):
             path.mkdir()
             if (path / limit).exists():  # not in a directory of another file system
@@ -79,16 +79,11 @@ def rows_of(rows, unit, mode=None):
 
 
 def children(pid):
-    found = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
-    return [int(child) for child in found]
-
-
-def name_of(pid):
-    return pathlib.Path("/proc/%d/comm" % pid).read_text().strip()
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def netns_of(pid):
-    return os.stat("/proc/%d/ns/net" % pid).st_ino
+    return os.stat(f"/proc/{pid}/ns/net").st_ino
 
 
 def inside(inode):
@@ -96,13 +91,12 @@ def inside(inode):
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if netns_of(int(pid)) == inode:
-                found.append(pid)
+            found += [pid] * (netns_of(pid) == inode)
     return found
 
 
 def assert_nothing_left(inode):
-    wait_until(lambda: not inside(inode), 20, lambda: "left: %s" % inside(inode))
+    wait_until(lambda: not inside(inode), 20, lambda: f"left: {inside(inode)}")
     assert not os.path.exists(BPFFS + "/tc/globals/sl_meta")
 
 

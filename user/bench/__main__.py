@@ -8,6 +8,7 @@ failed, 2 not understood, 130 after SIGINT or SIGTERM.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import shlex
@@ -36,13 +37,13 @@ def _run(words: list[str]) -> None:
     front.add_argument("-p", "--pretty", action="store_true", help="JSON on several lines")
     front.add_argument("command", choices=COMMANDS, metavar="COMMAND",
                        help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))  # fmt: skip
-    at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words) - 1)
-    options = front.parse_args(words[: at + 1])
+    front.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="sixlane bench COMMAND --help")
+    options = front.parse_args(words)
     module = importlib.import_module(options.command)
     parser = Parser(prog=f"sixlane bench {options.command}", description=module.HELP)
     module.add_options(parser)
-    options = parser.parse_intermixed_args(words[at + 1 :], options)
-    options.command = shlex.join(["sixlane", "bench", *words[at:]])
+    options = parser.parse_intermixed_args(options.words, options)
+    options.command = shlex.join(["sixlane", "bench", options.command, *options.words])
     try:
         module.run(options)
     except UsageError as error:

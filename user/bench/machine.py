@@ -40,9 +40,9 @@ def _found(pattern: str, *files: str) -> list[str]:
 
 def read() -> Machine:
     """Of the machine that this runs on."""
-    firmware = _found("(.+)", *(f"/sys/class/dmi/id/{name}" for name in ("sys_vendor", "product_name")))
+    firmware = _found("(.+)", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
     # x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"
     cpu = "".join(_found(r"(?:model name|Model|uarch)\s*:(.*)", "/proc/cpuinfo"))
-    mitigations = _found("Mitigation: ([^;\n]*)", *(f"/sys/devices/system/cpu/vulnerabilities/{name}" for name in MITIGATIONS))
+    mitigations = _found("Mitigation: ([^;\n]*)", *map("/sys/devices/system/cpu/vulnerabilities/".__add__, MITIGATIONS))
     return Machine(", ".join([platform.machine(), *firmware]), platform.release(), cpu, len(cpus()),
                    ", ".join(mitigations), "TCG" in cpu or "TCG" in engine.hypervisor())  # fmt: skip

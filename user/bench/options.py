@@ -74,7 +74,7 @@ def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """--table and --file; options.tables is a list for tables.make(), or None."""
     for option, metavar, what in (
-        ("--table", "NAME", "1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; 10k unless given"),
+        ("--table", "NAME", "1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; else 10k"),
         ("--file", "FILE", "a table of routes as people have them; a dash is standard input"),
     ):
         parser.add_argument(option, dest="tables", action=_Table, metavar=metavar, help=f"{what}; repeatable")

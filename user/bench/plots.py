@@ -9,10 +9,12 @@ from the lowest to the highest. Ratios are left to the table.
 from __future__ import annotations
 
 import pathlib
+import re
 import textwrap
 from typing import Any, Callable, Hashable
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("Agg")
 matplotlib.rcParams.update({"svg.hashsalt": "sixlane", "svg.fonttype": "none", "font.size": 8})
@@ -35,10 +37,8 @@ def _groups(rows: list[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
 
 def _label(row: Row, axis: str) -> str:
     """Engine and table; of tables that an axis of routes tells apart only their kind."""
-    table = row["table"] or ""
-    if axis == "routes":
-        table = "" if table[:1].isdigit() else table.split(":")[0]
-    return ", ".join(filter(None, (row["engine"], table)))
+    kind = re.sub("^[0-9].*|:.*", "", row["table"] or "")
+    return ", ".join(filter(None, (row["engine"], kind if axis == "routes" else row["table"])))
 
 
 def _scale(values: list[float]) -> str:
@@ -49,15 +49,15 @@ def _draw_panel(axes: Any, rows: list[Row], axis: str, colours: dict[str, str]) 
     is_varied = len({row[axis] for row in rows}) > 1
     for place, line in enumerate(_groups(rows, lambda row: _label(row, axis))):
         line.sort(key=lambda row: row[axis])
+        at = [row[axis] if is_varied else place for row in line]
+        median, low, high = (np.array([row[key] for row in line]) for key in ("median", "low", "high"))
         label = _label(line[0], axis)
-        style = {"label": label, "color": colours[label]}
-        at, medians = [row[axis] if is_varied else place for row in line], [row["median"] for row in line]
         if is_varied:
-            axes.plot(at, medians, marker="o", markersize=3, **style)
+            axes.plot(at, median, marker="o", markersize=3, label=label, color=colours[label])
         else:
-            axes.bar(at, medians, alpha=0.6, **style)
-        spread = [[max(0, row["median"] - row["low"]) for row in line], [max(0, row["high"] - row["median"]) for row in line]]
-        axes.errorbar(at, medians, spread, fmt="none", capsize=2, color=colours[label])
+            axes.bar(at, median, alpha=0.6, label=label, color=colours[label])
+        spread = np.maximum(0, [median - low, high - median])
+        axes.errorbar(at, median, spread, fmt="none", capsize=2, color=colours[label])
     if is_varied:
         axes.set_xlabel(AXES[axis])
         axes.set_xscale(_scale([row[axis] for row in rows]))
@@ -94,9 +94,9 @@ def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
         axes.axis("off")
     last = max(rows, key=lambda row: row["queues"])
     driver = f"; driver {last['driver']}, {last['queues']} queues" if last["driver"] else ""
-    foot = [f"{machine}{driver}; seed {last['seed']}", last["command"]]
-    figure.text(0, -0.5 / inches[1], "\n".join(line for text in foot for line in textwrap.wrap(text, width * FOOT_CHARACTERS)),
-                verticalalignment="top", family="monospace", size=7, parse_math=False)  # fmt: skip
+    texts = f"{machine}{driver}; seed {last['seed']}", last["command"]
+    foot = "\n".join(textwrap.fill(text, width * FOOT_CHARACTERS) for text in texts)
+    figure.text(0, -0.5 / inches[1], foot, va="top", family="monospace", size=7, parse_math=False)
     for form in ("svg", "png"):
         figure.savefig(f"{base}.{form}", bbox_inches="tight", metadata={"Date": None} if form == "svg" else None)
     plt.close(figure)

@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin", "<!-- results: end"
 MACHINE = ("machine", "cpu", "cpus", "kernel", "mitigations")
 # What tells the lines of a table apart, and its unit.
-VARIED = {"table": "", "pattern": "", "mode": "", "threads": " CPUs", "frame_bytes": " bytes", "writer_rate": " changes/s"}
+VARIED = {"table": "", "pattern": "", "mode": "", "threads": " CPUs", "frame_bytes": " bytes",
+          "writer_rate": " changes/s"}  # fmt: skip
 # Of README's table: what it is called, and the engines of `forward` and `lookup`.
 SUMMARY = (
     ("**sixlane, compiled FIB**", "compiled", "compiled"),
@@ -54,8 +55,8 @@ def section(name: str, rows: list[Row]) -> str:
                 what = ", ".join(f"{row[key]}{VARIED[key]}" for key in varied if row[key])
                 lines.setdefault(what, {})[row["engine"]] = spread(row)
         engines = list(dict.fromkeys(engine for cells in lines.values() for engine in cells))
-        text += "\n" + table([unit, *engines], ([what, *map(cells.get, engines, [""] * len(engines))]
-                                                for what, cells in lines.items()))  # fmt: skip
+        cells = [[what, *(line.get(engine, "") for engine in engines)] for what, line in lines.items()]
+        text += "\n" + table([unit, *engines], cells)
     notes = dict.fromkeys(f"- {row['engine']}: {row['note']}\n" for row in rows if row["note"] not in ("", MARKED))
     return text + "".join(["\nNotes:\n\n", *notes] if notes else [])
 
@@ -72,9 +73,10 @@ def summary(rows: list[Row]) -> str:
     """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
 
     def only(**wanted: Any) -> Row | None:
-        return next((row for row in rows if row["table"] == "full-view" and row["pattern"] in ("hit", "random")
-                     and row["threads"] == 1 and row["frame_bytes"] in (0, 64) and wanted.items() <= row.items()), None)  # fmt: skip
+        return next((row for row in plain if wanted.items() <= row.items()), None)
 
+    plain = [row for row in rows if row["table"] == "full-view" and row["pattern"] in ("hit", "random")
+             and row["threads"] == 1 and row["frame_bytes"] in (0, 64)]  # fmt: skip
     lines = []
     for title, *engines in SUMMARY:
         cells = [title]
@@ -101,13 +103,14 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
     where = f"{short}Measured on {suite['date']}: {cpu}, {cpus} CPUs, Linux {kernel}"
     runs = dict.fromkeys(row["run"] for row in rows)
     results = (f"# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n{where}, {machine}.\n"
-               f"Mitigations: {mitigations or 'none'}. {suite['version']}, commit {suite['commit']}.\n\n"
-               "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a section\n"
-               "compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
+               f"Mitigations: {mitigations or 'none'}. Commit {suite['commit']}.\n\n"
+               "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
+               "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
                + summary(rows) + aims(rows)
                + "".join(section(name, [row for row in rows if row["run"] == name]) for name in runs))  # fmt: skip
     block = f"{where}.\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{summary(rows)}"
-    readme, found = re.subn(rf"({BEGIN}[^\n]*-->\n).*?({END})", lambda match: match[1] + block + match[2], readme, flags=re.S)
+    marked = re.compile(f"({BEGIN}[^\n]*-->\n).*?({END})", re.DOTALL)
+    readme, found = marked.subn(lambda match: match[1] + block + match[2], readme)
     if not found:
         raise ValueError("README.md has no marks for the results")
     return results, readme
