@@ -59,6 +59,7 @@ def test_documents():
     missed = {"figure": "forward, compiled/kernel, full-view", "aim": "at least 20", "met": False}
     document, readme = written([
         row(note="a note"), row(engine="kernel", median=1234.0), row("lookup", median=1.23456),
+        row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0),
         row(median=150.0, frame_bytes=512, note="a note"), row(engine="compiled/kernel", median=12.345, unit="ratio", **missed),
     ])  # fmt: skip
     for line in (
@@ -71,9 +72,10 @@ def test_documents():
     ):
         assert line in document
     for line in ("| **sixlane, compiled FIB** | 100 (99.0 – 101) |  | 1.23 (0.235 – 2.23) |  |",
-                 "| kernel forwarding | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) | – | – |"):  # fmt: skip
+                 "| kernel forwarding | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) | – | – |",
+                 "| DPDK `rte_fib6`, user space | – | – | 5.00 | – |"):  # fmt: skip
         assert line in document and line in readme
-    assert readme.startswith("before\n") and readme.endswith("after\n") and "old" not in readme
+    assert readme.startswith(f"before\n{results.BEGIN} of a test -->\nMeasured") and readme.endswith("after\n") and "old" not in readme
     assert all("**A short run, which shows little.**" in text for text in written([row()], quick=True))
 
 

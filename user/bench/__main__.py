@@ -18,26 +18,15 @@ from common import BenchError, Interrupted, UsageError, catch_interrupts
 from netns import LabError
 from options import Parser
 
-COMMANDS = {
-    "lookup": "what lookups cost, by sixlane and by others",
-    "forward": "what forwarding costs, by sixlane and by others, without a NIC",
-    "exceptions": "how many entries Path MTUs take, and what packets pay for them",
-    "daemon": "how soon the daemon is in sync, and its memory",
-    "churn": "what BGP updates cost: packets lost, and how late the datapath is",
-    "nic": "what a router of real NICs does, with a generator beside it",
-    "generator": "the generator: it sends and counts, by lines of JSON",
-    "plan": "what to expect of ports and CPUs, from what a packet costs",
-    "suite": "whole sets of all that: what papers measured, and the figures that sixlane is to reach",
-}
+COMMANDS = ("lookup", "forward", "exceptions", "daemon", "churn", "nic", "generator", "plan", "suite")
 
 
 def _run(words: list[str]) -> None:
     front = Parser(prog="sixlane bench", description="Measure sixlane and what it is compared with, in turn.")
     front.add_argument("-j", "--json", action="store_true", help="JSON with stable keys")
     front.add_argument("-p", "--pretty", action="store_true", help="JSON on several lines")
-    front.add_argument("command", choices=COMMANDS, metavar="COMMAND",
-                       help="; ".join(f"{name}: {what}" for name, what in COMMANDS.items()))  # fmt: skip
-    front.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="sixlane bench COMMAND --help")
+    front.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
+    front.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="see: sixlane bench COMMAND --help")
     options = front.parse_args(words)
     module = importlib.import_module(options.command)
     parser = Parser(prog=f"sixlane bench {options.command}", description=module.HELP)
