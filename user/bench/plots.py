@@ -11,7 +11,7 @@ from __future__ import annotations
 import pathlib
 import re
 import textwrap
-from typing import Any, Callable, Hashable
+from typing import Any, Iterable
 
 import matplotlib
 import numpy as np
@@ -28,10 +28,10 @@ WIDE = 30  # so far apart are values that only a logarithm shows them all
 FOOT_CHARACTERS = 92  # in a panel's width
 
 
-def _groups(rows: list[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
-    groups: dict[Hashable, list[Row]] = {}
+def _groups(rows: list[Row], keys: Iterable[str]) -> list[list[Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(key(row), []).append(row)
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
     return list(groups.values())
 
 
@@ -41,36 +41,35 @@ def _label(row: Row, axis: str) -> str:
     return ", ".join(filter(None, (row["engine"], kind if axis == "routes" else row["table"])))
 
 
-def _scale(values: list[float]) -> str:
-    return "log" if min(values) > 0 and max(values) / min(values) > WIDE else "linear"
+def _is_wide(values: list[float]) -> bool:
+    return min(values) > 0 and max(values) / min(values) > WIDE
 
 
 def _draw_panel(axes: Any, rows: list[Row], axis: str, colours: dict[str, str]) -> None:
-    is_varied = len({row[axis] for row in rows}) > 1
-    for place, line in enumerate(_groups(rows, lambda row: _label(row, axis))):
+    points = [row[axis] for row in rows]
+    is_varied = len(set(points)) > 1
+    for place, line in enumerate(_groups(rows, ["label"])):
         line.sort(key=lambda row: row[axis])
-        at = [row[axis] if is_varied else place for row in line]
         median, low, high = (np.array([row[key] for row in line]) for key in ("median", "low", "high"))
-        label = _label(line[0], axis)
-        if is_varied:
-            axes.plot(at, median, marker="o", markersize=3, label=label, color=colours[label])
-        else:
-            axes.bar(at, median, alpha=0.6, label=label, color=colours[label])
         spread = np.maximum(0, [median - low, high - median])
-        axes.errorbar(at, median, spread, fmt="none", capsize=2, color=colours[label])
+        style = {"label": line[0]["label"], "color": colours[line[0]["label"]], "capsize": 2}
+        if is_varied:
+            axes.errorbar([row[axis] for row in line], median, spread, marker="o", markersize=3, **style)
+        else:
+            axes.bar([place] * len(line), median, yerr=spread, alpha=0.6, **style)
     if is_varied:
-        axes.set_xlabel(AXES[axis])
-        axes.set_xscale(_scale([row[axis] for row in rows]))
+        axes.set(xlabel=AXES[axis], xscale="log" if _is_wide(points) else "linear")
     else:
         axes.set_xticks([])
     ends = [row[key] for row in rows for key in ("low", "high")]
-    axes.set_yscale(_scale(ends))
-    if _scale(ends) == "linear" and min(ends) >= 0:
+    if _is_wide(ends):
+        axes.set_yscale("log")
+    elif min(ends) >= 0:
         axes.set_ylim(bottom=0)
     first = rows[0]
     fixed = [f"{first[key]} {name}" for key, name in AXES.items() if key not in (axis, "routes") and first[key] > 1]
-    axes.set_title(", ".join(filter(None, (first["mode"] or first["bench"], first["pattern"], *fixed))))
-    axes.set_ylabel(first["unit"])
+    words = (first["mode"] or first["bench"], first["pattern"], *fixed)
+    axes.set(title=", ".join(filter(None, words)), ylabel=first["unit"])
     axes.grid(axis="y", alpha=0.3)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
@@ -81,9 +80,9 @@ def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
     if not rows:
         return
     axis = max(AXES, key=lambda key: len({row[key] for row in rows}))  # the first of those that vary as much
-    others = ["unit", "mode", "pattern", *(key for key in AXES if key not in (axis, "routes"))]
-    panels = _groups(rows, lambda row: tuple(row[key] for key in others))
-    colours = {label: f"C{place % 10}" for place, label in enumerate(dict.fromkeys(_label(row, axis) for row in rows))}
+    rows = [{**row, "label": _label(row, axis)} for row in rows]
+    colours = {label: f"C{place % 10}" for place, label in enumerate(dict.fromkeys(row["label"] for row in rows))}
+    panels = _groups(rows, ["unit", "mode", "pattern", *(key for key in AXES if key not in (axis, "routes"))])
     width = min(2, len(panels))
     height = -(-len(panels) // width)
     inches = (width * PANEL_INCHES[0], height * PANEL_INCHES[1])
