@@ -74,7 +74,7 @@ RUNS = {
     "churn": Run(FIGURES, "BGP updates", "churn --table full-view", "churn --table 10k --rounds 1 --seconds 3"),
 }  # fmt: skip
 
-# What the median of a row is to be, by figure_of() it.
+# What the median of a row is to be; by bench, engine, mode, table and, but for hits, pattern.
 AT_MOST = {
     "lookup, compiled/trie, independent, full-view": 1 / 15,
     "lookup, compiled/dpdk-fib6, independent, full-view": 1.2,
@@ -106,15 +106,10 @@ AT_LEAST = {
 }
 
 
-def figure_of(row: dict[str, Any]) -> str:
-    """What it is a figure of; hits and random destinations, which most are of, go without saying."""
-    pattern = None if row["pattern"] in ("hit", "random") else row["pattern"]
-    return ", ".join(filter(None, (row["bench"], row["engine"], row["mode"], row["table"], pattern)))
-
-
 def judged(row: dict[str, Any]) -> dict[str, Any]:
     """With `figure`, `aim` and `met`, if it is of a figure and frames are as short as may be."""
-    figure = figure_of(row)
+    pattern = None if row["pattern"] in ("hit", "random") else row["pattern"]
+    figure = ", ".join(filter(None, (row["bench"], row["engine"], row["mode"], row["table"], pattern)))
     means_something = row["median"] is not None and not row["emulated"] and "INVALID" not in row["note"]
     for sense, bounds, holds in (("most", AT_MOST, operator.le), ("least", AT_LEAST, operator.ge)):
         if figure in bounds and row["frame_bytes"] <= 72:
