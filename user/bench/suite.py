@@ -35,7 +35,7 @@ class Run(NamedTuple):
     quick: str = ""  # in its place; empty: --quick leaves it out
 
 
-_FORWARD, _QUICK = "forward --table full-view --rounds 5 --count 30000", "forward --table 10k --rounds 2 --count 20000"
+_FORWARD, _QUICK = "forward --table full-view --rounds 5 --count 30000", "forward --table 1k --rounds 1 --count 20000"
 _WAYS = "--engine={compiled,trie,kernel,fib,xdp-forward,floor,bare,load,least}"
 _EACH = f"forward --table={{1,10k,dense-48,full-view}} --threads 1 --rounds 9 --count 100000 {_WAYS}"
 RUNS = {
@@ -46,7 +46,7 @@ RUNS = {
     "writers": Run(PAPERS, "Lookups beside changes of routes",
                    "lookup writers --rounds 8", "lookup writers --rounds 1 --most-routes 10000"),
     "exceptions": Run(PAPERS, "Entries of many destinations, as Lau counted them (2015)",
-                      "exceptions", "exceptions --destinations 3000 --exceptions 100 --rounds 2 --count 10000"),
+                      "exceptions", "exceptions --destinations 3000 --exceptions 100 --rounds 1 --count 10000"),
     "sizes": Run(PAPERS, "Forwarding by frame size", _FORWARD + " --size={64,512,1518,9000}", _QUICK + " --size 64"),
     "patterns": Run(PAPERS, "Forwarding by pattern of destinations",
                     _FORWARD + " --pattern={zipf,flow,miss}", _QUICK + " --pattern flow"),
