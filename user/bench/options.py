@@ -29,13 +29,6 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, list(dict.fromkeys(values)))
 
 
-class _Table(Once):
-    """--table and --file into one list of (is_file, name), in the order of the command line."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, option: Any = None) -> None:
-        super().__call__(parser, namespace, (option == "--file", value))
-
-
 def number(least: int, most: int) -> Callable[[str], int]:
     """The type of a whole decimal number."""
 
@@ -72,12 +65,12 @@ def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
 
 
 def add_tables(parser: argparse.ArgumentParser) -> None:
-    """--table and --file; options.tables is a list for tables.make(), or None."""
-    for option, metavar, what in (
-        ("--table", "NAME", "1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; else 10k"),
-        ("--file", "FILE", "a table of routes as people have them; a dash is standard input"),
-    ):
-        parser.add_argument(option, dest="tables", action=_Table, metavar=metavar, help=f"{what}; repeatable")
+    """--table and --file; options.tables is None, or (is a file, name) in the order of the command line."""
+    parser.add_argument("--table", dest="tables", action=Once, type=lambda name: (False, name), metavar="NAME",
+                        help="1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested[-1000]; "
+                             "10k unless given; repeatable")  # fmt: skip
+    parser.add_argument("--file", dest="tables", action=Once, type=lambda name: (True, name), metavar="FILE",
+                        help="a table of routes as people have them; a dash is standard input; repeatable")  # fmt: skip
 
 
 def add_threads(parser: argparse.ArgumentParser, default: list[int]) -> None:
