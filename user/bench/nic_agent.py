@@ -6,24 +6,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from typing import Any
 
-from common import BenchError, Interrupted, check_interrupt
+from common import BenchError, Interrupted, check_interrupt, warn
 
 HELLO_S, STOP_S, END_S = 120, 90, 5  # ssh may connect slowly; a stopped run still counts frames under way
-MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 
 
 class Agent:
     """The agent's process. A context manager. Its session gets no Ctrl-C from the terminal; `group` is its process
-    group."""
+    group. Methods raise BenchError and Interrupted."""
 
     def __init__(self, command: str) -> None:
         self._process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -46,15 +43,11 @@ class Agent:
         self._process.wait()
 
     def _lost(self) -> BenchError:
-        try:
-            status = self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            return BenchError("generator: it has closed its output; try its command by hand")
-        if status == 127:
-            return BenchError("generator: its command was not found")
-        return BenchError(f"the generator ended with status {status}; it may say above why, or try its command by hand")
+        self.close()
+        return BenchError(f"the generator ended with status {self._process.returncode}; it may say above why, or try "
+                          "its command by hand")  # fmt: skip
 
-    def tell(self, request: dict[str, Any]) -> None:
+    def tell(self, **request: Any) -> None:
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
@@ -78,9 +71,9 @@ class Agent:
                 self._heard += more
         return True
 
-    def _answer(self, seconds: float, what: str, by_interrupt: bool = True) -> dict[str, Any]:
+    def _answer(self, seconds: float, by_interrupt: bool = True) -> dict[str, Any]:
         if not self.wait(seconds, by_interrupt):
-            raise BenchError(f"generator: {what} within {seconds:.0f} s")
+            raise BenchError(f"generator: no answer within {seconds:.0f} s")
         line, _, self._heard = self._heard.partition(b"\n")
         try:
             answer = json.loads(line)
@@ -93,28 +86,22 @@ class Agent:
     def hear(self, seconds: float) -> dict[str, Any]:
         """The answer. An interrupt ends the agent's run first."""
         try:
-            return self._answer(seconds, "no answer")
+            return self._answer(seconds)
         except Interrupted:
-            print("sixlane: waiting for the generator to stop (interrupt once more not to wait)", file=sys.stderr)
+            warn("waiting for the generator to stop (interrupt once more not to wait)")
             self.stop(by_interrupt=False)
             raise
 
     def stop(self, by_interrupt: bool = True) -> dict[str, Any]:
         """End a run. Returns the answer to the run; the request to stop is answered after it."""
-        self.tell({"do": "stop"})
-        return [self._answer(STOP_S, "it does not stop", by_interrupt) for _ in range(2)][0]
+        self.tell(do="stop")
+        return [self._answer(STOP_S, by_interrupt) for _ in range(2)][0]
 
     def hello(self) -> dict[str, Any]:
         """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
-        self.tell({"do": "hello"})
-        hello = self._answer(HELLO_S, "no answer")
-        ports: dict[str, list[str]] = {"tx": [], "rx": []}
-        for port in hello.get("ports", []):
-            if not MAC.fullmatch(str(port.get("mac"))) or port.get("role") not in ports:
-                raise BenchError('generator: a port without a MAC, or whose "role" is neither tx nor rx')
-            ports[port["role"]].append(port["mac"])
-        if not ports["tx"]:
-            raise BenchError("generator: no port of it sends (--tx)")
-        if not ports["rx"]:
-            raise BenchError("generator: nothing counts what comes back (--rx)")
-        return {"generator": "unknown", "least_frame_bytes": 0, "least_syn_bytes": 0, **hello, "ports": ports}
+        self.tell(do="hello")
+        hello = self._answer(HELLO_S)
+        ports = {role: [port["mac"] for port in hello.get("ports", []) if port["role"] == role] for role in ("tx", "rx")}
+        if not all(ports.values()):
+            raise BenchError("generator: it needs ports that send (--tx) and ports that count what comes back (--rx)")
+        return {**hello, "ports": ports}

@@ -4,29 +4,24 @@ everything for each engine."""
 
 from __future__ import annotations
 
-import math
 import time
 from contextlib import suppress
 from typing import Any, Callable
 
 from common import BenchError, Interrupted, check_interrupt, warn
 from netns import command
-from nic_trials import EXACT, GENERATOR_LIMIT, RATE_LIMIT, Outcome, Trials
+from nic_trials import GENERATOR_LIMIT, LEFT_IN_EVENTS, RATE_LIMIT, Outcome, Trials
 from progress import Progress
-from search import Goal, BinarySearch, Search
+from search import BinarySearch, Goal, Search
 
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
 SLOWEST = 1000  # the lowest rate of a search is the highest one divided by this
+EXACT = 0.99  # a rate is exact from this share on: software generators often send a little less
 UNSENT, AGAIN = 0.05, 3  # a trial is repeated if more than this share was not sent
-MOST_LOADS, LEAST_TRIALS = 20, 200  # a search stops after this number of loads, and some more trials
 PROOF_FRAMES, PROOF_PPS, PROOFS = 64, 1000, 10  # show that frames come back; links may need a moment
-LEFT_IN_EVENTS = 0.5  # nic_trials.LEFT during changes
 BEGIN_S, LONGEST_S = 60, 3600
 BURST_PRECISION = 100  # the length of a burst is exact to one part of this
 CLOCKS = 0.95  # two machines' clocks agree to this
-NO_LOWEST = "the generator does not even send the lowest rate that is tried"
-NO_NDR = "of the highest rate: that without loss is not known"
-LIMITED_NDR = "of the highest rate that was tried, which is without loss"
 
 
 class Measurement(Trials):
@@ -34,7 +29,7 @@ class Measurement(Trials):
     frames, None if it was not measured."""
 
     ndr: float | None = None
-    is_ndr_limited, event_note, most_pps = False, "", 0.0
+    is_ndr_limited, most_pps = False, 0.0
 
     def limit(self) -> str:
         """The note if the router forwarded all that was sent."""
@@ -43,19 +38,18 @@ class Measurement(Trials):
     def base(self, what: str) -> tuple[float, str]:
         """The rate without loss, or the highest rate and a note. Some measures use parts of it."""
         if self.ndr is None:
-            return self.most_pps, NO_NDR
+            return self.most_pps, "of the highest rate: that without loss is not known"
         if self.ndr == 0:
             warn(f"{self.engine}: no {what}, which is of a part of the rate without loss: there is none")
-        return self.ndr, LIMITED_NDR if self.is_ndr_limited else ""
-
-    # -- turns
+        return self.ndr, "of the highest rate that was tried, which is without loss" if self.is_ndr_limited else ""
 
     def run(self, sizes: list[int]) -> None:
+        """Measure everything in all rounds. Raises BenchError and Interrupted."""
         options, measures = self.options, [MEASURES[name] for name in MEASURES if name in self.options.measures]
         with Progress("nic", len(measures) * len(sizes) * len(options.engines) * options.rounds) as self.progress:
             for turn in range(options.rounds):
                 for engine in options.engines[:: -1 if turn % 2 else 1]:
-                    self.turn(engine, sizes[0])
+                    self.prove(engine, sizes[0])
                     for self.size in sizes:
                         self.ndr, self.is_ndr_limited, self.most_pps = None, False, self.find_most()
                         for measure in measures:
@@ -63,7 +57,7 @@ class Measurement(Trials):
                             measure(self)
                             self.progress.step()
 
-    def turn(self, engine: str, size: int) -> None:
+    def prove(self, engine: str, size: int) -> None:
         """Choose an engine, and check that frames come back, and that it forwards them."""
         self.router.choose(engine)
         self.engine, self.size = engine, size
@@ -73,9 +67,9 @@ class Measurement(Trials):
             if outcome.left.total() < outcome.received:
                 return
         if outcome.received:
-            most = max(outcome.left, key=outcome.left.get)
-            raise BenchError(f"sixlane forwards nothing from {self.options.inside} to {self.options.outside}: it "
-                             f"leaves all to the kernel ({most}, see sixlane(8)); '--engine kernel' measures that")  # fmt: skip
+            raise BenchError(f"sixlane forwards nothing from {self.options.inside} to {self.options.outside}: it leaves "
+                             f"all to the kernel ({outcome.left.most_common(1)[0][0]}, see sixlane(8)); "
+                             "'--engine kernel' measures that")  # fmt: skip
         raise BenchError(f"none of {outcome.sent} frames came back by way of {self.options.inside} and "
                          f"{self.options.outside} (engine {engine}): are they cabled to the generator?")  # fmt: skip
 
@@ -85,93 +79,76 @@ class Measurement(Trials):
         for _ in range(AGAIN):
             most = max(most, self.trial(asked, self.options.trial).pps)
             if asked and most > asked * EXACT:
-                return asked
-        if not most:
-            raise BenchError(f"the generator has sent nothing in {self.options.trial:g} s: use a longer --trial, or a "
-                             "higher --rate")  # fmt: skip
+                most = asked
+                break
+        if most * self.options.trial < 2:
+            raise BenchError(f"the generator sends {most:g} frames a second: use a longer --trial, or a higher --rate")
         return most
 
     # -- rates
 
-    def search(self, make: Callable[[float, float], Any], most_trials: int,
-               modes: dict[str, Callable[[Any], Any]]) -> None:  # fmt: skip
+    def search(self, make: Callable[[float, float], Any], bounds: dict[str, Callable[[Any], Any]]) -> None:
         """Run the search make(lowest, highest rate), and add a figure for each mode from its bounds, also after an
         interrupt."""
-        worst, parts, slow, trials = Outcome(), dict[float, float](), set[float](), 0
-        low = max(self.most_pps / SLOWEST, (1 + 1e-9) / self.options.trial)  # a frame a trial
-        if low >= self.most_pps:
-            raise BenchError(f"{self.most_pps:.0f} frames a second are less than one a trial: use a longer --trial, or "
-                             "a higher --rate")  # fmt: skip
+        worst, parts, slow, interrupt = Outcome(), dict[float, float](), set[float](), None
 
         def measure(rate: float, seconds: float) -> float:
-            nonlocal trials
             for _ in range(AGAIN):
-                trials += 1
-                if trials > most_trials:
-                    raise StopIteration
                 outcome = self.trial(rate, seconds)
                 self.progress.step(0)
                 part = outcome.part_of(rate)
                 if part >= 1 - UNSENT:
                     break
-            if not outcome.sent:
-                raise BenchError(f"{AGAIN} trials at {rate:.0f} frames a second sent nothing")
             worst.take(outcome)
             parts[rate] = min(parts.get(rate, 1.0), part)
             if part < 1 - UNSENT:  # the generator's own limit is an upper bound, too
                 slow.add(rate)
                 return 1 - outcome.received / (rate * outcome.seconds)
-            return outcome.lost / outcome.sent
+            return outcome.lost / max(1, outcome.sent)
 
-        found, note, interrupt = make(low, self.most_pps), "", None
+        found = make(max(self.most_pps / SLOWEST, 1.001 / self.options.trial), self.most_pps)  # a frame a trial
         try:
             found.run(measure)
-        except StopIteration:
-            note = f"not found within {most_trials} trials"
         except Interrupted as error:
             interrupt = error
-        for mode, bounds in modes.items():
-            lower, upper = bounds(found)[:2]
+        for mode, of in bounds.items():
+            lower, upper = of(found)[:2]
             limit = GENERATOR_LIMIT if upper in slow else self.limit() if not upper and not interrupt else ""
             if lower or not interrupt:
-                self._add_rate(mode, lower, 1 - parts.get(lower, 1.0), worst, note, limit)
+                self._add_rate(mode, lower or 0, 1 - parts.get(lower, 1.0), worst, limit)
         if interrupt:
             raise interrupt
 
-    def _add_rate(self, mode: str, lower: float | None, unsent: float, worst: Outcome, note: str,
-                  limit: str) -> None:  # fmt: skip
+    def _add_rate(self, mode: str, lower: float, unsent: float, worst: Outcome, limit: str) -> None:
         """Add the lower bound as a figure. unsent: the share of it that was not sent."""
-        if not note and not lower:
-            note = NO_LOWEST if limit == GENERATOR_LIMIT else "frames are lost even at the lowest rate that is tried"
-        elif not note and not limit and unsent > self.options.width:
+        rate, note = lower * (1 - unsent), limit
+        if not lower and limit == GENERATOR_LIMIT:
+            note = "the generator does not even send the lowest rate that is tried"
+        elif not lower:
+            note = "frames are lost even at the lowest rate that is tried"
+        elif not limit and unsent > self.options.width:
             note = f"the generator sent up to {100 * unsent:.1f} % less than requested"
-        rate = (lower or 0) * (1 - unsent)
-        self.add(mode, "Mpps", rate / 1e6, worst, note or limit)
+        self.add(mode, "Mpps", rate / 1e6, worst, note)
         # Later measures use this rate.
-        is_known = note != NO_LOWEST and not note.startswith("not found")
-        if mode in ("ndr", "throughput") and self.ndr is None and is_known:
-            self.ndr, self.is_ndr_limited = rate, bool(lower and limit)
+        if mode != "pdr" and self.ndr is None and (lower or limit != GENERATOR_LIMIT):
+            self.ndr, self.is_ndr_limited = rate, bool(limit)
 
     def measure_ndr(self) -> None:
         trial, total = self.options.trial, self.options.sum
         goals = [Goal(loss, EXCEED, self.options.width, trial, trial, total) for loss in (0, PDR_LOSS)]
-        modes = {mode: lambda found, goal=goal: found.result(goal) for mode, goal in zip(("ndr", "pdr"), goals)}
-        most = LEAST_TRIALS + MOST_LOADS * math.ceil(total / trial)
-        self.search(lambda low, high: Search(goals, low, high), most, modes)
+        self.search(lambda low, high: Search(goals, low, high),
+                    {mode: lambda found, goal=goal: found.result(goal) for mode, goal in zip(("ndr", "pdr"), goals)})  # fmt: skip
 
     def measure_throughput(self) -> None:
-        trial, width = self.options.trial, self.options.width
-        self.search(lambda low, high: BinarySearch(trial, width, low, high), LEAST_TRIALS,
+        self.search(lambda low, high: BinarySearch(self.options.trial, self.options.width, low, high),
                     {"throughput": lambda found: (found.lower, found.upper)})  # fmt: skip
 
     def measure_flood(self) -> None:
         """Forwarding and loss at the highest rate (RFC 2544, 26.3)."""
         outcome = self.trial(self.most_pps, self.options.trial)
-        if not outcome.sent:
-            raise BenchError("flood: the generator has sent nothing")
-        lost = 1 - outcome.received / outcome.sent
-        note = "" if lost > PDR_LOSS else self.limit()
-        self.add("flood", "Mpps", outcome.received / outcome.seconds / 1e6, outcome, note)
+        lost = outcome.lost / max(1, outcome.sent)
+        self.add("flood", "Mpps", outcome.received / outcome.seconds / 1e6, outcome,
+                 "" if lost > PDR_LOSS else self.limit())  # fmt: skip
         self.add("flood-offered", "Mpps sent", outcome.pps / 1e6, outcome)
         self.add("flood-lost", "%", 100 * lost, outcome)
 
@@ -180,38 +157,32 @@ class Measurement(Trials):
         for percent in (10, 50, 90) if base else ():
             asked = base * percent / 100
             outcome = self.trial(asked, self.options.trial, latency=True)
-            probes, notes = outcome.latency, [note]
-            if not probes or not probes["n"]:
+            probes = outcome.latency or {"n": 0, "sent": 0}
+            if not probes["n"]:
                 warn(f"{self.engine}: no frame with a timestamp has returned at {asked:.0f} a second")
                 continue
-            if outcome.lost:
-                notes.append(f"{outcome.lost} of {outcome.sent} frames were lost")
-            if probes["n"] < probes["sent"]:
-                lost = probes["sent"] - probes["n"]
-                notes.append(f"{lost} of the {probes['sent']} frames with a timestamp were lost")
-            if outcome.part_of(asked) < EXACT:
-                notes.append(f"sent at {outcome.pps:.0f} instead of {asked:.0f} frames a second")
+            lost, of_probes = outcome.lost, probes["sent"] - probes["n"]
+            notes = [text for text, holds in (
+                (note, note), (f"{lost} of {outcome.sent} frames were lost", lost),
+                (f"{of_probes} of the {probes['sent']} frames with a timestamp were lost", of_probes > 0),
+                (f"sent at {outcome.pps:.0f} instead of {asked:.0f} frames a second", outcome.part_of(asked) < EXACT),
+            ) if holds]  # fmt: skip
             for name in ("p50", "p99", "max"):
-                self.add(f"{name}@{percent}%", "us", probes[name] / 1e3, outcome, "; ".join(filter(None, notes)))
+                self.add(f"{name}@{percent}%", "us", probes[name] / 1e3, outcome, "; ".join(notes))
 
     def measure_burst(self) -> None:
         """The longest burst at the highest rate without loss, and the corrected DUT buffer time (RFC 9004)."""
         most, least, passed, failed, worst = self.most_pps, len(self.hello["ports"]["tx"]), 0, 0, Outcome()
         frames, note = int(most * self.options.trial) + least, ""
-        while not failed or (failed - passed > max(1, failed // BURST_PRECISION) and failed > least):
-            for _ in range(AGAIN):
-                outcome = self.trial(most, count=frames)
-                if outcome.part_of(most) >= EXACT:
-                    break
-            else:
-                note = f"sent at {outcome.pps:.0f} instead of {most:.0f} frames a second"
-            if outcome.sent != frames:
-                raise BenchError(f"burst: the generator has sent {outcome.sent} of {frames} frames")
+        while not failed or failed - passed > max(least, failed // BURST_PRECISION):
+            outcome = self.trial(most, count=frames)
             worst.take(outcome)
-            passed, failed = (passed, frames) if outcome.received < frames else (frames, failed)
-            if not failed:
-                note = note or "the longest that was tried"
+            if outcome.part_of(most) < EXACT:
+                note = f"sent at {outcome.pps:.0f} instead of {most:.0f} frames a second"
+            if outcome.received >= frames and not failed:
+                passed, note = frames, note or "the longest that was tried"
                 break
+            passed, failed = (passed, frames) if outcome.received < frames else (frames, failed)
             frames = max(least, passed + (failed - passed) // 2)
         self.add("burst", "frames", passed, worst, note)
         if failed and self.ndr:
@@ -223,24 +194,23 @@ class Measurement(Trials):
         if self.agent.wait(seconds):
             raise BenchError("the generator stopped sending before it was asked to")
 
-    def event(self, name: str, happen: Callable[[], Any], loses_device: bool = False) -> None:
+    def event(self, name: str, happen: Callable[[], str | None], loses_device: bool = False) -> None:
         """Measure the loss during an event, at half the rate without loss. A third of a trial passes before the event,
-        and a third after it; the event takes as long as it needs."""
+        and a third after it; the event takes as long as it needs, and may return a note."""
         base, note = self.base(name)
         if not base:
             return
-        part, self.event_note = self.options.trial / 3, ""
         self.begin(base / 2, LONGEST_S)
         try:
-            begun = time.monotonic()
+            deadline = time.monotonic() + BEGIN_S
             while not self.has_begun():
                 self.let_pass(0.005)
-                if time.monotonic() > begun + BEGIN_S:
+                if time.monotonic() > deadline:
                     raise BenchError(f"no frames of the generator arrived within {BEGIN_S} s")
             begun = time.monotonic()
-            self.let_pass(part)
-            happen()
-            self.let_pass(part)
+            self.let_pass(self.options.trial / 3)
+            note = happen() or note
+            self.let_pass(self.options.trial / 3)
             seconds = time.monotonic() - begun
         except BaseException:
             with suppress(BenchError, Interrupted):
@@ -249,15 +219,13 @@ class Measurement(Trials):
         outcome = self.end(self.agent.stop(), 0, LEFT_IN_EVENTS, loses_device)
         if outcome.seconds + 4 / base < seconds * CLOCKS:
             outcome.fault = outcome.fault or f"the generator sent for {outcome.seconds:.3f} s of {seconds:.3f} s"
-        note = self.event_note or note
         self.add(name, "packets lost", outcome.lost, outcome, note)
         self.add(f"{name}-time", "ms of loss", 1e3 * outcome.lost / outcome.pps if outcome.pps else 0, outcome, note)
 
     def measure_churn(self) -> None:
-        def churn() -> None:
+        def churn() -> str:
             made = self.router.churn(self.changes, self.options.trial / 3, self.options.seed, self.let_pass)
-            if made < self.changes * EXACT:
-                self.event_note = f"only {made:.0f} changes a second were made"
+            return f"only {made:.0f} changes a second were made" if made < self.changes * EXACT else ""
 
         for self.changes in self.options.churn:
             try:

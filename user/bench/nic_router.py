@@ -39,8 +39,6 @@ class NicRouter(lab.Router):
         self.restore()
         place.batch(f"route add {prefix} nhid 1 metric 1024" for prefix in prefixes)
 
-    # -- the kernel's side
-
     def _lead(self, of: int, to: int) -> None:
         """Point a nexthop object to this next hop."""
         mac = self._macs[to % len(self._macs)]
@@ -77,34 +75,29 @@ class NicRouter(lab.Router):
                 raise BenchError("changing a route failed: see above")
         return done / (time.monotonic() - start)
 
-    # -- sixlane
-
     def choose(self, engine: str) -> None:
-        """Let this engine forward."""
-        if engine != "kernel":
-            if not self.daemon:
-                self._start()
-            self.sixlane("fib", engine)
-            if not self.answers(engine):
-                raise BenchError("the compiled FIB is gone: not enough memory?")
-        elif self.daemon:
-            self.stop(timeout=60)
-            self.sixlane("detach", self.inside, self.outside, check=False)
+        """Let this engine forward: "kernel", or one of sixlane's."""
+        if engine == "kernel":
+            if self.daemon:
+                self.stop(timeout=60)
+                self.sixlane("detach", self.inside, self.outside, check=False)
+            return
+        if not self.daemon:
+            seconds = 60 + len(self.prefixes) / 10000
+            # setsid: it gets no Ctrl-C from the terminal.
+            self.start("-c", "/dev/null", "-l", "warning", "-m", "native", ports=(self.inside, self.outside),
+                       timeout=seconds, under=("setsid",))  # fmt: skip
+            wait_for(self._is_compiled, seconds, lambda: "sixlaned has a compiled FIB\n" + self.log())
+        self.sixlane("fib", engine)
+        if not self.answers(engine):
+            raise BenchError("the compiled FIB is gone: not enough memory?")
 
-    def _start(self) -> None:
-        """Start sixlaned, and wait until it is in sync and has a compiled FIB. It gets no Ctrl-C from the terminal."""
-        seconds = 60 + len(self.prefixes) / 10000
-        self.start("-c", "/dev/null", "-l", "warning", "-m", "native", ports=(self.inside, self.outside),
-                   timeout=seconds, under=("setsid",))  # fmt: skip
-
-        def is_built() -> bool:
-            self.assert_daemon_runs()
-            fib = self.sixlane_json("fib")
-            if fib["failures"]:
-                raise BenchError("sixlaned could not build its compiled FIB: not enough memory?\n" + self.log())
-            return fib["builds"] and not fib["reason"]
-
-        wait_for(is_built, seconds, lambda: "sixlaned has a compiled FIB\n" + self.log())
+    def _is_compiled(self) -> bool:
+        self.assert_daemon_runs()
+        fib = self.sixlane_json("fib")
+        if fib["failures"]:
+            raise BenchError("sixlaned could not build its compiled FIB: not enough memory?\n" + self.log())
+        return fib["builds"] and not fib["reason"]
 
     def restart_daemon(self, engine: str) -> None:
         """Restart sixlaned as an operator does: its programs and maps stay, and forward."""

@@ -1,138 +1,111 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prepare devices for a measurement, and restore them however this process ends.
-
-Before each change, the command that undoes it goes to a guardian: a child in a session of its own that waits for the
-end of its pipe. The pipe ends with the block, an exception, a signal or SIGKILL. Then the guardian runs the commands,
-the last one first. So every run restores in the same way. Only a SIGKILL of the guardian itself prevents that.
-"""
+"""Prepare devices and bonds for a measurement, and restore them however this process ends."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import pathlib
-import signal
-import sys
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Iterator, NamedTuple
 
 import nic_devices as devices
-from common import BenchError, Interrupted, check_interrupt, warn
+from common import BenchError, Interrupted, cpus, warn
 from lab import BPFFS, SIXLANE, Lab
 from netns import command
-from nic_devices import Bond, State, Step, Want, Words, text_of
+from nic_counts import Port
+from nic_devices import State
+from nic_undo import Undo, Words, text_of
 from progress import wait_for
 
-LINK_S = 10  # for autonegotiation
-GONE = ("Cannot find device", "No such device", "No such process", "No such file")
+# Features that XDP cannot have, or that change packets, as `ethtool -K` and `ethtool -k` name them. GRO stays: it comes
+# after XDP, and a veth needs it.
+FEATURES = {"rx-lro": "large-receive-offload", "rx-gro-hw": "rx-gro-hw", "rx-vlan-hw-parse": "rx-vlan-offload",
+            "rx-vlan-stag-hw-parse": "rx-vlan-stag-hw-parse"}  # fmt: skip
+MODES = ("balance-rr", "active-backup", "balance-xor", "802.3ad")  # bonds have native XDP in these
+HASHES = ("layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4")
+MIIMON_MS, LINK_S = 50, 10  # seconds for autonegotiation
 
 
-def _do(words: Sequence[str]) -> str:
-    """Run a command. Returns why it failed, or ""."""
-    if words[0] != "echo":
-        done = command(words, check=False)
-        said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()
-        return said[-1].removeprefix("RTNETLINK answers: ") if done.returncode else ""
-    try:
-        if devices.read(words[2]) != words[1]:
-            # Files of /proc and /sys take one write().
-            with open(words[2], "wb", buffering=0) as file:
-                file.write(words[1].encode())
-    except OSError as error:
-        return error.strerror
-    return ""
+class Bond(NamedTuple):
+    name: str
+    slaves: list[str]
 
 
-def _guard(pipe: int) -> int:
-    """The guardian's work. Returns its exit status."""
-    with open(pipe, encoding="utf-8") as lines:
-        kept = [json.loads(line) for line in lines]
-    lost, status = set(), 0  # devices that could not be moved back: another one has their name
-    for dev, netns, words in reversed(kept):
-        if dev in lost:
-            continue
-        error = _do(["nsenter", f"--net={netns}", "--", *words] if netns and words[0] != "echo" else words)
-        if error and "netns" in words:
-            lost.add(dev)
-        if not error or any(gone in error for gone in GONE):
-            continue
-        status = 1
-        by_hand = f"restore it by hand: {text_of(words)}"
-        if "netns" in words:
-            by_hand = f"{dev} will be where process 1 is, without its addresses and settings"
-        print(f"sixlane: error: cannot restore what was changed ({error}); {by_hand}", file=sys.stderr, flush=True)
-    return status
+class Want(NamedTuple):
+    """The settings that every device gets. None leaves a setting as it is."""
+
+    queues: int | None = None
+    ring: int | None = None
+    mtu: int | None = None
 
 
-class Undo:
-    """The guardian of this process. To be made before the process has threads."""
+class Step(NamedTuple):
+    """A change and its undoing. Without an optional step the measurement has other figures, not none."""
 
-    netns = ""  # the network namespace of the next steps; "": the guardian's
+    words: Words
+    undo: Words | None
+    is_needed: bool = True
 
-    def __init__(self) -> None:
-        numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGPIPE}
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-        reading, writing = os.pipe()
-        self.guardian = os.fork()
-        if not self.guardian:
-            status = 1
-            with contextlib.suppress(BaseException):
-                os.setsid()
-                os.close(writing)
-                # A reader of the command's output must not wait for this process.
-                for fd in (0, 1):
-                    os.dup2(os.open(os.devnull, os.O_RDWR), fd)
-                for number in numbers:
-                    signal.signal(number, signal.SIG_IGN)
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                status = _guard(reading)
-            os._exit(status)
-        os.close(reading)
-        self._pipe = open(writing, "w", encoding="utf-8", buffering=1)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def keep(self, dev: str, words: Words) -> None:
-        """Run this command at the end, whatever happens."""
-        try:
-            self._pipe.write(json.dumps([dev, self.netns, words]) + "\n")
-        except BrokenPipeError:
-            raise BenchError("the process that restores the devices has ended: nothing is changed without it") from None
+def _ethtool(option: str, dev: str, now: dict[str, Any], wanted: dict[str, Any], is_needed: bool = False) -> Step:
+    both = [[str(word) for pair in each.items() for word in pair] for each in (wanted, now)]
+    return Step(*(("ethtool", option, dev, *words) for words in both), is_needed)
 
-    def make(self, step: Step) -> str:
-        """Keep the undoing of a step, then run the step. Returns why it failed, or ""."""
-        check_interrupt()
-        if step.undo:
-            self.keep(step.dev, step.undo)
-        return _do(step.words) if step.words else ""
 
-    def end(self) -> bool:
-        """Restore. Returns False if something is left, which the guardian has reported."""
-        with contextlib.suppress(BrokenPipeError):
-            self._pipe.close()
-        return os.waitpid(self.guardian, 0)[1] == 0
+def device_steps(state: State, want: Want) -> Iterator[Step]:
+    """The steps from a state to the wanted settings. A ring gets at most the driver's maximum."""
+    dev, link = state.dev, ("ip", "link", "set", "dev", state.dev)
+    if want.queues and state.channels and want.queues <= state.most_queues():
+        now = {kind: state.channels[kind] for kind in ("rx", "tx", "combined") if state.most.get(kind)}
+        wanted = {kind: want.queues if kind == "combined" or not state.most.get("combined") else 0 for kind in now}
+        if now != wanted:
+            yield _ethtool("-L", dev, now, wanted, True)
+    if want.ring and state.rings:
+        now = {kind: state.rings[kind] for kind in ("rx", "tx")}
+        wanted = {kind: min(want.ring, state.most_ring[kind]) for kind in now}
+        if now != wanted:
+            yield _ethtool("-G", dev, now, wanted)
+    shown = devices.ethtool("-k", dev)[0]
+    for feature in [feature for feature, name in FEATURES.items() if shown.get(name) == "on"]:  # not "on [fixed]"
+        yield _ethtool("-K", dev, {feature: "on"}, {feature: "off"})
+    if want.mtu not in (None, state.mtu):
+        yield Step((*link, "mtu", str(want.mtu)), (*link, "mtu", str(state.mtu)))
+    if not state.is_up:
+        yield Step((*link, "up"), (*link, "down"))
+
+
+def _address_commands(dev: str) -> Iterator[Words]:
+    """Commands that restore the addresses, which a device loses when it goes down."""
+    for info in [info for info in devices.ip("addr", "show", "dev", dev)[0]["addr_info"] if "local" in info]:
+        words = ["ip", "addr", "replace", f"{info['local']}/{info['prefixlen']}", "dev", dev, "scope", info["scope"]]
+        words += ["peer", info["address"]] if "address" in info else []
+        words += ["broadcast", info["broadcast"]] if "broadcast" in info else []
+        words += ["nodad"] if info["family"] == "inet6" else []  # the kernel detected duplicates before
+        words += [flag for flag in ("home", "mngtmpaddr", "noprefixroute", "autojoin") if info.get(flag)]
+        if info.get("dynamic"):
+            words += ["valid_lft", str(info["valid_life_time"]), "preferred_lft", str(info["preferred_life_time"])]
+        yield words
 
 
 def try_xdp(dev: str, is_ready: bool) -> None:
     """Attach sixlane's program in native mode, and detach it. Before the device is_ready, with its queues and MTU, only
-    an error that these cannot change counts."""
+    an error that these cannot change counts. Raises BenchError."""
     done = command([SIXLANE, "attach", dev, "native"], check=False)
     command([SIXLANE, "detach", dev], check=False)
-    if not done.returncode:
-        return
     text = f"{dev} accepts no XDP program in native mode: {done.stderr.strip().removeprefix('sixlane: error: ')}"
-    if "no native XDP" in text:
+    if done.returncode and "no native XDP" in text:
         raise BenchError(text + "; measure another device")
-    if is_ready:
+    if done.returncode and is_ready:
         raise BenchError(text + "; another number of queues (--queues) or a smaller MTU (--mtu) may help")
-    warn(text + "; tried again once it has its queues and its MTU")
+    if done.returncode:
+        warn(text + "; tried again once it has its queues and its MTU")
 
 
 class Setup:
     """The devices and bonds of a measurement. A context manager. With `isolate`, the devices and this process move into
-    a network namespace that is visible in this process's mounts only."""
+    a network namespace that is visible in this process's mounts only. Methods raise BenchError and Interrupted."""
 
     def __init__(self, lab: Lab, devs: list[str], bonds: list[Bond], want: Want, isolate: bool) -> None:
-        self.devs, self.bonds, self.want, self.lab = devs, bonds, want, lab
+        self.devs, self.bonds, self.want = devs, bonds, want
         self.netns = lab.ns("r") if isolate else None
         self.notes: list[str] = []  # settings that could not be made
         self.undo, self._inside = Undo(), contextlib.ExitStack()
@@ -142,29 +115,34 @@ class Setup:
 
     def __exit__(self, kind: Any, *_error: Any) -> None:
         self._inside.close()
-        if not self.undo.end() and kind in (None, Interrupted):
+        if not self.undo.close() and kind in (None, Interrupted):
             raise BenchError("not all devices are as they were: see above")
 
     def note(self, text: str) -> None:
         """Warn once, and keep the text for the rows."""
         if text not in self.notes:
-            warn(text)
             self.notes.append(text)
+            warn(text)
 
-    def make(self, steps: Iterable[Step]) -> None:
+    def make(self, dev: str, steps: Iterable[Step]) -> None:
         for step in steps:
-            error = self.undo.make(step)
+            error = self.undo.make(dev, step.words, step.undo)
             if error and step.is_needed:
                 raise BenchError(f"{text_of(step.words)}: {error}")
             if error:
-                self.note(f"{step.dev}: not set ({error}); by hand: {text_of(step.words)}")
+                self.note(f"{dev}: not set ({error}); by hand: {text_of(step.words)}")
 
     def open(self, mode: str, policy: str) -> None:
         """Make all settings: queues before bonds, since a driver may stop its device for them; interrupts last."""
         if self.netns:
             self._isolate()
         for dev in self.devs:
-            self._set_up(dev)
+            state = self.state(dev)
+            self._keep_queues(state)
+            if self.want.queues not in (None, state.most_queues()) and not state.channels:
+                self.note(f"{dev}: its driver has no number of queues to set; it has {state.most_queues()}")
+            self.make(dev, device_steps(state, self.want))
+            try_xdp(dev, True)
         for bond in self.bonds:
             self._make_bond(bond, mode, policy)
         slaves = [dev for bond in self.bonds for dev in bond.slaves]
@@ -172,27 +150,31 @@ class Setup:
             self.undo.keep(port, ("ip", "link", "set", "dev", port, "xdp", "off"))
         self.settle()
 
+    def ports(self) -> dict[str, Port]:
+        """All bonds and devices, to be counted."""
+        of = {dev: bond.name for bond in self.bonds for dev in bond.slaves}
+        return {name: Port(name, of.get(name, "")) for name in [*(bond.name for bond in self.bonds), *self.devs]}
+
     def state(self, dev: str) -> State:
-        found = devices.links()
-        if dev not in found:
+        found = devices.find(dev)
+        if not found:
             raise BenchError(f"there is no device {dev} any more")
-        return State(dev, found[dev])
+        return State(dev, found)
 
     def _isolate(self) -> None:
         """Move the devices. Undoing restores sysctls before a device is up, since its automatic addresses depend on
         them, and interrupts at the very end, since a driver may request them anew when the device goes up."""
         for dev in self.devs:
-            self._keep_queues(self.state(dev))
-            self.make(devices.address_steps(dev))
-            self.undo.keep(dev, ("ip", "link", "set", "dev", dev, "up" if self.state(dev).is_up else "down"))
+            state = self.state(dev)
+            self._keep_queues(state)
+            self._keep_addresses(state)
             for folder in pathlib.Path("/proc/sys/net").glob(f"ipv[46]/*/{dev}"):
                 self._keep_files(dev, folder.iterdir())
         self.undo.keep("", ("umount", "-l", "/sys"))
         self.undo.netns = self.netns.path
         for dev in self.devs:
-            check_interrupt()
-            self.undo.keep(dev, ("ip", "link", "set", "dev", dev, "netns", str(self.undo.guardian)))
-            error = _do(("ip", "link", "set", "dev", dev, "netns", self.netns.name))
+            move = ("ip", "link", "set", "dev", dev, "netns")
+            error = self.undo.make(dev, (*move, self.netns.name), (*move, str(self.undo.pid)))
             if error:
                 raise BenchError(f"{dev} cannot be moved into another network namespace: {error} (no bond can: name "
                                  "its slaves, and --bond makes another one of them)")  # fmt: skip
@@ -200,8 +182,14 @@ class Setup:
         for kind, path in (("sysfs", "/sys"), ("bpf", BPFFS)):
             command(["mount", "-t", kind, "sixlane-lab", path])
 
+    def _keep_addresses(self, state: State) -> None:
+        """Restore whether a device is up, then its addresses, in their order."""
+        for words in reversed(list(_address_commands(state.dev))):
+            self.undo.keep(state.dev, words)
+        self.undo.keep(state.dev, ("ip", "link", "set", "dev", state.dev, "up" if state.is_up else "down"))
+
     def _keep_files(self, dev: str, paths: Iterable[Any]) -> None:
-        """Restore these files at the end. A file that cannot be read was not set by anybody."""
+        """Restore these files. A file that cannot be read was not set by anybody."""
         for path in paths:
             text = devices.read(path)
             if text is not None:
@@ -209,28 +197,21 @@ class Setup:
 
     def _keep_queues(self, state: State) -> None:
         """Restore the CPUs of queues and interrupts: they are lost when the number of queues changes."""
-        all_queues = Want(cpus=self.want.cpus)
-        self._keep_files(state.dev, devices.queue_files(state, all_queues, devices.irqs_of(state.dev)))
-
-    def _set_up(self, dev: str) -> None:
-        state = self.state(dev)
-        self._keep_queues(state)
-        if self.want.queues not in (None, state.most_queues()) and not state.channels:
-            self.note(f"{dev}: its driver has no number of queues to set; it has {state.most_queues()}")
-        self.make(devices.device_steps(state, self.want))
-        try_xdp(dev, True)
+        self._keep_files(state.dev, devices.queue_files(state, None, cpus()))
 
     def _make_bond(self, bond: Bond, mode: str, policy: str) -> None:
-        """Make the bond first: not every kernel has bonds."""
-        error = self.undo.make(devices.bond_step(bond, mode, policy))
-        if "not supported" in error or "Unknown device type" in error:
-            raise BenchError("this kernel has no bonds (CONFIG_BONDING; 'modprobe bonding' may say why)")
-        if error:
-            raise BenchError(f"cannot make a bond {bond.name}: {error}")
-        self.make(devices.slave_steps(bond))
+        """Make the bond first: not every kernel has bonds. It gives its slaves their MAC and MTU back."""
         link = ("ip", "link", "set", "dev", bond.name)
-        self.make([Step("", (*link, "mtu", str(self.want.mtu)), None)] if self.want.mtu else [])
-        self.make([Step("", (*link, "up"), None)])
+        error = self.undo.make("", ("ip", "link", "add", bond.name, "type", "bond", "mode", mode, "xmit_hash_policy",
+                                    policy, "miimon", str(MIIMON_MS)), ("ip", "link", "delete", "dev", bond.name))  # fmt: skip
+        if error:
+            raise BenchError(f"cannot make a bond {bond.name}: {error} ('modprobe bonding' may say why)")
+        for dev in bond.slaves:
+            slave = ("ip", "link", "set", "dev", dev)
+            self._keep_addresses(self.state(dev))
+            self.make(dev, [Step((*slave, "down"), None), Step((*slave, "master", bond.name), (*slave, "nomaster"))])
+        mtu = [Step((*link, "mtu", str(self.want.mtu)), None)] if self.want.mtu else []
+        self.make(bond.name, [*mtu, Step((*link, "up"), None)])
 
     def settle(self) -> None:
         """Wait for links, and set the CPUs of queues and interrupts again. To be called after an XDP program or a slave
@@ -242,12 +223,14 @@ class Setup:
 
         wait_for(lambda: not without(), LINK_S, lambda: "no link: " + " ".join(without())
                  + "; see to the cables, and to the other end", 0.02)  # fmt: skip
+        if any(devices.read(path) == "irqbalance" for path in pathlib.Path("/proc").glob("[0-9]*/comm")):
+            self.note("irqbalance moves interrupts while measuring: 'systemctl stop irqbalance' first")
         for dev in self.devs:
-            state, irqs = self.state(dev), devices.irqs_of(dev)
+            state = self.state(dev)
             if not state.is_in_sysfs:
                 self.note(f"{dev}: its interrupts and queues stay where they are: /sys is that of another network "
                           "namespace ('ip netns exec' has the right one)")  # fmt: skip
-            commands = pathlib.Path("/proc").glob("[0-9]*/comm") if irqs else []
-            if any(devices.read(path) == "irqbalance" for path in commands):
-                self.note("irqbalance moves interrupts while measuring: 'systemctl stop irqbalance' first")
-            self.make(devices.file_steps(dev, devices.queue_files(state, self.want, irqs)))
+            for path, text in devices.queue_files(state, self.want.queues, cpus()).items():
+                now = devices.read(path)
+                if now != text:
+                    self.make(dev, [Step(("echo", text, path), now and ("echo", now, path), False)])

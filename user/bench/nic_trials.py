@@ -4,21 +4,21 @@ and report them as rows."""
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import nic_counts as counts
-from common import BenchError
+from common import BenchError, cpus
 from nic_agent import Agent
 from nic_router import SRC, NicRouter
 from nic_setup import Setup
 from rows import Results, Row
 
 FIRST_FRAMES = 20  # show that a run has begun; fewer may be from others
-LEFT = 0.01  # the share of frames that sixlane may leave to the kernel
-EXACT = 0.99  # a rate is exact from this share on: software generators often send a little less
+LEFT, LEFT_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel, also during changes
 ANSWER_S = 180
 GENERATOR_LIMIT = "the generator is the limit: it sends no more"
 RATE_LIMIT = "--rate is the limit: no more was tried"
@@ -54,20 +54,16 @@ class Outcome:
 
 
 def outcome_of(answer: dict[str, Any], least_s: float) -> Outcome:
-    """The agent's answer, checked. least_s: the duration that was asked for. Raises BenchError."""
-    latency = answer.get("latency_ns")
-    for part, keys in ((answer, ("sent", "received", "elapsed_ns")), (latency, ("n", "sent", "p50", "p99", "max"))):
-        for key in keys if part is not None else ():
-            if type(part.get(key)) not in (int, float) or part[key] < 0:
-                raise BenchError(f'generator: "{key}" of its answer is no number from 0 on')
-    made = Outcome(answer["sent"], answer["received"], max(answer["elapsed_ns"] / 1e9, least_s), latency,
-                   answer.get("note") or "")  # fmt: skip
+    """The agent's answer. least_s: the duration that was asked for. Raises BenchError."""
+    try:
+        made = Outcome(int(answer["sent"]), int(answer["received"]), max(answer["elapsed_ns"] / 1e9, least_s),
+                       answer.get("latency_ns"), answer.get("note") or "")  # fmt: skip
+    except (KeyError, TypeError, ValueError):
+        raise BenchError('generator: its answer has no numbers "sent", "received" and "elapsed_ns"') from None
     if answer.get("errors"):
         made.fault = f"generator: {answer['errors'][0]}"
-    elif not made.sent:
-        made.fault = "generator: nothing was sent"
-    elif made.sent > 1 and not made.pps:
-        made.fault = f"generator: {made.sent} frames were sent in no time"
+    elif not made.pps:
+        made.fault = f"generator: {made.sent} frames were sent in {made.seconds:g} s"
     return made
 
 
@@ -96,31 +92,29 @@ class Figure:
 class Trials:
     """Trials with prepared devices. `engine` forwards frames of `size`."""
 
-    def __init__(self, options: Any, setup: Setup, agent: Agent, hello: dict[str, Any], router: NicRouter) -> None:
+    def __init__(self, options: argparse.Namespace, setup: Setup, agent: Agent, hello: dict[str, Any],
+                 router: NicRouter) -> None:  # fmt: skip
         self.options, self.setup, self.agent, self.hello, self.router = options, setup, agent, hello, router
         self.engine, self.size, self.changes, self.figures = "", 0, 0, dict[Any, Figure]()
         self.before = self.count()
 
     def count(self) -> counts.Run:
-        options, bonds = self.options, {bond.name for bond in self.options.bonds}
-        of = {dev: bond.name for bond in options.bonds for dev in bond.slaves}
-        ports = {name: counts.Port(name, of.get(name, ""), name in bonds,
-                                   *(side in (name, of.get(name)) for side in (options.inside, options.outside)),
-                                   runs_lacp=name in of and options.mode == "802.3ad")
-                 for name in [*bonds, *self.setup.devs]}  # fmt: skip
-        by_sixlane = self.engine not in ("", "kernel")
-        run = counts.Run(ports, by_sixlane, hides_losses=options.hidden_losses or options.is_veth)
-        counts.read(ports)
+        options = self.options
+        run = counts.Run(self.setup.ports(), self.engine not in ("", "kernel"),
+                         hides_losses=options.hidden_losses or options.is_veth)  # fmt: skip
+        roles = {options.inside: "in", options.outside: "out"}
+        for port in run.ports.values():
+            port.role = roles.get(port.bond or port.name, "") if port.name in self.setup.devs else ""
+        counts.read(run.ports)
         run.verdicts = self.router.verdicts() if run.by_sixlane else Counter()
         return run
 
     def begin(self, pps: float, seconds: float = 0, count: int = 0, latency: bool = False) -> None:
         options, self.before = self.options, self.count()
-        self.agent.tell({
-            "do": "run", "rate_pps": pps, **({"count": count} if count else {"seconds": seconds}),
-            "frame_bytes": self.size, "dst_macs": [self.router.mac] * len(self.hello["ports"]["tx"]), "src": SRC,
-            "prefixes": options.prefixes, "pattern": options.pattern, "seed": options.seed, "hops": 1,
-            "latency": latency})  # fmt: skip
+        self.agent.tell(
+            do="run", rate_pps=pps, **({"count": count} if count else {"seconds": seconds}), frame_bytes=self.size,
+            dst_macs=[self.router.mac] * len(self.hello["ports"]["tx"]), src=SRC, prefixes=options.prefixes,
+            pattern=options.pattern, seed=options.seed, hops=1, latency=latency)  # fmt: skip
 
     def has_begun(self) -> bool:
         run = self.count()
@@ -134,15 +128,15 @@ class Trials:
         run.loses_device, run.seconds = loses_device, math.ceil(outcome.seconds) + 1
         back = run.since(self.before)
         faults = [f"{back}: its counters went back meanwhile"] if back else counts.check(run)
-        outcome.left, own = run.left() if run.by_sixlane else Counter(), run.own()
         # A figure is sixlane's only if sixlane forwards, by this engine.
         if run.by_sixlane and not self.router.answers(self.engine):
             faults.append("another engine answers now ('sixlane fib' says which)")
-        n = outcome.left.total()
-        if n:
-            most = max(outcome.left, key=outcome.left.get)
-            text = f"{n} of {own} frames were not forwarded by sixlane (most: {most})"
-            if n > allowed * own:
+        own = run.own()
+        outcome.left = Counter({verdict: n for verdict, n in own.items() if verdict != "forward"})
+        if outcome.left:
+            text = "{} of {} frames were not forwarded by sixlane (most: {})".format(
+                outcome.left.total(), own.total(), outcome.left.most_common(1)[0][0])  # fmt: skip
+            if outcome.left.total() > allowed * own.total():
                 faults.append(text)
             else:
                 outcome.note = "; ".join(filter(None, (outcome.note, text)))
@@ -150,13 +144,13 @@ class Trials:
         return outcome
 
     def trial(self, pps: float, seconds: float = 0, count: int = 0, latency: bool = False) -> Outcome:
+        """Send at this rate for some seconds, or so many frames."""
         self.begin(pps, seconds, count, latency)
         longest = count / max(pps, 1) if count else seconds
-        return self.end(self.agent.hear(longest + ANSWER_S), 0 if count else seconds, LEFT)
-
-    # -- figures
+        return self.end(self.agent.hear(longest + ANSWER_S), seconds, LEFT)
 
     def add(self, mode: str, unit: str, value: float, outcome: Outcome, note: str = "") -> None:
+        """Add a round's value to its figure."""
         key = (self.engine, self.size, self.changes, mode, unit)
         self.figures.setdefault(key, Figure(*key)).add(value, outcome, note)
 
@@ -168,21 +162,21 @@ class Trials:
 
         def add(figure: Figure, engine: str, unit: str, values: list[float], note: str) -> None:
             results.add(Row("nic", engine, unit, values, table=table.name, routes=len(table), pattern=options.pattern,
-                            mode=figure.mode, threads=len(self.setup.want.cpus), writer_rate=figure.changes,
+                            mode=figure.mode, threads=len(cpus()), writer_rate=figure.changes,
                             frame_bytes=figure.size, driver=options.driver, queues=options.used_queues,
                             note="; ".join(filter(None, (note, *common)))))  # fmt: skip
 
         for figure in self.figures.values():
             add(figure, figure.engine, figure.unit, figure.values, figure.note)
-        for a in self.figures.values():
-            for b in self.figures.values():
-                pair = (a.engine, b.engine)
-                if (a.size, a.changes, a.mode, a.unit, b.unit) != (b.size, b.changes, b.mode, "Mpps", "Mpps"):
+        rates = {(figure.engine, figure.size, figure.mode): figure for figure in self.figures.values()
+                 if figure.unit == "Mpps"}  # fmt: skip
+        for (engine, size, mode), a in rates.items():
+            for other in ("kernel", "trie"):
+                b = rates.get((other, size, mode))
+                if not b or engine in ("kernel", other):
                     continue
-                if pair not in (("trie", "kernel"), ("compiled", "kernel"), ("compiled", "trie")):
-                    continue
-                invalid = [f.note for f in (a, b) if f.note.startswith("INVALID")]
-                note = (invalid or [a.note or b.note])[0]
+                invalid = [figure.note for figure in (a, b) if figure.note.startswith("INVALID")]
+                note = invalid[0] if invalid else a.note or b.note
                 if not invalid and (a.is_limited or b.is_limited):
                     note = "no comparison: the router was not the limit"
-                add(a, "/".join(pair), "ratio", [x / y for x, y in zip(a.values, b.values) if y > 0], note)
+                add(a, f"{engine}/{other}", "ratio", [x / y for x, y in zip(a.values, b.values) if y > 0], note)
