@@ -4,19 +4,17 @@
         r: p0 ── h0 :h        p0 is what is measured
 """
 
-import json
 import os
 import signal
 
 import pytest
-from lab import BUILD, SIXLANE, Lab, wait_until
+from lab import SIXLANE, Lab, wait_until
 from netns import PATIENCE
 from nic_hold import SYSFS, Inside, hold, queue_masks, state, wait_restored
 from tap import Tap, pass_marker
 from topology import router_addr
 
 QUEUES = 4
-BENCH_OBJECT = BUILD + "/bench-packets_sink.bpf.o"
 PEER, OWN = "2001:db8:a::9", router_addr("a") + "/64"
 # As `sshd` has it, of a login from beyond p0.
 LOGIN = "SSH_CONNECTION=%s 50000 %s 22" % (PEER, router_addr("a"))
@@ -35,9 +33,9 @@ class Wire:
         self.h.run("ethtool", "-L", "h0", "tx", 1, "rx", 1)
         self.h.ip("link set dev h0 up addrgenmode none")
 
-    def check(self, *argv, env=(), options=(), code=0):
-        """The command's last words, or its plan where it has one."""
-        done = self.r.run("env", *env, SIXLANE, *options, "bench", "nic", "--check", *argv, check=False)
+    def check(self, *argv, env=(), code=0):
+        """What the command says."""
+        done = self.r.run("env", *env, SIXLANE, "bench", "nic", "--check", *argv, check=False)
         assert done.returncode == code, done
         return done.stderr if code else done.stdout
 
@@ -81,13 +79,9 @@ def wire():
 
 def test_plan(wire):
     before = wire.state()
-    (plan,) = json.loads(wire.check(*WANTED, options=["-j"]))
-    assert (plan["device"], plan["driver"], plan["max_queues"]) == ("p0", "veth", QUEUES)
-    assert {"ethtool -L p0 rx 2 tx 2", "ip link set dev p0 mtu 3000"} <= set(plan["commands"])
-    assert plan["commands"][-1] == "ip link set dev p0 up"
-    shown = wire.check(*WANTED)
-    assert [line.strip() for line in shown.splitlines()] == ["p0:", *plan["commands"]]
-    assert "\tip link set dev p0 netns NETNS\n" in wire.check("--isolate", "p0")
+    shown = wire.check(*WANTED).splitlines()
+    assert shown[0] == "p0:" and shown[-1] == "\tip link set dev p0 up"
+    assert {"\tethtool -L p0 rx 2 tx 2", "\tip link set dev p0 mtu 3000"} <= set(shown)
     assert wire.state() == before and "xdp" not in wire.r.link("p0")
 
 
@@ -98,16 +92,15 @@ def test_plan(wire):
     (["ip link add ifb7 type ifb"], "ifb7", "no native XDP"),
     ([], "lo", "not an Ethernet device"),
     ([f"{SIXLANE} attach p0"], "--force --force-login p0", "sixlane detach p0"),
-    ([f"ip link set dev p0 xdpgeneric obj {BENCH_OBJECT} sec xdp"], "--force p0", "is busy: it runs an XDP program"),
     (["ip link add br0 type bridge", "ip link set dev p0 master br0"], "--force p0", "slave of br0"),
     (["tc qdisc add dev p0 clsact"], "--force p0", "tc qdisc del dev p0 clsact"),
-    (["tc qdisc add dev p0 root tbf rate 1gbit burst 100k limit 1m"], "--isolate p0", "tc qdisc del dev p0 root"),
-    ([f"ip addr add {OWN} dev p0"], "p0", "1 addresses (" + OWN),
-    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0", "ip -6 route add default dev p0 table 77"], "p0", "2 routes"),
-    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0"], "--force --bond bond0=p0", "as a slave of a bond"),
-    (["ip link set p0 up", "ip route add 192.0.2.0/24 dev p0"], "--force --isolate p0", "in another network namespace"),
-    (["ip link set p0 up", f"ip neigh add {PEER} lladdr 02:00:00:00:00:77 dev p0 nud permanent"], "--force --isolate p0",
-     "1 permanent neighbours"),
+    (["tc qdisc add dev p0 root tbf rate 1gbit burst 100k limit 1m"], "--force p0", "tc qdisc del dev p0 root"),
+    ([f"ip addr add {OWN} dev p0"], "p0", "has 1 addresses"),
+    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0", "ip -6 route add default dev p0 table 77"],
+     "p0", "2 routes"),
+    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0"], "--force --bond bond0=p0", "would lose 1 routes"),
+    (["ip link set p0 up", f"ip neigh add {PEER} lladdr 02:00:00:00:00:77 dev p0 nud permanent"],
+     "--force --isolate p0", "would lose 1 permanent neighbours"),
     (["ip link add bond0 type dummy"], "--bond bond0=p0", "there is a device bond0 already"),
 ])  # fmt: skip
 def test_refused(wire, first, argv, words):
@@ -136,22 +129,13 @@ def test_login(wire):
     # sudo takes it out of the environment: that of a process further up has it
     sudo = [LOGIN, "sh", "-c", 'env -u SSH_CONNECTION "$@"; exit $?', "sh"]
     assert busy in wire.check("--force", "p0", env=sudo, code=1)
-
-
-def test_login_by_what_is_on_it(wire):
-    wire.r.ip("link set dev p0 up")
-    done = wire.r.ip("link add red0 link p0 type macvlan", check=False)
-    if done.returncode:
-        pytest.skip("this kernel has no macvlan: " + done.stderr.strip())
-    wire.r.addr("red0", OWN)
-    said = wire.check("--force", "p0", env=[LOGIN], code=1)
-    assert "carries the login" in said and "red0 is on it" in said
+    if wire.r.ip("link add red0 link p0 type macvlan", check=False).returncode == 0:
+        assert "red0 is on it" in wire.check("--force", "p0", code=1)
 
 
 @pytest.mark.parametrize("argv, words", [
-    ("", "devices are needed"), ("p0 p0", "a device is named twice"), ("--bond bond0=p0 p0", "a device is named twice"),
-    ("--bond bond0", "of the form"), ("--mode broadcast p0", "balance-rr"), ("--hash nosuch p0", "layer2"),
-    ("--queues 0 p0", "--queues"), ("--nosuch p0", "--nosuch"),
+    ("", "devices are needed"), ("--bond bond0=p0 p0", "a device is named twice"), ("--bond bond0", "of the form"),
+    ("--mode broadcast p0", "balance-rr"), ("--hold p0", "not allowed with"),
 ])  # fmt: skip
 def test_bad_arguments(wire, argv, words):
     assert words in wire.check(*argv.split(), code=2)
@@ -165,7 +149,7 @@ def assert_set(ns, dev="p0"):
     assert (mtu, is_up) == (3000, True) and channels.count(":\t\t2") == 2 and "rx-vlan-offload: off" in features
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_hold(wire, number):
     """Addresses are never gone; those of a bond's slaves are (tests/vm/test_nic_setup.py). Whoever sets something
     himself meanwhile gets back what was there before."""
@@ -185,7 +169,6 @@ def test_error_on_the_way(wire):
     wire.h.run("ethtool", "-L", "h0", "tx", 3)
     said = wire.fails(*WANTED)
     assert "accepts no XDP program in native mode" in said and "tried again" in said
-    wire.check("--queues", 3, "p0")
     wire.use()
     assert "accepts no XDP program in native mode" in wire.fails(*ISOLATED)
 
@@ -198,13 +181,6 @@ def test_interrupted_while_it_waits_for_the_link(wire):
     process.send_signal(signal.SIGINT)
     assert process.wait(5 * PATIENCE) == 130
     assert wire.state() == before
-
-
-def test_no_bonds(wire):
-    """A kernel without them: found out before anything is changed that would have to come back."""
-    if wire.r.ip("link add bond9 type bond", check=False).returncode == 0:
-        pytest.skip("this kernel has bonds: tests/vm/test_nic_setup.py")
-    assert "this kernel has no bonds" in wire.fails("--bond", "bond0=p0")
 
 
 def test_gone_meanwhile(wire):

@@ -6,7 +6,6 @@
     eth5 ══ eth1 ┘              └ eth3 ══ eth7
 """
 
-import csv
 import json
 import pathlib
 import subprocess
@@ -55,21 +54,18 @@ def test_wang(results):
     assert ("compiled/kernel", "flood") in modes(rows, "ratio")
 
 
-@pytest.mark.parametrize("name", ["nic", "wang"])
-def test_every_output_says_that_it_is_emulated(results, name):
+def test_every_output_says_that_it_is_emulated(results):
     rows, folder, printed = results
-    assert all(row["emulated"] is True and EMULATED in row["note"] for row in rows[name])
-    with open(folder / (name + ".csv"), encoding="utf-8", newline="") as file:
-        assert all(EMULATED in row["note"] for row in csv.DictReader(file))
-    plots = sorted(folder.glob(name + "*.svg"))
-    assert plots and all(EMULATED in plot.read_text() for plot in plots)
-    assert sorted(folder.glob(name + "*.png")) and printed.count(EMULATED) > 10
+    assert all(row["emulated"] is True and EMULATED in row["note"] for row in rows["nic"] + rows["wang"])
+    for name in rows:
+        assert (folder / (name + ".csv")).read_text().count(EMULATED) >= len(rows[name])
+        plots = list(folder.glob(name + "*.svg"))
+        assert plots and all(EMULATED in plot.read_text() and plot.with_suffix(".png").exists() for plot in plots)
+    assert printed.count(EMULATED) > 10
 
 
 def test_all_is_as_before(results):
     """No bond, no program; every NIC up, and nobody's slave."""
     links = json.loads(command(["ip", "-j", "-d", "link", "show"]).stdout)
-    nics = {link["ifname"]: link for link in links if link["ifname"] != "lo"}
-    assert sorted(nics) == ["eth%d" % i for i in range(8)]
-    for link in nics.values():
-        assert "UP" in link["flags"] and "master" not in link and "xdp" not in link, link
+    assert sorted(link["ifname"] for link in links) == ["eth%d" % i for i in range(8)] + ["lo"]
+    assert all("UP" in link["flags"] and "master" not in link and "xdp" not in link for link in links)

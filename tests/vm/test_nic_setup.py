@@ -45,7 +45,8 @@ def states(r):
     ("balance-rr", False), ("active-backup", False), ("balance-xor", False), ("802.3ad", False), ("balance-xor", True),
 ])  # fmt: skip
 def test_bond(r, mode, isolate):
-    """Of two ports that have addresses, and after a SIGKILL as on any other way out."""
+    """Of two ports, of which one has addresses and one is down; after a SIGKILL as on any other way out."""
+    r.ip("link set dev p2 down")
     before = states(r)
     more = ["--isolate"] if isolate else []
     process = hold(r, "--force", *more, "--mode", mode, "--mtu", 2000, "--bond", "bond0=p1,p2")
@@ -61,16 +62,6 @@ def test_bond(r, mode, isolate):
         refused(r, "slave of bond0", "--check", "p1")
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
-    assert states(r) == before
-
-
-def test_slave_that_was_down(r):
-    r.ip("link set dev p1 down")
-    r.ip("addr flush dev p1")
-    before = states(r)
-    process = hold(r, "--bond", "bond0=p1")
-    assert r.link("p1")["master"] == "bond0"
-    assert r.lab.end(process) == 130
     assert states(r) == before
 
 
@@ -132,18 +123,6 @@ def test_queues_and_interrupts(here):
     refused(here, "queues at most", "--check", "--queues", 64, "eth0")
 
 
-def test_interrupts_that_may_not_be_set(here):
-    """As in a container: it goes on, and says what to do."""
-    before = interrupts("eth0")
-    readonly = 'mount -o bind,ro /proc/irq /proc/irq && exec "$@"'
-    process = hold(here, "--queues", 2, "eth0", under=["unshare", "--mount", "sh", "-c", readonly, "sh"])
-    during = interrupts("eth0")
-    assert here.lab.end(process) == 130
-    said = process.stderr.read().decode()
-    assert "Read-only file system" in said and "by hand: echo 0 >/proc/irq/" in said
-    assert {during[name] for name in ("input.0", "input.1")} <= set(before.values())
-
-
 def test_counts(here):
     """What one NIC sends to the other: the kernel, the driver and its queues tell of the same packets."""
     def received():
@@ -162,4 +141,3 @@ def test_counts(here):
     counts = {dev: (int(received), int(sent)) for dev, received, _missed, sent in lines}
     # the kernel adds a few of its own, for neighbour discovery
     assert SENT <= counts["eth0"][1] < SENT + 50 and SENT <= counts["eth1"][0] < SENT + 50, counts
-    assert b"add up" not in process.stderr.read()

@@ -5,7 +5,6 @@ and how. --hold keeps them prepared until Ctrl-C, for a generator that is starte
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ from nic_agent import Agent
 from nic_check import check
 from nic_measure import MEASURES, Measurement
 from nic_router import NicRouter
-from nic_setup import HASHES, MODES, Bond, Setup, Want, device_steps
+from nic_setup import HASHES, MODES, Bond, Setup, device_steps
 from nic_undo import text_of
 from options import Once, add_common, add_tables, add_words, number
 from router import BYTES_OF_ROUTE, lab_errors
@@ -56,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("devs", nargs="*", metavar="DEV", help="devices that are in no --bond; before them, wang: an experiment of "
         "2017, a flood of SYNs into a bond of two NICs with eight queues each")  # fmt: skip
     does = parser.add_mutually_exclusive_group()
-    does.add_argument("--check", action="store_true", help="say whether they may be measured, and how they would be set")
+    does.add_argument("--check", action="store_true", help="say whether they may be measured, and how they are set")
     does.add_argument("--hold", action="store_true", help="set them up until an interrupt, and count")
     add("--isolate", action="store_true", help="in a network namespace of their own, as a measurement does")
     add("--bond", dest="bonds", type=bond, action="append", default=[], metavar="NAME=DEV,DEV...", help="make a bond")
@@ -134,37 +133,23 @@ def run(options: argparse.Namespace) -> None:
             agent = stack.enter_context(Agent(options.generator))
         lab = stack.enter_context(Lab(limits_answers=True))
         check(options)
-        want = Want(options.queues, options.ring, options.mtu)
         if options.check:
-            show(options, want)
+            for dev in options.devs:
+                steps = device_steps(devices.State(dev, devices.find(dev)), options)
+                print("\n\t".join([f"{dev}:", *(text_of(words) for words, _undo in steps)]))
             return
         hello = agent.hello() if options.generator else {}
         options.driver = devices.driver_of(options.devs[0])
         options.is_veth = "veth" in map(devices.driver_of, options.devs)
-        with Setup(lab, options.devs, options.bonds, want, options.isolate) as setup:
+        with Setup(lab, options) as setup:
             if options.generator:
                 # By then it has ended by itself, unless something is wrong.
                 setup.undo.keep("", ("sh", "-c", f"sleep 2; kill -KILL -- -{agent.group} 2>/dev/null || :"))
-            setup.open(options.mode, options.hash)
+            setup.open()
             if options.generator:
                 measure(options, setup, agent, hello, table, results)
-                agent.close()
             else:
                 hold(setup)
-
-
-def show(options: argparse.Namespace, want: Want) -> None:
-    """Print what would be set of each device."""
-    links, plan = devices.links(), []
-    for dev in options.devs:
-        state = devices.State(dev, links[dev])
-        plan.append({"device": dev, "driver": devices.driver_of(dev), "max_queues": state.most_queues(),
-                     "commands": [text_of(step.words) for step in device_steps(state, want)]})  # fmt: skip
-    if options.json:
-        print(json.dumps(plan, indent=1 if options.pretty else None))
-    else:
-        for each in plan:
-            print("\n\t".join([each["device"] + ":", *each["commands"]]))
 
 
 def hold(setup: Setup) -> None:
@@ -209,4 +194,5 @@ def measure(options: argparse.Namespace, setup: Setup, agent: Agent, hello: dict
         try:
             bench.run(sizes)
         finally:
+            agent.close()  # so that it sends no more while the devices are restored
             bench.report(results, table)

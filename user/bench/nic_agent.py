@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from common import BenchError, Interrupted, check_interrupt, warn
+from common import BenchError, check_interrupt
 
-HELLO_S, STOP_S, END_S = 120, 90, 5  # ssh may connect slowly; a stopped run still counts frames under way
+HELLO_S, END_S = 120, 90  # ssh may connect slowly; a stopped run still counts frames under way
 
 
 class Agent:
@@ -33,33 +33,27 @@ class Agent:
     def __exit__(self, *_error: Any) -> None:
         self.close()
 
-    def close(self) -> None:
-        """End the agent, and then kill what is left of its group."""
-        with suppress(BrokenPipeError, subprocess.TimeoutExpired):
+    def close(self) -> int:
+        """End the agent, and its run, by the end of its input; then kill what is left of its group. Returns its exit
+        status."""
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         with suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
-        self._process.wait()
-
-    def _lost(self) -> BenchError:
-        self.close()
-        return BenchError(f"the generator ended with status {self._process.returncode}; it may say above why, or try "
-                          "its command by hand")  # fmt: skip
+        return self._process.wait()
 
     def tell(self, **request: Any) -> None:
-        try:
+        with suppress(BrokenPipeError):  # wait() says so
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            raise self._lost() from None
 
-    def wait(self, seconds: float, by_interrupt: bool = True) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Wait for an answer. Returns False after this time."""
         deadline = time.monotonic() + seconds
         while b"\n" not in self._heard:
-            if by_interrupt:
-                check_interrupt()
+            check_interrupt()
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
@@ -67,12 +61,14 @@ class Agent:
             if select.select([self._process.stdout], [], [], min(left, 0.2))[0]:
                 more = os.read(self._process.stdout.fileno(), 65536)
                 if not more:
-                    raise self._lost()
+                    raise BenchError(f"the generator ended with status {self.close()}; it may say above why, or try "
+                                     "its command by hand")  # fmt: skip
                 self._heard += more
         return True
 
-    def _answer(self, seconds: float, by_interrupt: bool = True) -> dict[str, Any]:
-        if not self.wait(seconds, by_interrupt):
+    def hear(self, seconds: float) -> dict[str, Any]:
+        """The answer to the first request that has none."""
+        if not self.wait(seconds):
             raise BenchError(f"generator: no answer within {seconds:.0f} s")
         line, _, self._heard = self._heard.partition(b"\n")
         try:
@@ -83,25 +79,16 @@ class Agent:
             raise BenchError(f"generator: {answer['error']}")
         return answer
 
-    def hear(self, seconds: float) -> dict[str, Any]:
-        """The answer. An interrupt ends the agent's run first."""
-        try:
-            return self._answer(seconds)
-        except Interrupted:
-            warn("waiting for the generator to stop (interrupt once more not to wait)")
-            self.stop(by_interrupt=False)
-            raise
-
-    def stop(self, by_interrupt: bool = True) -> dict[str, Any]:
+    def stop(self) -> dict[str, Any]:
         """End a run. Returns the answer to the run; the request to stop is answered after it."""
         self.tell(do="stop")
-        return [self._answer(STOP_S, by_interrupt) for _ in range(2)][0]
+        return [self.hear(END_S) for _ in range(2)][0]
 
     def hello(self) -> dict[str, Any]:
         """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
         self.tell(do="hello")
-        hello = self._answer(HELLO_S)
-        ports = {role: [port["mac"] for port in hello.get("ports", []) if port["role"] == role] for role in ("tx", "rx")}
+        hello = self.hear(HELLO_S)
+        ports = {role: [port["mac"] for port in hello["ports"] if port["role"] == role] for role in ("tx", "rx")}
         if not all(ports.values()):
             raise BenchError("generator: it needs ports that send (--tx) and ports that count what comes back (--rx)")
         return {**hello, "ports": ports}

@@ -108,12 +108,10 @@ def check(run: Run) -> list[str]:
         compare("transmitted", run.verdicts["forward"], "forwarded by sixlane", left + total(egress, "drops"),
                 "sent or dropped by the egress ports", unnoticed if counts_drops else math.inf,
                 others_out + unnoticed + own - run.verdicts["forward"])  # fmt: skip
-        # A missed packet may have been somebody else's.
-        compare("sent", run.sent, "sent by the generator", own + missed, "received or missed by the ingress ports",
-                hidden, min(missed, others_in))  # fmt: skip
-    else:
-        compare("sent", run.sent, "sent by the generator", came + missed, "received or missed by the ingress ports",
-                hidden, others_in)  # fmt: skip
+    # With sixlane only the missed packets may be somebody else's.
+    seen, more = (own, min(missed, others_in)) if run.by_sixlane else (came, others_in)
+    compare("sent", run.sent, "sent by the generator", seen + missed, "received or missed by the ingress ports",
+            hidden, more)  # fmt: skip
     compare("received", left, "sent by the egress ports", run.received, "received by the generator",
             hidden or others_out + unnoticed, unnoticed)  # fmt: skip
     compare("returned", own if run.by_sixlane else run.sent, "of the generator came in", run.received,

@@ -102,8 +102,8 @@ def irqs_of(dev: str) -> dict[str, int]:
 
 
 def queue_files(state: State, queues: int | None, cpus: list[int]) -> dict[str, str]:
-    """{file: text} that binds queue n to the n-th CPU: its interrupts, what it sends (XPS), and no RPS. queues: so many,
-    else those in use. The kernel has no XPS on a device with one queue."""
+    """{file: text} that binds queue n to the n-th CPU: its interrupts, what it sends (XPS), and no RPS. queues: their
+    number; None for those in use. The kernel has no XPS on a device with one queue."""
     if not state.is_in_sysfs:
         return {}
     base, irqs = f"/sys/class/net/{state.dev}/queues", irqs_of(state.dev)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import pathlib
 from typing import Any, Iterable, Iterator, NamedTuple
@@ -30,47 +31,30 @@ class Bond(NamedTuple):
     slaves: list[str]
 
 
-class Want(NamedTuple):
-    """The settings that every device gets. None leaves a setting as it is."""
+def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[Words, Words]]:
+    """Commands and their undoing, from a state to the queues, ring and mtu of `want`, if it says any. A ring gets at
+    most the driver's maximum."""
+    link = ("ip", "link", "set", "dev", state.dev)
 
-    queues: int | None = None
-    ring: int | None = None
-    mtu: int | None = None
+    def differ(option: str, now: dict[str, Any], wanted: dict[str, Any]) -> Iterator[tuple[Words, Words]]:
+        if now != wanted:
+            made, undo = ([str(word) for pair in each.items() for word in pair] for each in (wanted, now))
+            yield ("ethtool", option, state.dev, *made), ("ethtool", option, state.dev, *undo)
 
-
-class Step(NamedTuple):
-    """A change and its undoing. Without an optional step the measurement has other figures, not none."""
-
-    words: Words
-    undo: Words | None
-    is_needed: bool = True
-
-
-def _ethtool(option: str, dev: str, now: dict[str, Any], wanted: dict[str, Any], is_needed: bool = False) -> Step:
-    both = [[str(word) for pair in each.items() for word in pair] for each in (wanted, now)]
-    return Step(*(("ethtool", option, dev, *words) for words in both), is_needed)
-
-
-def device_steps(state: State, want: Want) -> Iterator[Step]:
-    """The steps from a state to the wanted settings. A ring gets at most the driver's maximum."""
-    dev, link = state.dev, ("ip", "link", "set", "dev", state.dev)
     if want.queues and state.channels and want.queues <= state.most_queues():
         now = {kind: state.channels[kind] for kind in ("rx", "tx", "combined") if state.most.get(kind)}
         wanted = {kind: want.queues if kind == "combined" or not state.most.get("combined") else 0 for kind in now}
-        if now != wanted:
-            yield _ethtool("-L", dev, now, wanted, True)
+        yield from differ("-L", now, wanted)
     if want.ring and state.rings:
         now = {kind: state.rings[kind] for kind in ("rx", "tx")}
-        wanted = {kind: min(want.ring, state.most_ring[kind]) for kind in now}
-        if now != wanted:
-            yield _ethtool("-G", dev, now, wanted)
-    shown = devices.ethtool("-k", dev)[0]
+        yield from differ("-G", now, {kind: min(want.ring, state.most_ring[kind]) for kind in now})
+    shown = devices.ethtool("-k", state.dev)[0]
     for feature in [feature for feature, name in FEATURES.items() if shown.get(name) == "on"]:  # not "on [fixed]"
-        yield _ethtool("-K", dev, {feature: "on"}, {feature: "off"})
+        yield from differ("-K", {feature: "on"}, {feature: "off"})
     if want.mtu not in (None, state.mtu):
-        yield Step((*link, "mtu", str(want.mtu)), (*link, "mtu", str(state.mtu)))
+        yield (*link, "mtu", str(want.mtu)), (*link, "mtu", str(state.mtu))
     if not state.is_up:
-        yield Step((*link, "up"), (*link, "down"))
+        yield (*link, "up"), (*link, "down")
 
 
 def _address_commands(dev: str) -> Iterator[Words]:
@@ -92,21 +76,20 @@ def try_xdp(dev: str, is_ready: bool) -> None:
     done = command([SIXLANE, "attach", dev, "native"], check=False)
     command([SIXLANE, "detach", dev], check=False)
     text = f"{dev} accepts no XDP program in native mode: {done.stderr.strip().removeprefix('sixlane: error: ')}"
-    if done.returncode and "no native XDP" in text:
-        raise BenchError(text + "; measure another device")
-    if done.returncode and is_ready:
-        raise BenchError(text + "; another number of queues (--queues) or a smaller MTU (--mtu) may help")
+    if done.returncode and (is_ready or "no native XDP" in text):
+        raise BenchError(text + "; other --queues, a smaller --mtu, or another device may help")
     if done.returncode:
         warn(text + "; tried again once it has its queues and its MTU")
 
 
 class Setup:
-    """The devices and bonds of a measurement. A context manager. With `isolate`, the devices and this process move into
-    a network namespace that is visible in this process's mounts only. Methods raise BenchError and Interrupted."""
+    """The devices and bonds of a measurement. A context manager. With options.isolate, the devices and this process
+    move into a network namespace that is visible in this process's mounts only. Methods raise BenchError and
+    Interrupted."""
 
-    def __init__(self, lab: Lab, devs: list[str], bonds: list[Bond], want: Want, isolate: bool) -> None:
-        self.devs, self.bonds, self.want = devs, bonds, want
-        self.netns = lab.ns("r") if isolate else None
+    def __init__(self, lab: Lab, options: argparse.Namespace) -> None:
+        self.devs, self.bonds, self.options = options.devs, options.bonds, options
+        self.netns = lab.ns("r") if options.isolate else None
         self.notes: list[str] = []  # settings that could not be made
         self.undo, self._inside = Undo(), contextlib.ExitStack()
 
@@ -124,27 +107,22 @@ class Setup:
             self.notes.append(text)
             warn(text)
 
-    def make(self, dev: str, steps: Iterable[Step]) -> None:
-        for step in steps:
-            error = self.undo.make(dev, step.words, step.undo)
-            if error and step.is_needed:
-                raise BenchError(f"{text_of(step.words)}: {error}")
-            if error:
-                self.note(f"{dev}: not set ({error}); by hand: {text_of(step.words)}")
+    def make(self, dev: str, words: Words, undo: Words | None = None) -> None:
+        if error := self.undo.make(dev, words, undo):
+            raise BenchError(f"{text_of(words)}: {error}")
 
-    def open(self, mode: str, policy: str) -> None:
+    def open(self) -> None:
         """Make all settings: queues before bonds, since a driver may stop its device for them; interrupts last."""
         if self.netns:
             self._isolate()
         for dev in self.devs:
             state = self.state(dev)
             self._keep_queues(state)
-            if self.want.queues not in (None, state.most_queues()) and not state.channels:
-                self.note(f"{dev}: its driver has no number of queues to set; it has {state.most_queues()}")
-            self.make(dev, device_steps(state, self.want))
+            for words, undo in device_steps(state, self.options):
+                self.make(dev, words, undo)
             try_xdp(dev, True)
         for bond in self.bonds:
-            self._make_bond(bond, mode, policy)
+            self._make_bond(bond)
         slaves = [dev for bond in self.bonds for dev in bond.slaves]
         for port in [bond.name for bond in self.bonds] + [dev for dev in self.devs if dev not in slaves]:
             self.undo.keep(port, ("ip", "link", "set", "dev", port, "xdp", "off"))
@@ -155,9 +133,9 @@ class Setup:
         of = {dev: bond.name for bond in self.bonds for dev in bond.slaves}
         return {name: Port(name, of.get(name, "")) for name in [*(bond.name for bond in self.bonds), *self.devs]}
 
-    def state(self, dev: str) -> State:
-        found = devices.find(dev)
-        if not found:
+    @staticmethod
+    def state(dev: str) -> State:
+        if not (found := devices.find(dev)):
             raise BenchError(f"there is no device {dev} any more")
         return State(dev, found)
 
@@ -199,19 +177,18 @@ class Setup:
         """Restore the CPUs of queues and interrupts: they are lost when the number of queues changes."""
         self._keep_files(state.dev, devices.queue_files(state, None, cpus()))
 
-    def _make_bond(self, bond: Bond, mode: str, policy: str) -> None:
+    def _make_bond(self, bond: Bond) -> None:
         """Make the bond first: not every kernel has bonds. It gives its slaves their MAC and MTU back."""
         link = ("ip", "link", "set", "dev", bond.name)
-        error = self.undo.make("", ("ip", "link", "add", bond.name, "type", "bond", "mode", mode, "xmit_hash_policy",
-                                    policy, "miimon", str(MIIMON_MS)), ("ip", "link", "delete", "dev", bond.name))  # fmt: skip
-        if error:
-            raise BenchError(f"cannot make a bond {bond.name}: {error} ('modprobe bonding' may say why)")
+        made = ("ip", "link", "add", bond.name, "type", "bond", "mode", self.options.mode)
+        self.make("", (*made, "xmit_hash_policy", self.options.hash, "miimon", str(MIIMON_MS)),
+                  ("ip", "link", "delete", "dev", bond.name))  # fmt: skip
         for dev in bond.slaves:
             slave = ("ip", "link", "set", "dev", dev)
             self._keep_addresses(self.state(dev))
-            self.make(dev, [Step((*slave, "down"), None), Step((*slave, "master", bond.name), (*slave, "nomaster"))])
-        mtu = [Step((*link, "mtu", str(self.want.mtu)), None)] if self.want.mtu else []
-        self.make(bond.name, [*mtu, Step((*link, "up"), None)])
+            self.make(dev, (*slave, "down"))
+            self.make(dev, (*slave, "master", bond.name), (*slave, "nomaster"))
+        self.make(bond.name, (*link, *(("mtu", str(self.options.mtu)) if self.options.mtu else ()), "up"))
 
     def settle(self) -> None:
         """Wait for links, and set the CPUs of queues and interrupts again. To be called after an XDP program or a slave
@@ -230,7 +207,8 @@ class Setup:
             if not state.is_in_sysfs:
                 self.note(f"{dev}: its interrupts and queues stay where they are: /sys is that of another network "
                           "namespace ('ip netns exec' has the right one)")  # fmt: skip
-            for path, text in devices.queue_files(state, self.want.queues, cpus()).items():
+            for path, text in devices.queue_files(state, self.options.queues, cpus()).items():
                 now = devices.read(path)
-                if now != text:
-                    self.make(dev, [Step(("echo", text, path), now and ("echo", now, path), False)])
+                error = now != text and self.undo.make(dev, ("echo", text, path), now and ("echo", now, path))
+                if error:
+                    self.note(f"{path} was not set to {text}: {error}")

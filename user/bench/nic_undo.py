@@ -8,6 +8,7 @@ commands, the last one first. Only a SIGKILL of the guardian itself prevents tha
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -73,10 +74,8 @@ class Undo:
 
     def close(self) -> bool:
         """Restore. Returns False if something is left, which the guardian has reported."""
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self._guardian.stdin.close()
-        except BrokenPipeError:
-            pass
         return self._guardian.wait() == 0
 
 
@@ -91,12 +90,11 @@ def guard() -> NoReturn:
         if dev in lost:
             continue
         error = execute(["nsenter", f"--net={netns}", "--", *words] if netns and words[0] != "echo" else words)
+        by_hand = f"restore it by hand: {text_of(words)}"
         if error and "netns" in words:
             lost.add(dev)
-        if not error or any(gone in error for gone in GONE):
-            continue
-        status, by_hand = 1, f"restore it by hand: {text_of(words)}"
-        if "netns" in words:
             by_hand = f"{dev} will be where process 1 is, without its addresses and settings"
-        print(f"sixlane: error: cannot restore what was changed ({error}); {by_hand}", file=sys.stderr, flush=True)
+        if error and not any(gone in error for gone in GONE):
+            status = 1
+            print(f"sixlane: error: cannot restore what was changed ({error}); {by_hand}", file=sys.stderr, flush=True)
     sys.exit(status)
