@@ -21,13 +21,15 @@ WALK_ENGINE(compiled)
  */
 WALK_ENGINE(load)
 {
-	__u64 hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
-	__u32 key = 0, at;
-	const struct sixlane_meta *meta = bpf_map_lookup_elem(&sl_meta, &key);
+	const struct sixlane_meta *meta;
 	struct fib_place place;
+	__u32 key = 0, at;
+	__u64 hash;
 
+	meta = bpf_map_lookup_elem(&sl_meta, &key);
 	if (!meta)
 		return 0;
+	hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
 	at = (hash >> 32) * (__u32)READ_ONCE(meta->fib_used_bytes) >> 32;
 	at &= SIXLANE_FIB_UNIT_MASK & ~63u;
 	return fib_go(&place, at) ? fib_load(&place, fib_offset(at)) | 1 : 0;
