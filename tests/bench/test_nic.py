@@ -8,7 +8,6 @@ import signal
 from collections import Counter
 from types import SimpleNamespace
 
-import nic_check
 import nic_counts
 import nic_devices
 import nic_setup
@@ -66,19 +65,6 @@ def test_queues(plan, most, now, can, queues, words):
     assert nic.most_queues() == can and [made for made, _ in plan(nic, queues=queues, ring=8)][:-1] == words
 
 
-def test_where_queues_go(monkeypatch):
-    monkeypatch.setattr(nic_devices, "irqs_of", lambda _dev: {"31": 0, "32": 3, "33": 2})
-    cpus, sys = [2, 3, 40], "/sys/class/net/nic0/queues"
-    irqs = {f"/proc/irq/{n}/smp_affinity_list": cpu for n, cpu in ((31, "2"), (32, "2"), (33, "40"))}
-    assert nic_devices.queue_files(state(), 3, cpus) == {
-        **irqs, f"{sys}/tx-0/xps_cpus": "4", f"{sys}/tx-1/xps_cpus": "8", f"{sys}/tx-2/xps_cpus": "100,00000000",
-        **{f"{sys}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
-    assert nic_devices.queue_files(state(), 1, cpus) == {**irqs, f"{sys}/rx-0/rps_cpus": "0"}
-    assert len(nic_devices.queue_files(state(channels={"combined": 2}), None, cpus)) == 4 + len(irqs)
-    # another device may have that name in the namespace that /sys is of
-    assert not nic_devices.queue_files(state(is_in_sysfs=False), None, cpus)
-
-
 @pytest.mark.parametrize("name, queue", [
     ("eth0-TxRx-3", 3), ("virtio2-input.0", 0), ("virtio2-output.11", 11), ("mlx5_comp7@pci:0000:03:00.0", 7),
     ("mlx4-1@0000:01:00.0", 1), ("gve-ntfy-blk3@pci:0000:00:04.0", 3), ("mana_q5@pci:7870:00:00.0", 5), ("eth0", None),
@@ -89,15 +75,13 @@ def test_names_of_interrupts(name, queue):
     assert nic_devices.queue_of_irq(name) == queue
 
 
-def test_what_a_login_passes():
-    """eth0 and eth1 in bond0, vlan5 on that; eth2 by itself, in a VRF; either end of a veth is below the other one."""
-    links = {"eth0": {"master": "bond0"}, "eth1": {"master": "bond0"}, "bond0": {}, "vlan5": {"link": "bond0"},
-             "eth2": {"master": "red"}, "red": {}, "veth0": {"link": "veth1"}, "veth1": {"link": "veth0"}}  # fmt: skip
-    pairs = [("eth0", "eth0"), ("bond0", "eth1"), ("vlan5", "eth0"), ("vlan5", "bond0"), ("veth0", "veth1"),
-             ("red", "eth2")]  # fmt: skip
-    assert all(nic_check.passes(links, *pair) for pair in pairs)
-    others = [("vlan5", "eth2"), ("eth1", "eth0"), ("eth0", "bond0"), ("veth0", "eth0"), ("nic9", "eth0")]
-    assert not any(nic_check.passes(links, *pair) for pair in others)
+def test_where_queues_go(monkeypatch):
+    monkeypatch.setattr(nic_devices, "irqs_of", lambda _dev: {"31": 0, "33": 2})
+    base = "/sys/class/net/nic0/queues"
+    assert nic_devices.queue_files(state(), 3, [2, 3, 40]) == {
+        "/proc/irq/31/smp_affinity_list": "2", "/proc/irq/33/smp_affinity_list": "40", f"{base}/tx-0/xps_cpus": "4",
+        f"{base}/tx-1/xps_cpus": "8", f"{base}/tx-2/xps_cpus": "100,00000000",
+        **{f"{base}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
 
 
 # --- counts ---------------------------------------------------------------------------------------

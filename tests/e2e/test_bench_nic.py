@@ -295,15 +295,6 @@ def test_usage(bench, words, said):
     assert said in bench.refuse(*words.split(), code=2)
 
 
-@pytest.mark.parametrize("words, said", [
-    ("d0 d1 --in d0 --out d1", "--generator is needed"),
-    ("wang d0 d1 --in d0 --out d1 --generator x", "a bond of 2 NICs"),
-])  # fmt: skip
-def test_incomplete(bench, words, said):
-    done = bench.r.run(SIXLANE, "bench", "nic", *words.split(), check=False)
-    assert done.returncode == 2 and said in done.stderr, done
-
-
 # --- ends -----------------------------------------------------------------------------------
 
 

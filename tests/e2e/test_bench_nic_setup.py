@@ -8,8 +8,7 @@ import os
 import signal
 
 import pytest
-from lab import SIXLANE, Lab, wait_until
-from netns import PATIENCE
+from lab import SIXLANE, Lab
 from nic_hold import SYSFS, Inside, hold, queue_masks, state, wait_restored
 from tap import Tap, pass_marker
 from topology import router_addr
@@ -111,14 +110,6 @@ def test_refused(wire, first, argv, words):
     assert words in wire.check(*argv.split(), code=1)
 
 
-def test_not_refused(wire):
-    wire.r.addr("p0", "fe80::1/64")
-    wire.check("--queues", QUEUES, "p0")
-    wire.r.addr("p0", OWN)
-    wire.r.route("add 2001:db8:f::/48 via", PEER)
-    wire.check("--force", "p0")
-
-
 def test_login(wire):
     wire.r.addr("p0", OWN)
     busy = "carries the login from " + PEER
@@ -171,16 +162,6 @@ def test_error_on_the_way(wire):
     assert "accepts no XDP program in native mode" in said and "tried again" in said
     wire.use()
     assert "accepts no XDP program in native mode" in wire.fails(*ISOLATED)
-
-
-def test_interrupted_while_it_waits_for_the_link(wire):
-    wire.h.ip("link set dev h0 down")
-    before = wire.state()
-    process = wire.hold(*WANTED, ready=False)
-    wait_until(lambda: wire.r.link("p0")["mtu"] == 3000, 10, "the MTU")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(5 * PATIENCE) == 130
-    assert wire.state() == before
 
 
 def test_gone_meanwhile(wire):
@@ -248,18 +229,6 @@ def test_isolated(wire, number):
     process.send_signal(number)
     said = wait_restored(process)
     assert wire.state() == before and wire.r.link("p0")["ifindex"] == ifindex and "error" not in said, said
-
-
-def test_isolated_and_its_number_taken(wire):
-    """It comes back with another one, and what has its own now is left alone."""
-    wire.use()
-    before, ifindex = wire.state(), wire.r.link("p0")["ifindex"]
-    process = wire.hold(*ISOLATED, under=SYSFS)
-    wire.r.ip("link add x0 index %d mtu 2222 type veth peer x1" % ifindex)
-    assert wire.lab.end(process) == 130
-    assert wire.r.link("p0")["ifindex"] != ifindex and wire.state() == before
-    other = wire.r.link("x0")
-    assert (other["mtu"], other["operstate"]) == (2222, "DOWN")
 
 
 @pytest.mark.parametrize("is_gone", [False, True])

@@ -52,8 +52,8 @@ class Undo:
     def __init__(self) -> None:
         self.netns = ""
         self._guardian = subprocess.Popen(
-            [sys.executable, "-c", "import nic_undo; nic_undo.guard()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1, start_new_session=True,
+            [sys.executable, "-P", "-c", "import nic_undo; nic_undo.guard()"], text=True, bufsize=1,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
         self.pid = self._guardian.pid
         self._guardian.stdout.readline()  # ready
