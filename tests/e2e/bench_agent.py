@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Agents for test_bench_nic.py, which send nothing: bench_agent.py '{"capacity": 5000, …}', see router().
-
-Or beside one that sends: FILTER | AGENT, or AGENT | FILTER.
-
-    bench_agent.py limit 3000 [KEY]     lets it be asked for 3,000 frames a second at the most; in requests with that KEY
-    bench_agent.py late 0.5             lets it begin so much later with what is to be stopped
-    bench_agent.py divide 2 KEY...      says that it was half of what AGENT says
+"""Agents for test_bench_nic.py, which send nothing: bench_agent.py '{"capacity": 5000, …}', see router(). Or filters
+of the requests or answers of one that sends: see the functions below.
 """
 
 import json
@@ -17,11 +12,10 @@ HELLO = {"generator": "liar", "least_frame_bytes": 66, "least_syn_bytes": 78, "p
 FEW = 64  # by which it is seen whether anything comes back
 
 
-def router(request, capacity, buffer=0, loses=0, most=10000, latency_ns=1000, takes=0, says=None, exactly=None):
+def router(request, capacity, buffer=0, loses=0, most=10000, latency_ns=1000, says=None, exactly=None):
     """As beside a router that forwards `capacity` frames a second, in which `buffer` frames wait, and that loses some of
-    each run in any case. Its generator sends `most` a second, and takes some time to answer; of all runs but those of
-    few frames it says something else, or of all of them exactly that."""
-    time.sleep(takes)
+    each run in any case. Its generator sends `most` a second; of all runs but those of few frames it says something
+    else, or of all of them exactly that."""
     rate = min(request["rate_pps"] or most, most)
     sent = request.get("count") or int(rate * request["seconds"])
     seconds = sent / rate
@@ -44,17 +38,20 @@ def serve(runs=None, **how):
 
 
 def divide(reply, divisor, *keys):
+    """Say that it was a part of what the agent says."""
     for part in (reply, reply.get("latency_ns") or {}):
         for key in set(keys) & set(part):
             part[key] //= int(divisor)
 
 
 def limit(request, most, key="do"):
+    """Let it be asked for so many frames a second at the most, in requests with that key."""
     if request["do"] == "run" and request.get(key):
         request["rate_pps"] = min(request["rate_pps"] or float(most), float(most))
 
 
 def late(request, seconds):
+    """Let it begin later with what is to be stopped."""
     if request.get("seconds", 0) > 60:
         time.sleep(float(seconds))
 

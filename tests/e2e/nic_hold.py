@@ -9,12 +9,11 @@ from lab import SIXLANE, command
 SYSFS = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh"]
 
 
-def hold(ns, *argv, under=(), ready=True):
-    """Start it; returns when all is set, or with ready=False at once."""
+def hold(ns, *argv, under=()):
+    """Start it; returns when all is set."""
     process = ns.popen(*under, SIXLANE, "bench", "nic", "--hold", *argv, stdout=-1, stderr=-1)
-    if ready:
-        line = process.stdout.readline()
-        assert line.startswith(b"ready"), (line, process.stderr.read())
+    line = process.stdout.readline()
+    assert line.startswith(b"ready"), (line, process.stderr.read())
     return process
 
 

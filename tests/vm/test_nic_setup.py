@@ -47,6 +47,7 @@ def states(r):
 def test_bond(r, mode, isolate):
     """Of two ports, of which one has addresses and one is down; after a SIGKILL as on any other way out."""
     r.ip("link set dev p2 down")
+    r.ip("addr flush dev p2")
     before = states(r)
     more = ["--isolate"] if isolate else []
     process = hold(r, "--force", *more, "--mode", mode, "--mtu", 2000, "--bond", "bond0=p1,p2")
