@@ -143,8 +143,9 @@ def run(options: argparse.Namespace) -> None:
         options.is_veth = "veth" in map(devices.driver_of, options.devs)
         with Setup(lab, options) as setup:
             if options.generator:
-                # By then it has ended by itself, unless something is wrong.
-                setup.undo.keep("", ("sh", "-c", f"sleep 2; kill -KILL -- -{agent.group} 2>/dev/null || :"))
+                # By then it has ended by itself, unless this process was killed: then it gets a moment for that.
+                kill = f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group}"
+                setup.undo.keep("", ("sh", "-c", f"{{ {kill}; }} 2>/dev/null || :"))
             setup.open()
             if options.generator:
                 measure(options, setup, agent, hello, table, results)
