@@ -6,4 +6,5 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKE = pathlib.Path(__file__).resolve().parent / "fake"
-sys.path[:0] = [str(ROOT / "user" / "bench"), str(ROOT / "tests" / "lab")]
+sys.path[:0] = [str(ROOT / "user" / "bench"), str(ROOT / "tests" / "lab"),
+                str(FAKE / "automation/trex_control_plane/interactive")]  # fmt: skip

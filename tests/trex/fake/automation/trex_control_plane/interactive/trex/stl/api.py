@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A stand-in for the module of this name that TRex brings: what user/bench/source_trex.py uses of it, with a router behind it
-that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it would
-there; limits of its server are kept, too. STLStream.packets() is what it would send.
-
-SIXLANE_FAKE_TREX in the environment is JSON: what it answers with, and `record`, a file for what was asked of it.
-"""
+"""A stand-in for the module of this name that TRex brings: what user/bench/source_trex.py uses of it, with a router
+behind it that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it
+would there; limits of its server are kept, too. STLStream.packets() is what it would send."""
 
 import base64
 import json
-import os
 import random
 from collections import namedtuple
 
@@ -18,8 +14,8 @@ from scapy.layers.l2 import Ether
 
 LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP = 0xFFFF, 64, 512, 1_000_000, 16
 DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "bond": False, "late": 0, "raises": {},
-            "warnings": [], "queue_full": 0, "histogram": {"0": 1990, "20": 10}, "total_max": 25, "latency_errors": {},
-            "hangs": False, "sent_when_stopped": 0, "record": None}  # fmt: skip
+            "warnings": [], "queue_full": 0, "histogram": {0: 1990, 20: 10}, "total_max": 25, "latency_errors": {},
+            "hangs": False, "sent_when_stopped": 0}  # fmt: skip
 
 
 class STLError(Exception):
@@ -113,36 +109,25 @@ class STLStream:
 
 
 class STLClient:
+    settings = DEFAULTS  # what it answers with
+
     def __init__(self, username="", server="localhost", sync_port=4501, async_port=4500, verbose_level="error", logger=None,
                  sync_timeout=None, async_timeout=None):  # fmt: skip
-        self.settings = {**DEFAULTS, **json.loads(os.environ.get("SIXLANE_FAKE_TREX", "{}"))}
-        self.calls, self.connected, self.warnings = [["client", server, sync_port, async_port]], False, []
+        self.connected, self.started, self.warnings, self.late = False, None, [], self.settings["late"]
         self.ports = list(range(self.settings["ports"]))
-        self.clear()
 
-    def clear(self):
-        self.streams, self.sent, self.probes = ({port: [] for port in self.ports}, *(dict.fromkeys(self.ports, 0) for _ in "12"))
-        self.active, self.deaf = set(), self.ports
-
-    def called(self, *call):
-        if self.calls[-1] == list(call):
-            return  # polled
-        print("chatter of", call[0])  # which may not be among the replies
-        self.calls.append(list(call))
-        if self.settings["record"]:
-            with open(self.settings["record"] + ".new", "w", encoding="ascii") as file:
-                json.dump(self.calls, file)
-            os.replace(file.name, self.settings["record"])
-        if call[0] in self.settings["raises"]:
-            raise STLError(self.settings["raises"][call[0]])
-        require(self.connected or "connect" in call[0], "not connected")
+    def called(self, name):
+        print("chatter of", name)  # which may not be among the replies
+        if name in self.settings["raises"]:
+            raise STLError(self.settings["raises"][name])
+        require(self.connected, "not connected")
 
     def connect(self):
-        self.called("connect")
         self.connected = True
+        self.called("connect")
 
     def disconnect(self, stop_traffic=True, release_ports=True):
-        self.called("disconnect", stop_traffic, release_ports)
+        self.called("disconnect")
         self.connected = False
 
     def get_all_ports(self):
@@ -156,14 +141,16 @@ class STLClient:
                  "link": "DOWN" if port in self.settings["down"] else "UP"} for port in ports]  # fmt: skip
 
     def reset(self, ports=None, restart=False):
-        self.called("reset", ports)
-        self.clear()
+        self.called("reset")
+        self.streams, self.sent, self.probes = {port: [] for port in ports}, {}, {}
+        self.active, self.deaf = set(), self.ports
 
     def set_port_attr(self, ports=None, promiscuous=None):
-        self.called("set_port_attr", ports, promiscuous)
+        self.called("set_port_attr")
         self.deaf = [port for port in self.ports if not (promiscuous and port in ports)]
 
     def add_streams(self, streams, ports=None):
+        self.called("add_streams")
         size = 0
         for stream in streams:  # together, until it is over half of what the server takes
             size += stream.message_bytes()
@@ -171,19 +158,16 @@ class STLClient:
             size = size if size <= MESSAGE_MAX / 2 else 0
         for port in ports:
             self.streams[port] += streams
-        told = [[stream.mode.pps, stream.count, stream.flow_stats and stream.flow_stats.pg_id,
-                 [frame.hex() for frame in stream.packets(40)]] for stream in streams]  # fmt: skip
-        self.called("add_streams", ports, told)
 
     def clear_stats(self):
-        self.called("clear_stats")
+        self.sent, self.probes = dict.fromkeys(self.ports, 0), dict.fromkeys(self.ports, 0)
 
     def clear_events(self):
         self.warnings = []
 
     def start(self, ports=None, mult="1", force=False, duration=-1):
-        self.called("start", ports, duration)
-        self.warnings += self.settings["warnings"]
+        self.called("start")
+        self.started, self.warnings = (ports, duration), self.settings["warnings"]
         for port in ports:
             sums = [0, 0]
             for stream in self.streams[port]:
@@ -193,11 +177,10 @@ class STLClient:
         self.active = set(ports) if self.settings["hangs"] else set()
 
     def is_traffic_active(self, ports=None):
-        self.called("is_traffic_active", ports)
         return self.active & set(ports)
 
     def stop(self, ports=None, rx_delay_ms=None):
-        self.called("stop", ports)
+        self.called("stop")
         self.sent.update(dict.fromkeys(self.active & set(ports), self.settings["sent_when_stopped"]))
         self.active = set()
 
@@ -211,20 +194,19 @@ class STLClient:
         return round(sent[port ^ 1] * (1 - self.settings["loss"]))
 
     def get_stats(self):
-        self.settings["late"] -= 1
-        late = self.settings["late"] >= 0
+        self.late -= 1
         return {"global": {"queue_full": self.settings["queue_full"]}, **{
-            port: {"opackets": self.sent[port], "ipackets": 0 if late else self.arrived(self.sent, port)}
+            port: {"opackets": self.sent[port], "ipackets": 0 if self.late >= 0 else self.arrived(self.sent, port)}
             for port in self.ports}}  # fmt: skip
 
     def get_pgid_stats(self, pgid_list=()):
-        histogram = {int(low): count for low, count in self.settings["histogram"].items()}
         one = {"err_cntrs": self.settings["latency_errors"],
-               "latency": {"histogram": histogram, "total_max": self.settings["total_max"]}}  # fmt: skip
+               "latency": {"histogram": self.settings["histogram"], "total_max": self.settings["total_max"]}}  # fmt: skip
         flows = {}
         for pg_id in pgid_list:
-            sent = {port: self.probes[port] if pg_id in [s.flow_stats and s.flow_stats.pg_id for s in self.streams[port]] else 0
-                    for port in self.ports}  # fmt: skip
+            senders = [port for port in self.streams for stream in self.streams[port]
+                       if stream.flow_stats and stream.flow_stats.pg_id == pg_id]  # fmt: skip
+            sent = {port: self.probes[port] * (port in senders) for port in self.ports}
             flows[pg_id] = {"tx_pkts": sent, "rx_pkts": {port: self.arrived(sent, port) for port in self.ports}}
         return {"latency": {"global": {}, **dict.fromkeys(pgid_list, one)}, "flow_stats": {"global": {}, **flows}}
 
