@@ -43,9 +43,7 @@ class Generator:
     def __init__(self, tx, rx=(), ns=None, source="pktgen"):
         words = ["bench", "generator", "--source", source, "--tx", ",".join(tx)]
         words += (["--rx", ",".join(rx)] if rx else []) + (["--netns", ns.path] if ns else [])
-        self.process = subprocess.Popen(
-            [SIXLANE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+        self.process = subprocess.Popen([SIXLANE, *words], stdin=-1, stdout=-1, text=True, bufsize=1)
 
     def __enter__(self):
         return self

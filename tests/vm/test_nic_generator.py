@@ -4,9 +4,9 @@
     eth0 ══ eth4        of a generator that both send and count
     eth1 ══ eth5
     eth2 ══ eth6        of one that each test makes for itself
-    eth3 ══ eth7        of one in a network namespace
 
-Requests that are refused whatever sends: tests/e2e/test_bench_generator.py.
+Requests that are refused whatever sends, and network namespaces: tests/e2e/test_bench_generator.py. Latency, and XDP's
+frames: test_bench_nic.py.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 from generator_agent import UDP, Generator, GeneratorError, packets_of
-from lab import SIXLANE, Lab, command, kernel_version, wait_until
+from lab import SIXLANE, Lab, command, wait_until
 from tap import Tap
 
 QUEUES, FCS = 4, 4
@@ -122,13 +122,6 @@ def test_jumbo(pktgen, table):
     assert done["received"] == 64 and done["errors"] == []
 
 
-def test_latency(pair, table):
-    done = run(pair, table, BOTH, seconds=1, rate_pps=500, latency=True)
-    latency = done["latency_ns"]
-    assert done["sent"] == done["received"] and not done["errors"] and latency["n"] == latency["sent"] > 0
-    assert 0 < latency["min"] <= latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["max"]
-
-
 # --- destinations ---------------------------------------------------------------------------
 
 
@@ -170,29 +163,6 @@ def test_default_route(pktgen, lab, table):
     assert len({int(packet.dst) >> 112 for packet in packets}) > 32
     table.write_text("2001:db8::7/128\n")
     assert {str(packet.dst) for packet in sent_frames(lab, table)} == {"2001:db8::7"}
-
-
-def test_namespace(pktgen, lab, table):
-    ns = lab.ns("far")
-    for dev in ("eth3", "eth7"):
-        command(["ip", "link", "set", dev, "netns", ns.name, "up"])
-    with Generator(["eth3"], ["eth7"], ns) as generator:
-        done = run(generator, table, ["eth7"])
-        assert done["sent"] == done["received"] == 64 and not done["errors"]
-        assert entries() == []  # of this namespace
-    for dev in ("eth3", "eth7"):
-        ns.ip("link set", dev, "netns 1 up")
-
-
-@pytest.mark.skipif(
-    kernel_version() < (6, 12), reason="virtio_net of Linux 6.1 loses all but 320 frames; not known why"
-)
-def test_xdp(table):
-    """The other source, by a NIC of several queues."""
-    with Generator(["eth2"], ["eth6"], source="xdp") as generator:
-        for pattern in ("syn", "random"):
-            done = run(generator, table, pattern=pattern, count=512, frame_bytes=128)
-            assert done["sent"] == done["received"] == 512 and done["errors"] == []
 
 
 # --- ends -----------------------------------------------------------------------------------

@@ -93,12 +93,11 @@ class Source:
         return dict(zip(ports, self._client.get_port_info(ports)))
 
     def hello(self) -> dict[str, Any]:
-        with self._connected() as client:
+        with self._connected():
             ports = [{"name": str(port), "role": "rx" if port % 2 else "tx", "mac": info["src_mac"],
                       "driver": info.get("driver")} for port, info in self._info().items()]  # fmt: skip
-            return {"generator": self.name, "version": client.get_server_version().get("version", "?"),
-                    "least_frame_bytes": self.least_frame_bytes, "least_syn_bytes": self.least_syn_bytes,
-                    "ports": ports}  # fmt: skip
+            return {"generator": self.name, "least_frame_bytes": self.least_frame_bytes,
+                    "least_syn_bytes": self.least_syn_bytes, "ports": ports}  # fmt: skip
 
     def run(self, request: dict[str, Any], is_over: Callable[..., bool]) -> dict[str, Any]:
         """Send, and count what arrives. Raises BenchError, OSError, TypeError and ValueError."""

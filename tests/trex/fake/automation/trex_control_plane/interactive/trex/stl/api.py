@@ -13,7 +13,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP = 0xFFFF, 64, 512, 1_000_000, 16
-DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "bond": False, "late": 0, "raises": {},
+DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "late": 0, "raises": {},
             "warnings": [], "queue_full": 0, "histogram": {0: 1990, 20: 10}, "total_max": 25, "latency_errors": {},
             "hangs": False, "sent_when_stopped": 0}  # fmt: skip
 
@@ -133,9 +133,6 @@ class STLClient:
     def get_all_ports(self):
         return self.ports
 
-    def get_server_version(self):
-        return {"version": "v3.08", "mode": "STL"}
-
     def get_port_info(self, ports=None):
         return [{"src_mac": "02:00:00:00:00:%02x" % port, "speed": self.settings["speed"], "driver": "net_stand_in",
                  "link": "DOWN" if port in self.settings["down"] else "UP"} for port in ports]  # fmt: skip
@@ -143,11 +140,10 @@ class STLClient:
     def reset(self, ports=None, restart=False):
         self.called("reset")
         self.streams, self.sent, self.probes = {port: [] for port in ports}, {}, {}
-        self.active, self.deaf = set(), self.ports
+        self.active, self.promiscuous = set(), []
 
     def set_port_attr(self, ports=None, promiscuous=None):
-        self.called("set_port_attr")
-        self.deaf = [port for port in self.ports if not (promiscuous and port in ports)]
+        self.promiscuous = ports if promiscuous else []
 
     def add_streams(self, streams, ports=None):
         self.called("add_streams")
@@ -160,7 +156,7 @@ class STLClient:
             self.streams[port] += streams
 
     def clear_stats(self):
-        self.sent, self.probes = dict.fromkeys(self.ports, 0), dict.fromkeys(self.ports, 0)
+        self.sent, self.probes = (dict.fromkeys(self.ports, 0) for _ in "12")
 
     def clear_events(self):
         self.warnings = []
@@ -189,8 +185,6 @@ class STLClient:
 
     def arrived(self, sent, port):
         """Of what the ports sent, as much as arrives at this one."""
-        if self.settings["bond"] and port in self.deaf and port > 1:
-            return 0  # what the bond sends here is for port 1
         return round(sent[port ^ 1] * (1 - self.settings["loss"]))
 
     def get_stats(self):
