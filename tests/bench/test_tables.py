@@ -81,6 +81,7 @@ def test_zipf():
     drawn = [table.match(tables.draw(table, pattern, 2000, 1)) for pattern in ("hit", "zipf:0.5", "zipf:1", "zipf:2")]
     shares = [np.bincount(values).max() / len(values) for values in drawn]
     assert shares == sorted(shares) and shares[0] < 0.1 and shares[-1] > 0.5
+    assert np.bincount(drawn[-1]).argmax() > 1  # the most frequent route is not the first
 
 
 @pytest.mark.parametrize("name, count, length", [

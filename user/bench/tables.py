@@ -30,10 +30,10 @@ REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926
         47: 3153, 48: 75488, 56: 24, 64: 184, 126: 19, 127: 42, 128: 6}  # fmt: skip
 # As the Internet has them: six of ten routes are /24s, and few are shorter than /16.
 REAL_IPV4 = {16: 13, 17: 8, 18: 14, 19: 25, 20: 44, 21: 52, 22: 115, 23: 105, 24: 624}
-DENSE_FIRST = 0x3FFF_0001_0000_0000  # 3fff:1::, which is for documentation (RFC 9637)
-DENSE_STEPS = {"dense-48": 1, "dense-48-4": 4, "dense-48-16": 16}  # /48s from one to the next
-HOSTS_FIRST, MOST_HOSTS, HOSTS = 0x2001_0DB8_0000_0001, 1 << 20, 100_000  # 2001:db8:0:1::/108
 NESTED = {"nested": 1, "nested-1000": 1000}  # ways down
+DENSE = {"dense-48": 1, "dense-48-4": 4, "dense-48-16": 16}  # /48s from one to the next
+DENSE_FIRST = 0x3FFF_0001_0000_0000  # 3fff:1::, which is for documentation (RFC 9637)
+HOSTS_FIRST, MOST_HOSTS, HOSTS = 0x2001_0DB8_0000_0001, 1 << 20, 100_000  # 2001:db8:0:1::/108
 MISS_BITS = 24  # the last of a prefix, of which some differ in an address that misses it
 MISS_DRAWS = 32  # times that twice as many addresses as are wanted are drawn near the routes
 RECORD = np.dtype([("addr", "u1", 16), ("len", "<u4"), ("zero", "<u4")])  # struct bench_prefix
@@ -184,15 +184,14 @@ def named(name: str, seed: int) -> Table:
         return _draw(name, seed, count, REAL)
     if paths := NESTED.get(name):  # every length from 0 to 128 on each
         return Table(name, seed, _random_global(generator, paths).repeat(129, axis=1), np.tile(np.arange(129), paths))
-    count = parse_count(size) if colon else HOSTS
-    if kind == "hosts-108" and 0 < count <= MOST_HOSTS:
-        halves = np.array([np.full(count, HOSTS_FIRST), generator.permutation(MOST_HOSTS)[:count]], np.uint64)
-        return Table(name, seed, halves, np.full(count, 128))
-    step = DENSE_STEPS.get(kind)
-    count = parse_count(size) if colon else 65536 // (step or 1)  # of a /32
+    step = DENSE.get(kind, 0)
+    count = parse_count(size) if colon else 65536 // step if step else HOSTS
     if step and count:
         halves = np.array([DENSE_FIRST + np.arange(count) * (step << 16), np.zeros(count, int)], np.uint64)
         return Table(name, seed, halves, np.full(count, 48))
+    if kind == "hosts-108" and 0 < count <= MOST_HOSTS:
+        halves = np.array([np.full(count, HOSTS_FIRST), generator.permutation(MOST_HOSTS)[:count]], np.uint64)
+        return Table(name, seed, halves, np.full(count, 128))
     raise UsageError(f'"{name}" is not a table; there are {NAMES}')
 
 
@@ -200,7 +199,7 @@ def from_prefixes(name: str, seed: int, prefixes: Iterable[str]) -> Table:
     """Of IPv6 prefixes as text."""
     pairs = [prefix.split("/") for prefix in prefixes]
     raw = np.frombuffer(b"".join(inet_pton(AF_INET6, address) for address, _ in pairs), ">u8").astype(np.uint64)
-    return Table(name, seed, raw.reshape(-1, 2).T, np.array([length for _, length in pairs], np.int64))
+    return Table(name, seed, raw.reshape(-1, 2).T, np.array([int(length) for _, length in pairs], np.int64))
 
 
 def of_file(path: str, seed: int) -> Table:
