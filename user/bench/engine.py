@@ -22,6 +22,10 @@ class Engine(contextlib.AbstractContextManager):
                                          text=True, bufsize=1, start_new_session=True)  # fmt: skip
         self.pid = self._process.pid
 
+    def fileno(self) -> int:
+        """For select(): an answer is there."""
+        return self._process.stdout.fileno()
+
     def __exit__(self, *_error: object) -> None:
         self.close()
 
