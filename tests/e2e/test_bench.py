@@ -69,17 +69,6 @@ def test_patterns():
     assert {row["pattern"] for row in rows if row["engine"] == "compiled/trie"} == set(patterns)
 
 
-def test_twice(tmp_path):
-    """What is given twice is measured once; a table is not a file of that name, which is refused."""
-    path = tmp_path / "mine"
-    path.write_text("2001:db8::/32\n")
-    words = ("--table", "10", "--file", path, "--writer", 100, "--threads", 1, "--pattern", "hit", "--engine", "trie")
-    rows = measure(*words, *words, engines=(), rounds=1)
-    assert sorted((row["routes"], row["writer_rate"]) for row in rows if row["unit"] == "ns") == [
-        (1, 0), (1, 100), (10, 0), (10, 100)]  # fmt: skip
-    assert "two tables are called 10" in LOOKUP.refuse("--table", "10", "--file", path.rename(tmp_path / "10"))
-
-
 def test_depths_and_memory():
     """Of 16 /48s side by side: a branching point for each bit, and they themselves. Memory is that of the
     compiled FIB's first chunk, and of a trie's nodes as the kernel accounts them."""

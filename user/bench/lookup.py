@@ -130,13 +130,9 @@ class Side:
     opened: dict[str, Any]  # the program's answer to "open"
     change_ns: list[float] = field(default_factory=list)
 
-    def ask(self, engine: Engine, what: str, **arguments: Any) -> dict[str, Any]:
-        """A step of the program's plan for this side: its answer. Raises BenchError."""
-        return engine.do(what, side=self.opened["side"], **arguments)
-
     def check(self, engine: Engine, path: pathlib.Path) -> None:
         """Its answers to all addresses of the first list, by way of a file. Raises BenchError if any is wrong."""
-        self.ask(engine, "answers", to=str(path))
+        engine.do("answers", side=self.opened["side"], to=str(path))
         found, wanted = np.fromfile(path, np.uint32), self.expected
         if self.table.is_ipv4 or self.name == "load":  # which do not say which route they found, or find none
             found, wanted = found != 0, (wanted != 0) | (self.name == "load")
@@ -159,7 +155,7 @@ def _namespace(net: lab.Lab) -> dict[str, Any]:
 
 def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, peer: str, table: tb.Table,
           pattern: str) -> Side:  # fmt: skip
-    """A list of addresses for each thread. Raises BenchError also if answers are wrong."""
+    """With a list of addresses for each thread. Raises BenchError, also if answers are wrong."""
     prefixes, addresses, answers = (pathlib.Path(net.tmp, part) for part in ("prefixes", "addresses", "answers"))
     arguments: dict[str, Any] = {"engine": name, "prefixes": str(prefixes), "addresses": str(addresses)}
     if name == "kernel4":
@@ -177,7 +173,7 @@ def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, 
     side.check(engine, answers)
     if side.opened["changes"] and pattern == "hit":
         count = min(max(LEAST_CHANGES, 10 * len(table)), MOST_CHANGES)  # of few routes every one often enough
-        side.change_ns = side.ask(engine, "changes", count=count, seed=options.seed)["ns"]
+        side.change_ns = engine.do("changes", side=side.opened["side"], count=count, seed=options.seed)["ns"]
     return side
 
 
@@ -199,8 +195,10 @@ class Series:
     changes: list[float] = field(default_factory=list)  # a second
 
     def measure(self, engine: Engine) -> dict[str, float]:
-        return self.side.ask(engine, "measure", dependent=self.mode == "dependent", threads=self.threads,
-                             lookups=self.lookups, writer_rate=self.writer_rate, seed=len(self.ns) + 1)  # fmt: skip
+        """The program's times: nanoseconds a lookup, and changes a second."""
+        return engine.do("measure", side=self.side.opened["side"], dependent=self.mode == "dependent",
+                         threads=self.threads, lookups=self.lookups, writer_rate=self.writer_rate,
+                         seed=len(self.ns) + 1)  # fmt: skip
 
     def calibrate(self, engine: Engine) -> None:
         """So many lookups as take about ROUND_NS, but all addresses at least. It also warms up."""
@@ -209,6 +207,7 @@ class Series:
             self.lookups *= 2
 
     def add_round(self, engine: Engine) -> None:
+        """Measures once more, and takes the dry run off."""
         times = self.measure(engine)
         self.gross.append(times["gross_ns"])
         self.ns.append(times["gross_ns"] - times["dry_ns"])

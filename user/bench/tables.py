@@ -269,8 +269,7 @@ def draw(table: Table, pattern: str, count: int, seed: int) -> Halves:
     generator = np.random.default_rng([seed, 1])
     if kind in ("miss", "fallback"):
         return _misses(table, count, generator, kind == "fallback")
-    if kind == "flow":
-        return np.repeat(_within(table, generator.integers(0, len(table), 1), generator), count, axis=1)
     if kind == "zipf":
         return _within(table, _zipf(table, exponent, count, generator), generator)
-    return _within(table, generator.integers(0, len(table), count), generator)
+    flows = 1 if kind == "flow" else count
+    return np.repeat(_within(table, generator.integers(0, len(table), flows), generator), count // flows, axis=1)
