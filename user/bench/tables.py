@@ -271,5 +271,5 @@ def draw(table: Table, pattern: str, count: int, seed: int) -> Halves:
         return _misses(table, count, generator, kind == "fallback")
     if kind == "zipf":
         return _within(table, _zipf(table, exponent, count, generator), generator)
-    flows = 1 if kind == "flow" else count
-    return np.repeat(_within(table, generator.integers(0, len(table), flows), generator), count // flows, axis=1)
+    drawn = _within(table, generator.integers(0, len(table), 1 if kind == "flow" else count), generator)
+    return drawn.repeat(count, axis=1) if kind == "flow" else drawn
