@@ -86,17 +86,14 @@ def netns_of(pid):
     return os.stat(f"/proc/{pid}/ns/net").st_ino
 
 
-def inside(inode):
-    """Processes in a network namespace."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            found += [pid] * (netns_of(pid) == inode)
-    return found
-
-
 def assert_nothing_left(inode):
-    wait_until(lambda: not inside(inode), 20, lambda: f"left: {inside(inode)}")
+    """No process in a network namespace, and no map."""
+
+    def inside(pid):
+        with contextlib.suppress(OSError):
+            return netns_of(pid) == inode
+
+    wait_until(lambda: not any(map(inside, filter(str.isdigit, os.listdir("/proc")))), 20, "processes are left")
     assert not os.path.exists(BPFFS + "/tc/globals/sl_meta")
 
 
