@@ -96,6 +96,7 @@ def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
     texts = f"{machine}{driver}; seed {last['seed']}", last["command"]
     foot = "\n".join(textwrap.fill(text, width * FOOT_CHARACTERS) for text in texts)
     figure.text(0, -0.5 / inches[1], foot, va="top", family="monospace", size=7, parse_math=False)
+    box = figure.get_tightbbox(figure.canvas.get_renderer()).padded(0.1)  # once: it takes as long as drawing
     for form in ("svg", "png"):
-        figure.savefig(f"{base}.{form}", bbox_inches="tight", metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(f"{base}.{form}", bbox_inches=box, metadata={"Date": None} if form == "svg" else None)
     plt.close(figure)
