@@ -52,7 +52,8 @@ def section(name: str, rows: list[Row]) -> str:
         lines: dict[str, Row] = {}
         for row in rows:
             if row["unit"] == unit:
-                what = ", ".join(f"{row[key]}{VARIED[key]}" for key in varied if row[key])
+                values = {**row, "table": (row["table"] or "").removeprefix("ipv4:")}  # as many routes of IPv4
+                what = ", ".join(f"{values[key]}{VARIED[key]}" for key in varied if values[key])
                 lines.setdefault(what, {})[row["engine"]] = spread(row)
         engines = list(dict.fromkeys(engine for cells in lines.values() for engine in cells))
         cells = [[what, *(line.get(engine, "") for engine in engines)] for what, line in lines.items()]
