@@ -121,12 +121,11 @@ class Results:
 
     def finish(self) -> None:
         """Prints all rows and writes the files. Raises BenchError."""
-        if self.options.json:
-            self.print_json()
-        else:
-            self.print_table()
-        if self.output and self.rows:
-            self.write_files()
+        try:
+            (self.print_json if self.options.json else self.print_table)()
+        finally:  # also if nobody reads on
+            if self.output and self.rows:
+                self.write_files()
 
     def print_json(self) -> None:
         """An array, a row a line unless --pretty is given."""
