@@ -62,7 +62,7 @@ optional_of()
 {
 	case $1 in
 	# and tables of routes are also read from MRT
-	bench) echo libdpdk-dev python3-mrtparse ;;
+	bench) echo libdpdk-dev python3-mrtparse bgpdump ;;
 	# a second opinion of what is read from MRT
 	test) echo python3-mrtparse bgpdump ;;
 	esac

@@ -15,88 +15,70 @@ Which prefixes are of one origin, how often each is unstable, and how long a fai
 
 from __future__ import annotations
 
-import bisect
 import collections
 import itertools
+import math
 import random
+import re
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from typing import Iterator, Sequence
 
 import bgp
+import files
 from bgp import Update
 from common import BenchError
 
 STREAM_S = 3600.0  # of recorded time
 UNSTABLE = 0.1  # of the prefixes
 FAILURES = 0.55  # of the events; the others are changes of the path
-DUPLICATES = 0.4  # of the announcements
-EXPLORED = 2.0  # longer paths, on average
-INTERVAL_S, JITTER = 30.0, 0.75
-DOWN_S = 120.0  # on average
-PARETO, MOST_PREFIXES = 1.3, 200  # of an origin
+REPEATED = 2 / 3  # of the announcements, so that 40 % are repetitions
+EXPLORED = 3  # longer paths, at most
+INTERVAL_S, JITTER, DOWN_S = 30.0, 0.75, 120.0  # the last on average
+ORIGIN = 5  # neighbours in the table that are of one origin
 LOCAL_AS, PEER_AS = 64496, 64497  # for documentation (RFC 5398); peers have those from here on
 ORIGIN_AS, TRANSIT_AS = 4_200_000_000, 4_290_000_000  # private (RFC 6996)
 SHORT, LONG = 2, 3  # AS numbers before the origin: of the peer with the better path, and of the others
-OWN = bgp.encode_prefix("2001:2::/48")  # the bench's own network
+ROUTED = re.compile(r"(?!2001:2:(?:0:|:))[23][0-9a-f]{3}:")  # 2000::/3 without the bench's own network
+MRT_EXPECTED = "expected BGP4MP (RFC 6396), as the files of collectors that are named updates have it"
+
+Routes = dict[bytes, bytes]  # attributes by prefix
 
 
 @dataclass
 class Stream:
     """Times begin with 0. Before that, each peer announces its base."""
 
-    base: list[dict[bytes, bytes]]  # of each peer: attributes by prefix
+    base: list[Routes]  # of each peer
     updates: list[Update]  # in order of time
 
     @property
     def count(self) -> int:
+        """Updates of prefixes."""
         return sum(update.count for update in self.updates)
 
-    @property
-    def routes(self) -> int:
-        """Prefixes before the first update."""
-        return len(set().union(*self.base))
-
-    def table(self, only: list[set[bytes]] | None = None) -> Iterator[Update]:
-        """The base as updates. only: these prefixes of each peer, of which it has not all: the others it withdraws."""
+    def table(self) -> Iterator[Update]:
+        """What takes all peers to their bases, also after the updates."""
         for peer, base in enumerate(self.base):
-            by_attributes = collections.defaultdict(list)
-            for prefix in base if only is None else only[peer] & base.keys():
-                by_attributes[base[prefix]].append(prefix)
-            if only is not None:
-                yield Update(0, peer, (), tuple(only[peer] - base.keys()))
-            for attributes, prefixes in by_attributes.items():
+            said = {prefix for update in self.updates if update.peer == peer for prefix in update.announced}
+            yield Update(0, peer, (), tuple(said - base.keys()))
+            for attributes, prefixes in itertools.groupby(sorted(base, key=base.get), base.get):
                 yield Update(0, peer, tuple(prefixes), (), attributes)
 
-    def restored(self) -> Iterator[Update]:
-        """What takes all peers back to their bases."""
-        touched: list[set[bytes]] = [set() for _ in self.base]
-        for update in self.updates:
-            touched[update.peer].update(update.announced + update.withdrawn)
-        return self.table(touched)
-
-    def classes(self) -> tuple[set[bytes], set[bytes], set[bytes]]:
-        """Prefixes that some peer has at all times: those that are announced again, and the others. And prefixes
-        that at some time no peer has any more."""
-        have: dict[bytes, set[int]] = collections.defaultdict(set)
-        for peer, base in enumerate(self.base):
-            for prefix in base:
-                have[prefix].add(peer)
-        always = {prefix: set(peers) for prefix, peers in have.items()}
+    def classes(self) -> tuple[set[bytes], set[bytes]]:
+        """Prefixes that some peer has at all times: those that are announced again, or all if none is. And prefixes
+        that at some time no peer has."""
+        have, always = [set(base) for base in self.base], [set(base) for base in self.base]
         changed, gone = set(), set()
-        for update in self.updates:
-            changed.update(update.announced)
-            for prefix in update.announced:
-                have[prefix].add(update.peer)
-            for prefix in update.withdrawn:
-                always.get(prefix, set()).discard(update.peer)
-                if update.peer in have[prefix]:
-                    have[prefix].remove(update.peer)
-                    gone.update(() if have[prefix] else (prefix,))
-        stays = {prefix for prefix, peers in always.items() if peers}
-        return stays & changed, stays - changed, gone
-
-
-# --- tables of peers ------------------------------------------------------------------------------
+        for _, peer, announced, withdrawn, _ in self.updates:
+            changed.update(announced)
+            have[peer].update(announced)
+            have[peer].difference_update(withdrawn)
+            always[peer].difference_update(withdrawn)
+            gone.update(prefix for prefix in withdrawn if not any(prefix in each for each in have))
+        stays = set().union(*always)
+        return stays & changed or stays, gone
 
 
 def _path(peer: int, peers: int, origin: int, longer: int = 0) -> bytes:
@@ -105,101 +87,86 @@ def _path(peer: int, peers: int, origin: int, longer: int = 0) -> bytes:
     return bgp.attributes_of([PEER_AS + peer, *range(TRANSIT_AS, TRANSIT_AS + length - 1), ORIGIN_AS + origin])
 
 
-def _origins(prefixes: Sequence[str], rng: random.Random) -> list[tuple[bytes, ...]]:
-    """Neighbours in the table are mostly of one origin."""
-    encoded, found, at = [bgp.encode_prefix(prefix) for prefix in prefixes], [], 0
-    while at < len(encoded):
-        count = min(int(rng.paretovariate(PARETO)), MOST_PREFIXES)
-        found.append(tuple(encoded[at : at + count]))
-        at += count
-    return found
-
-
-def _base(origins: list[tuple[bytes, ...]], peers: int) -> list[dict[bytes, bytes]]:
-    return [{prefix: attributes for number, origin in enumerate(origins)
-             for attributes in [_path(peer, peers, number)] for prefix in origin} for peer in range(peers)]  # fmt: skip
-
-
-# --- streams --------------------------------------------------------------------------------------
+def _base(prefixes: Sequence[str], peers: int) -> list[Routes]:
+    return [{bgp.encode_prefix(prefix): _path(peer, peers, place // ORIGIN) for place, prefix in enumerate(prefixes)}
+            for peer in range(peers)]  # fmt: skip
 
 
 def _event(origin: int, prefixes: tuple[bytes, ...], peers: int, rng: random.Random) -> Iterator[Update]:
     """Of an origin: its better path changes for some time, or all peers lose it."""
 
     def say(time: float, peer: int, longer: int = 0) -> Iterator[Update]:
-        for again in range(2 if rng.random() < DUPLICATES / (1 - DUPLICATES) else 1):
+        for again in range(2 if rng.random() < REPEATED else 1):
             yield Update(time + again * rng.random(), peer, prefixes, (), _path(peer, peers, origin, longer))
 
-    start = rng.uniform(0, STREAM_S)
-    if rng.random() >= FAILURES:
-        yield from say(start, origin % peers, rng.randint(1, 3))
-        yield from say(start + INTERVAL_S * rng.uniform(JITTER, 2), origin % peers)
-        return
-    up = start + (EXPLORED + 1) * INTERVAL_S + rng.expovariate(1 / DOWN_S)
-    for peer in range(peers):
+    start, is_lost = rng.uniform(0, STREAM_S), rng.random() < FAILURES
+    back = start + (EXPLORED + 1) * INTERVAL_S + rng.expovariate(1 / DOWN_S)
+    for peer in range(peers) if is_lost else [origin % peers]:
         time = start + rng.random()
-        for longer in range(1, 1 + min(round(rng.expovariate(1 / EXPLORED)), 2 * int(EXPLORED))):
-            yield from say(time, peer, longer)
+        for longer in range(rng.randint(1, EXPLORED) if is_lost else 1):
+            yield from say(time, peer, longer + 1)
             time += INTERVAL_S * rng.uniform(JITTER, 1)
-        yield Update(time, peer, (), prefixes)
-        yield from say(max(up, time + INTERVAL_S), peer)
+        if is_lost:
+            yield Update(time, peer, (), prefixes)
+        yield from say(back if is_lost else time, peer)
 
 
 def synthetic(prefixes: Sequence[str], count: int, seed: int, peers: int) -> Stream:
-    """About so many updates of prefixes."""
-    rng = random.Random(seed)
-    origins = _origins(prefixes, rng)
-    order = rng.sample(range(len(origins)), len(origins))
-    sizes = list(itertools.accumulate(len(origins[number]) for number in order))
-    unstable = order[: 1 + bisect.bisect_left(sizes, UNSTABLE * sizes[-1])]
-    weights = list(itertools.accumulate(1 / place for place in range(1, len(unstable) + 1)))  # by Zipf's law
-    updates: list[Update] = []
-    while count > 0:
-        (origin,) = rng.choices(unstable, cum_weights=weights)
-        event = list(_event(origin, origins[origin], peers, rng))
-        updates += event
-        count -= sum(update.count for update in event)
-    return Stream(_base(origins, peers), sorted(updates, key=lambda update: update.time))
+    """About so many updates of these prefixes."""
+    rng, base, updates = random.Random(seed), _base(prefixes, peers), []
+    encoded, origins = tuple(base[0]), range(math.ceil(len(prefixes) / ORIGIN))
+    unstable = rng.sample(origins, math.ceil(UNSTABLE * len(origins)))
+    weights = [1 / place for place in range(1, len(unstable) + 1)]  # Zipf's law
+    for origin in rng.choices(unstable, weights, k=count):
+        if count > 0:
+            event = list(_event(origin, encoded[ORIGIN * origin : ORIGIN * (origin + 1)], peers, rng))
+            updates += event
+            count -= sum(update.count for update in event)
+    return Stream(base, sorted(updates, key=lambda update: update.time))
 
 
-def _is_taken(prefix: bytes) -> bool:
-    return prefix[0] >= 3 and prefix[1] >> 5 == 1 and not (prefix[0] >= OWN[0] and prefix.startswith(OWN[1:], 1))
+def read_mrt(path: str) -> list[Update]:
+    """The updates of routed IPv6 prefixes in a collector's file, in its order, with a number for each peer. Raises
+    BenchError."""
+    peers: dict[tuple[str, str], int] = {}
+    found = []
+    # bgpdump 1.6.2 never ends with a bzip2 file that is cut off, and what it cannot read, it says in its log only.
+    with tempfile.NamedTemporaryFile() as unpacked, tempfile.TemporaryFile("w+") as log:
+        unpacked.write(files.content(path))
+        unpacked.flush()
+        try:
+            process = subprocess.Popen(["bgpdump", "-v", "-m", unpacked.name], stdout=subprocess.PIPE, stderr=log,
+                                       text=True)  # fmt: skip
+        except FileNotFoundError:
+            raise BenchError("--updates takes bgpdump to read: install the package bgpdump") from None
+        with process:
+            lines = (line.strip().split("|") for line in process.stdout)  # type, time, A or W, peer, AS, prefix, path
+            updates = (line for line in lines if line[2] in ("A", "W") and ROUTED.match(line[5]))
+            for key, group in itertools.groupby(updates, lambda line: (*line[1:5], *line[6:7])):
+                time, kind, *peer = key[:4]
+                prefixes = tuple(bgp.encode_prefix(line[5]) for line in group)
+                update = Update(float(time), peers.setdefault(tuple(peer), len(peers)), (), prefixes)
+                if kind == "A":  # sets of AS numbers become sequences
+                    attributes = bgp.attributes_of(map(int, re.findall(r"\d+", key[4])))
+                    update = update._replace(announced=prefixes, withdrawn=(), attributes=attributes)
+                found.append(update)
+        log.seek(0)
+        said = log.read().strip()
+    if process.returncode or "[error]" in said:
+        raise BenchError(f"{path}: {said.splitlines()[-1]}; {MRT_EXPECTED}")
+    if not found:
+        raise BenchError(f"{path} has no updates of prefixes in 2000::/3; {MRT_EXPECTED}")
+    return found
 
 
-def _spread(updates: list[Update]) -> list[Update]:
-    """Those of one second over that second, where the file says no more of when they came."""
-    total = collections.Counter(update.time for update in updates)
-    place: collections.Counter[float] = collections.Counter()
-    spread = []
+def recorded(found: list[Update], prefixes: Sequence[str], peers: int) -> Stream:
+    """Of the peers with the most updates. What a peer withdraws, it has from the beginning, besides these prefixes."""
+    busiest = collections.Counter(update.peer for update in found).most_common(peers)
+    numbers = {peer: number for number, (peer, _) in enumerate(busiest)}
+    base = _base(prefixes, len(numbers))
+    updates = [update._replace(peer=numbers[update.peer]) for update in found if update.peer in numbers]
+    updates = sorted(updates, key=lambda update: update.time)
     for update in updates:
-        if update.time == int(update.time):
-            place[update.time] += 1
-            update = update._replace(time=update.time + (place[update.time] - 1) / total[update.time])
-        spread.append(update)
-    return sorted(spread, key=lambda update: update.time)
-
-
-def recorded(found: list[Update], prefixes: Sequence[str], count: int | None, seed: int, peers: int) -> Stream:
-    """Of the peers with the most updates. What a peer withdraws first it has had before."""
-    totals: collections.Counter[int] = collections.Counter()
-    for update in found:
-        totals[update.peer] += update.count
-    numbers = {peer: number for number, (peer, _) in enumerate(totals.most_common(peers))}
-    base = _base(_origins(prefixes, random.Random(seed)), len(numbers))
-    known, updates, left = [set() for _ in numbers], [], count or sum(totals.values())
-    for update in found:
-        if update.peer not in numbers or left <= 0:
-            continue
-        peer = numbers[update.peer]
-        announced, withdrawn = (tuple(filter(_is_taken, each)) for each in (update.announced, update.withdrawn))
-        for prefix in withdrawn:
-            if prefix not in known[peer]:
-                base[peer].setdefault(prefix, _path(peer, len(numbers), 0))
-        known[peer].update(announced + withdrawn)
-        if announced or withdrawn:
-            updates.append(Update(update.time, peer, announced, withdrawn, update.attributes))
-            left -= updates[-1].count
-    if not updates:
-        raise BenchError("the file has no updates of prefixes that a router may have: all are outside 2000::/3")
-    updates = _spread(updates)
+        for prefix in update.withdrawn:
+            base[update.peer].setdefault(prefix, _path(update.peer, len(numbers), 0))
     return Stream(base, [update._replace(time=update.time - updates[0].time) for update in updates])
