@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What peers of a router announce: a table, and then a stream of updates, recorded or synthetic.
 
-The synthetic stream has the shape of what is heard in the default-free zone:
-
-- a tenth of the IPv6 prefixes are unstable, and take 40 to 50 s to settle (Huston, BGP Updates in 2025, APNIC)
-- a seventh of the updates are withdrawals (Huston, BGP in 2019 and in 2020, for IPv4)
-- up to 40 % of the announcements repeat what was said (Elmokashfi et al., BGP Churn Evolution, INFOCOM 2010)
-- before a route is withdrawn, longer and longer paths are explored; a change of the path settles sooner (Oliveira et
-  al., Quantifying Path Exploration in the Internet, ToN 2009)
-- what a peer says of one prefix is 30 s apart, with jitter (RFC 4271, 9.2.1.1 and 10)
-
-Which prefixes are of one origin, how often each is unstable, and how long a failure lasts, is made up.
+The synthetic stream has the shape of what is heard in the default-free zone: a tenth of the IPv6 prefixes are unstable
+(Huston, BGP Updates in 2025), a seventh of the updates are withdrawals (Huston, BGP in 2020), 40 % of the announcements
+repeat what was said (Elmokashfi et al., BGP Churn Evolution, INFOCOM 2010), longer paths are explored before a route is
+withdrawn (Oliveira et al., Quantifying Path Exploration in the Internet, ToN 2009), and what a peer says of one prefix
+is 30 s apart, with jitter (RFC 4271, 9.2.1.1 and 10). Which prefixes are of one origin, how often each is unstable, and
+how long a failure lasts, is made up.
 """
 
 from __future__ import annotations
