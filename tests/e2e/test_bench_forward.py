@@ -108,7 +108,7 @@ def test_tables(tmp_path):
 def test_rules():
     """What accepts all holds nothing back; in one run with and without, there and back."""
     rows = measure(*engines("compiled", "rules"), "--threads", 1)
-    assert len(rows_of(rows, "ns")) == 2
+    assert {row["engine"] for row in rows_of(rows, "ns")} == {"compiled", "rules", "rules - compiled"}
     assert {row["engine"] for row in rows_of(rows, "ratio")} == {"compiled/rules"}
 
 
@@ -133,7 +133,6 @@ def test_profile(tmp_path):
     assert sum(row["median"] for row in rows) == pytest.approx(100, abs=0.1)
     assert {"generator", "rest"} < {row["engine"] for row in rows}
     assert sum(row["engine"].startswith("sixlane: ") for row in rows) > 2
-    assert (tmp_path / "profile-10.svg").stat().st_size > 10_000
 
 
 # --- errors ---------------------------------------------------------------------------------

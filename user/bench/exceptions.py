@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import itertools
 import socket
-import struct
 import time
-from dataclasses import dataclass, field
+from collections import defaultdict
 from typing import Any, Iterator
 
 import numpy as np
 import options as opt
-import packets as pk
 import rows
 import tables as tb
 from common import BenchError, UsageError, check_interrupt, need_root
-from destinations import LISTS, choose
-from runs import LEAST_COUNT, TARGETS, Runner, Series, Source
+from floods import packed, too_big
+from packets import ethernet
 from progress import Progress, wait_for
 from router import B_MAC, MTU, P1_MAC, Router, lab_errors
+from runs import LEAST_COUNT, TARGETS, Runner, Series, Source
 from sides import SIDES, load
 
 HELP = """Measure the entries and the cost of exceptions, in sixlane and in the kernel.
@@ -38,27 +38,40 @@ difference (added); and the time from the message to the entry, for one exceptio
 ROUNDS, DESTINATIONS, EXCEPTIONS, COUNT = 8, 300_000, 1000, 32_768  # as in Lau's figures
 MOST_DESTINATIONS = 10_000_000
 SIZE = 64
-ENGINES, STATES = ("compiled", "trie", "kernel"), ("none", "learned")
+ENGINES, LISTS, STATES = ("compiled", "trie", "kernel"), ("elsewhere", "same-route", "hit"), ("none", "learned")
 TRAFFIC = ("compiled", "kernel")  # sixlane's engines share the lookup of exceptions
 PATH_MTU = 1400  # larger than any frame of the bench, smaller than the links'
 BATCH = 64  # messages; fewer than a veth's ring holds
-ICMP6, TOO_BIG, ECHO = 58, 2, 128
 ARRIVE_S, FOLLOW_S = 10, 120  # many times what it takes, also on an emulated machine
 KEEP_S = 1  # from the last message received to its exception, unless the kernel has no room for it
 
+# --- destinations ---------------------------------------------------------------------------------
+
+
+def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Lists of as many destinations each as have exceptions: "hit" are those, "same-route" as many others of their
+    routes, "elsewhere" under other routes; and all n that have traffic, those of "hit" first. Raises BenchError."""
+    generator = np.random.default_rng([seed, 2])
+    halves = tb.draw(table, "random", n + n // 8 + 16 * n_excepted + 16, seed)
+    drawn = tb.to_bytes(halves)
+    first = np.unique(drawn.view("S16"), return_index=True)[1]  # of each, as some may be drawn twice
+    drawn, route = drawn[first], table.match(halves)[first].astype(np.int64)
+    # Only destinations of every other route may have exceptions; of those, neighbours under one route are a pair.
+    may_have = generator.permutation(len(table)) % 2 == 0
+    excepted = may_have[route - 1]
+    order = np.flatnonzero(excepted)[np.argsort(route[excepted], kind="stable")]
+    rank = np.arange(len(order)) - np.searchsorted(route[order], route[order])
+    pairs = np.flatnonzero((rank[:-1] % 2 == 0) & (np.diff(route[order]) == 0))
+    pairs = generator.permutation(pairs)[:n_excepted]
+    hit, mate, other = order[pairs], order[pairs + 1], generator.permutation(np.flatnonzero(~excepted))[:n_excepted]
+    rest = generator.permutation(np.setdiff1d(np.arange(len(drawn)), hit))[: n - n_excepted]
+    if min(len(hit), len(other)) < n_excepted or len(rest) < n - n_excepted:
+        raise BenchError(f"table {table.name}: its routes have too few destinations for {n} with {n_excepted} "
+                         "exceptions; use fewer, or another table")  # fmt: skip
+    return dict(zip(LISTS, (drawn[other], drawn[mate], drawn[hit]))), np.concatenate([drawn[hit], drawn[rest]])
+
 
 # --- learning -------------------------------------------------------------------------------------
-
-
-def _too_big(router: Router, destination: bytes, mtu: int) -> bytes:
-    """About an echo request from the router: the kernel does not ask a socket whether it was sent."""
-    own, gateway = (socket.inet_pton(socket.AF_INET6, text) for text in (router.b_router, router.gateways[0]))
-    head = struct.pack(">IHBB", 6 << 28, 8, ICMP6, 64)
-    quoted = head + own + destination + struct.pack(">BBHI", ECHO, 0, 0, 0)
-    body = struct.pack(">BBHI", TOO_BIG, 0, 0, mtu) + quoted
-    ip6 = struct.pack(">IHBB", 6 << 28, len(body), ICMP6, 64) + gateway + own
-    ethernet = pk.mac(P1_MAC) + pk.mac(B_MAC) + struct.pack(">H", 0x86DD)
-    return ethernet + ip6 + body[:2] + pk.checksum(ethernet + ip6, body) + body[4:]
 
 
 class Learner:
@@ -66,151 +79,81 @@ class Learner:
 
     def __init__(self, router: Router, destinations: np.ndarray) -> None:
         self.router, self.destinations = router, [address.tobytes() for address in destinations]
-        with lab_errors():
-            self.socket = router.b.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            self.socket.bind(("h0", 0))
+        self.socket = router.b.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.bind(("h0", 0))
 
     def of_sixlane(self) -> tuple[int, int]:
-        with lab_errors():
-            status = self.router.sixlane.status()
+        """How many routes and exceptions sixlane has."""
+        status = self.router.sixlane.status()
         return status["routes"], status["exceptions"]
 
     def hits(self) -> int:
         """How many packets matched one of sixlane's exceptions."""
-        with lab_errors():
-            return sum(entry["hits"] for entry in self.router.sixlane.sixlane_json("exception show"))
+        return sum(entry["hits"] for entry in self.router.sixlane.sixlane_json("exception show"))
 
-    def _send(self, frames: list[bytes]) -> None:
-        """No faster than the router receives them."""
+    def _send(self, destinations: list[bytes], mtu: int) -> None:
+        """A message about each, no faster than the router receives them."""
         def received() -> int:
             return self.router.kernel_counters()["Icmp6InPktTooBigs"]
 
-        wanted = received()
-        for first in range(0, len(frames), BATCH):
+        wanted, gateway, own = received(), packed(self.router.gateways[0]), packed(self.router.b_router)
+        for first in range(0, len(destinations), BATCH):
             check_interrupt()
-            for frame in frames[first : first + BATCH]:
-                self.socket.send(frame)
-            wanted += len(frames[first : first + BATCH])
+            for about in destinations[first : first + BATCH]:
+                wanted += 1
+                self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about, mtu)))
             wait_for(lambda: received() >= wanted, ARRIVE_S, "the router receives Packet Too Big", 0.001)
 
-    def _wait_kernel(self, wanted: int) -> None:
+    def _follow(self) -> None:
+        """Return when sixlane has as many exceptions as the kernel."""
+        wanted = self.router.kernel_routes()[1]
+        wait_for(lambda: self.of_sixlane()[1] == wanted, FOLLOW_S,
+                 lambda: f"sixlaned has {self.of_sixlane()[1]} exceptions, not {wanted}", 0.001)  # fmt: skip
+
+    def learn(self, first: int, last: int) -> float:
+        """Learn this range of destinations. Returns the milliseconds until sixlane had the last one."""
+        wanted, begin = self.router.kernel_routes()[1] + last - first, time.monotonic()
+        self._send(self.destinations[first:last], PATH_MTU)
         deadline = time.monotonic() + KEEP_S
         while (found := self.router.kernel_routes()[1]) != wanted:
-            check_interrupt()
             if time.monotonic() > deadline:
                 raise BenchError(f"the kernel has {found} exceptions instead of {wanted}: it limits those of one "
                                  "route; use fewer exceptions, or a table with more routes")  # fmt: skip
             time.sleep(0.001)
-
-    def _wait_sixlane(self, wanted: int) -> None:
-        wait_for(lambda: self.of_sixlane()[1] == wanted, FOLLOW_S,
-                 lambda: f"sixlaned has {self.of_sixlane()[1]} exceptions, not {wanted}", 0.001)  # fmt: skip
-
-    def wait_settled(self, addresses: list[str]) -> None:
-        """Return when sixlane forwards packets to all these addresses again: after a change it passes some to the
-        kernel for a while."""
-        def look() -> bool:
-            with lab_errors():
-                answers = self.router.sixlane.lookup_many(addresses)
-            return all(answer["verdict"] == "forward" for answer in answers)
-
-        wait_for(look, FOLLOW_S, "sixlaned leaves no packets to the kernel")
-
-    def learn(self, first: int, last: int) -> float:
-        """Learn this range of destinations. Returns the milliseconds until sixlane had the last one."""
-        frames = [_too_big(self.router, address, PATH_MTU) for address in self.destinations[first:last]]
-        wanted, begin = self.router.kernel_routes()[1] + len(frames), time.monotonic()
-        self._send(frames)
-        self._wait_kernel(wanted)
-        self._wait_sixlane(wanted)
+        self._follow()
         return (time.monotonic() - begin) * 1e3
 
     def forget(self) -> None:
         """The kernel does not announce this, and sixlaned would notice at its next full pass. Messages from which the
         kernel learns nothing make it ask at once."""
-        with lab_errors():
-            self.router.r.ip("route flush cache")
-        self._send([_too_big(self.router, address, MTU) for address in self.destinations])
-        self._wait_sixlane(self.router.kernel_routes()[1])
+        self.router.r.ip("route flush cache")
+        self._send(self.destinations, MTU)
+        self._follow()
 
 
 # --- one table ------------------------------------------------------------------------------------
 
 
-@dataclass
-class Found:
-    """Entries by stage, and times by round."""
-
-    entries: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # kernel, sixlane: routes, exceptions
-    learning: dict[str, list[float]] = field(default_factory=lambda: {"one": [], "rest": []})
-    ns: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)  # engine, list, state
-
-
 class Measurement:
     """Of one table."""
 
-    def __init__(self, options: argparse.Namespace, router: Router, table: tb.Table, lists: dict[str, np.ndarray],
-                 every: np.ndarray, progress: Progress) -> None:  # fmt: skip
-        self.options, self.router, self.lists, self.every, self.progress = options, router, lists, every, progress
+    def __init__(self, options: argparse.Namespace, table: tb.Table, router: Router, progress: Progress) -> None:
+        self.options, self.table, self.router, self.progress = options, table, router, progress
+        self.entries: dict[str, list[tuple[int, int]]] = {}  # by stage: routes and exceptions, of kernel and sixlane
+        self.learning: dict[str, list[float]] = defaultdict(list)  # ms
+        self.ns: dict[tuple[str, str, str], list[float]] = defaultdict(list)  # by engine, list and state
+
+    def measure(self) -> None:
+        """All rounds. Raises BenchError and Interrupted."""
+        options, table, router = self.options, self.table, self.router
+        self.lists, self.every = choose(table, options.destinations, options.exceptions, options.seed)
         router.open_sink()
         router.fill(table.name, table.prefixes())
         router.start(len(table))
         load(router, [SIDES[name] for name in ENGINES], table, 0, frags=False)
-        self.source = Source(router, SIZE, 1, by_sockets=False)
-        self.learner, self.runner, self.found = Learner(router, lists["hit"]), Runner(router, table), Found()
-        self.asked = [str(ipaddress.IPv6Address(address.tobytes())) for name in LISTS for address in lists[name]]
-
-    def _series(self, engine: str, name: str, addresses: np.ndarray) -> Series:
-        path = self.router.file(f"targets-{name}")
-        if not path.exists():
-            self.source.frames.targets(np.resize(addresses, (TARGETS, 16))).tofile(path)
-        return Series(engine, SIDES[engine], "random", self.source, path, addresses)
-
-    def _run(self, series: Series, packets: int, excepted: int, learnt: bool) -> float:
-        """Returns ns a packet. Once exceptions are learned, exactly `excepted` of the packets must match one."""
-        hits = self.learner.hits() if learnt else 0
-        lane = self.runner.run(series, packets)[0]
-        hits = (self.learner.hits() if learnt else 0) - hits
-        wanted = 2 * excepted if series.side.engine and learnt else 0  # with the untimed run
-        if hits != wanted:
-            raise BenchError(f"{hits} packets matched an exception in sixlane instead of {wanted}: the result would be "
-                             "meaningless")  # fmt: skip
-        self.progress.step()
-        return lane.ns / lane.timed
-
-    def _send_to_all(self, learnt: bool) -> None:
-        n, n_excepted = len(self.every), len(self.lists["hit"])
-        packets = min(max(n, LEAST_COUNT), TARGETS)
-        for first in range(0, n, packets):
-            places = (first + np.arange(TARGETS)) % n
-            excepted = int((places[:packets] < n_excepted).sum())
-            for engine in TRAFFIC:
-                self._run(self._series(engine, f"part-{first}", self.every[places]), packets, excepted, learnt)
-            self.router.file(f"targets-part-{first}").unlink()
-            self.source.targets = None
-
-    def _count(self, stage: str) -> None:
-        self.found.entries[stage] = [self.router.kernel_routes(), self.learner.of_sixlane()]
-
-    def _learn(self) -> None:
-        n = len(self.lists["hit"])
-        one, rest = self.learner.learn(0, 1), self.learner.learn(1, n) if n > 1 else 0.0
-        self.found.learning["one"].append(one)
-        self.found.learning["rest"].append(rest)
-        self.learner.wait_settled(self.asked)
-
-    def _forget(self) -> None:
-        self.learner.forget()
-        self.learner.wait_settled(self.asked)
-
-    def _measure_state(self, number: int, state: str) -> None:
-        order = [(engine, name) for name in LISTS for engine in ENGINES]
-        for engine, name in order if number % 2 == 0 else order[::-1]:
-            series, packets = self._series(engine, name, self.lists[name]), self.options.count
-            ns = self._run(series, packets, packets if name == "hit" else 0, state == "learned")
-            self.found.ns.setdefault((engine, name, state), []).append(ns)
-
-    def measure(self) -> None:
+        self.source, self.runner = Source(router, SIZE, 1, by_sockets=False), Runner(router, table)
+        self.learner = Learner(router, self.lists["hit"])
+        self._settle()
         self._count("before")
         self._send_to_all(False)
         self._count("traffic")
@@ -219,47 +162,90 @@ class Measurement:
         self._count("learned")
         self._forget()
         self._count("forgotten")
-        for number in range(self.options.rounds):
-            self._measure_state(number, "none")
-            self._learn()
-            self._measure_state(number, "learned")
-            self._forget()
+        for number in range(options.rounds):
+            for state in STATES[:: -1 if number % 2 else 1]:  # neither always comes first
+                if state == "learned":
+                    self._learn()
+                order = list(itertools.product(LISTS, ENGINES))
+                for name, engine in order[:: -1 if number % 2 else 1]:
+                    excepted = options.count if name == "hit" else 0
+                    ns = self.run(engine, self.lists[name], options.count, excepted * (state == "learned"))
+                    self.ns[engine, name, state].append(ns)
+                if state == "learned":
+                    self._forget()
 
+    def run(self, engine: str, addresses: np.ndarray, packets: int, excepted: int) -> float:
+        """Returns ns a packet. Exactly `excepted` of the packets must match an exception. Raises BenchError."""
+        targets = self.router.file("targets")
+        self.source.frames.targets(np.resize(addresses, (TARGETS, 16))).tofile(targets)
+        hits, series = self.learner.hits(), Series(engine, SIDES[engine], "random", self.source, targets)
+        lane = self.runner.run(series, packets)[0]
+        hits, wanted = self.learner.hits() - hits, 2 * excepted if series.side.engine else 0  # with the untimed run
+        if hits != wanted:
+            raise BenchError(f"{hits} packets matched an exception in sixlane instead of {wanted}: the result would be "
+                             "meaningless")  # fmt: skip
+        self.progress.step()
+        return lane.ns / lane.timed
 
-# --- rows -----------------------------------------------------------------------------------------
+    def _send_to_all(self, learned: bool) -> None:
+        n = len(self.every)
+        packets = min(max(n, LEAST_COUNT), TARGETS)
+        for first in range(0, n, packets):
+            places = (first + np.arange(packets)) % n
+            excepted = int((places < len(self.lists["hit"])).sum()) * learned
+            for engine in TRAFFIC:
+                self.run(engine, self.every[places], packets, excepted)
 
+    def _count(self, stage: str) -> None:
+        self.entries[stage] = [self.router.kernel_routes(), self.learner.of_sixlane()]
 
-def _spread_note(values: list[float]) -> str:
-    if values and min(values) <= 0 <= max(values):
-        return "the spread holds 0: no difference is shown"
-    return rows.FEW if len(values) < 3 else ""
+    def _learn(self) -> None:
+        n = len(self.lists["hit"])
+        self.learning["one"].append(self.learner.learn(0, 1))
+        if n > 1:
+            self.learning["rest"].append(self.learner.learn(1, n))
+        self._settle()
 
+    def _forget(self) -> None:
+        self.learner.forget()
+        self._settle()
 
-def make_rows(options: argparse.Namespace, table: tb.Table, found: Found) -> Iterator[rows.Row]:
-    def row(engine: str, unit: str, values: list[float], pattern: str, mode: str, **more: Any) -> rows.Row:
-        return rows.Row("exceptions", engine, unit, values, table.name, len(table), pattern, mode, **more)
+    def _settle(self) -> None:
+        """Return when sixlane forwards to all destinations: after a change it passes some to the kernel for a while."""
+        asked = [str(ipaddress.IPv6Address(address.tobytes())) for name in LISTS for address in self.lists[name]]
 
-    note = f"{options.destinations} destinations, {options.exceptions} with another Path MTU"
-    for stage, counts in found.entries.items():
-        for number, what in enumerate(("routes", "exceptions")):
-            for engine, count in zip(("kernel", "sixlane"), counts):
-                yield row(engine, "entries", [float(count[number])], stage, what, note=note)
-    for what, values in found.learning.items():
-        if what == "one" or options.exceptions > 1:
+        def look() -> bool:
+            return all(found["verdict"] == "forward" for found in self.router.sixlane.lookup_many(asked))
+
+        wait_for(look, FOLLOW_S, "sixlaned leaves no packets to the kernel")
+
+    def rows(self) -> Iterator[rows.Row]:
+        """Of what was measured until now."""
+        def row(engine: str, unit: str, values: list[float], pattern: str, mode: str, **more: Any) -> rows.Row:
+            return rows.Row("exceptions", engine, unit, values, self.table.name, len(self.table), pattern, mode, **more)
+
+        note = f"{self.options.destinations} destinations, {self.options.exceptions} with another Path MTU"
+        for stage, counts in self.entries.items():
+            for number, what in enumerate(("routes", "exceptions")):
+                for engine, count in zip(("kernel", "sixlane"), counts):
+                    yield row(engine, "entries", [float(count[number])], stage, what, note=note)
+        for what, values in self.learning.items():
             yield row("sixlane", "ms", values, what, "learning")
-    for name in LISTS:
-        for engine in ENGINES:
-            none, learned = (found.ns.get((engine, name, state), []) for state in STATES)
+        for name, engine in itertools.product(LISTS, ENGINES):
+            none, learned = (self.ns[engine, name, state] for state in STATES)
             added = [b - a for a, b in zip(none, learned)]
+            zero = bool(added) and min(added) <= 0 <= max(added)
+            note = "the spread holds 0: no difference is shown" if zero else rows.FEW if len(added) < 3 else ""
             yield row(engine, "ns", none, name, "none", frame_bytes=SIZE)
             yield row(engine, "ns", learned, name, "learned", frame_bytes=SIZE)
-            yield row(engine, "ns", added, name, "added", frame_bytes=SIZE, note=_spread_note(added))
+            yield row(engine, "ns", added, name, "added", frame_bytes=SIZE, note=note)
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's own, and those of every bench with tables and rounds."""
     opt.add_tables(parser)
     parser.add_argument("--destinations", type=opt.number(1, MOST_DESTINATIONS), default=DESTINATIONS, metavar="N",
                         help="that have traffic (%(default)s)")  # fmt: skip
@@ -270,29 +256,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_common(parser, ROUNDS)
 
 
-def _measure_table(options: argparse.Namespace, table: tb.Table, results: rows.Results) -> None:
-    try:
-        lists, every = choose(table, options.destinations, options.exceptions, options.seed)
-    except MemoryError:
-        raise BenchError(f"{options.destinations} destinations: not enough memory") from None
-    parts = -(-options.destinations // TARGETS)
-    runs = 2 * len(TRAFFIC) * parts + len(ENGINES) * len(LISTS) * len(STATES) * options.rounds
-    with Progress(f"bench exceptions, table {table.name}", runs) as progress, Router() as router:
-        measurement = Measurement(options, router, table, lists, every, progress)
-        try:
-            measurement.measure()
-        finally:  # rounds before an error or an interrupt count
-            for row in make_rows(options, table, measurement.found):
-                results.add(row)
-
-
 def run(options: argparse.Namespace) -> None:
+    """The command. Raises BenchError."""
     if options.exceptions > options.destinations:
         raise UsageError(f"{options.exceptions} exceptions are more than the {options.destinations} destinations")
     if options.exceptions > options.count:
         raise UsageError(f"--count: {options.count} packets are too few to go to {options.exceptions} exceptions")
     need_root("bench exceptions")
     results = rows.Results("exceptions", options)
+    parts = -(-options.destinations // TARGETS)
+    runs = 2 * len(TRAFFIC) * parts + len(ENGINES) * len(LISTS) * len(STATES) * options.rounds
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            _measure_table(options, table, results)
+            with Progress(f"bench exceptions, table {table.name}", runs) as progress, lab_errors(), Router() as router:
+                measurement = Measurement(options, table, router, progress)
+                try:
+                    measurement.measure()
+                finally:  # rounds before an error or an interrupt count
+                    for row in measurement.rows():
+                        results.add(row)

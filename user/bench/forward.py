@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import signal
 import statistics
 from typing import Iterator, Sequence
 
+import numpy as np
 import options as opt
 import packets as pk
 import rows
 import tables as tb
 from common import BenchError, UsageError, cpus, need_root, warn
-from floods import KINDS, Flood
+from floods import KINDS, flood
 from progress import Progress
-from router import LARGE_MTU, MTU, Router
-from runs import LEAST_COUNT, Runner, Series, Source, draw
-from sides import MOST_LOAD, SIDES, Side, is_here, load, prepare_states
+from router import LARGE_MTU, MTU, Router, lab_errors
+from runs import LEAST_COUNT, TARGETS, Runner, Series, Source
+from sides import MOST_LOAD, SIDES, XDP_FORWARD, Side, has_vlans, load, xdp_forward
 
 HELP = """Measure the cost of forwarding, by sixlane and others in turn, without a NIC.
 
@@ -30,179 +32,162 @@ the sink: it includes the rest of the batch of 64, veth and the sink. Sizes are 
 FCS. Frames below 66 bytes carry no UDP, those of 66 to 71 bytes no stamp. Packet sockets send frames over 1518
 bytes. Ratios are of Mpps: above 1 the first engine is faster."""
 PATTERNS = ("random", "zipf", "flow", "miss")
-COUNT, SIZE, ROUNDS = 200_000, 64, 12
-STAMPED_PART = 4  # the run for the latency has one in so many packets: percentiles need no more
+COUNT, SIZE, ROUNDS, LEAST_UDP = 200_000, 64, 12, 66
 MOSTLY = 0.5  # a note says so if generator, veth and sink take this share of an engine's time
+FIGURES = {"ns": ("ns", None), "Mpps": ("Mpps", None), "p50": ("ns", "p50"), "p99": ("ns", "p99")}  # unit and mode
 
 # --- all with one router --------------------------------------------------------------------------
 
 
 def can_measure(side: Side, pattern: str) -> bool:
-    if side.rules == "flowtable":
-        return pattern == "flow"
-    return side.looks_up or pattern != "miss"
+    """Whether the side is for packets of this pattern."""
+    return pattern == "flow" if side.state == "flowtable" else side.looks_up or pattern != "miss"
 
 
 def is_large(size: int) -> bool:
+    """Whether a frame of so many bytes does not fit into a page."""
     return size > pk.LARGEST_LIVE
 
 
-class Group:
-    """A router with a table, and all series that are measured with it. A context manager."""
-
-    def __init__(self, options: argparse.Namespace, table: tb.Table, large: bool) -> None:
-        self.options, self.table, self.large = options, table, large
-        self.attached = large or any(SIDES[name].rules == "flowtable" for name in options.engine)
-        self.router = Router(LARGE_MTU if large else MTU)
-        self.series: list[Series] = []
-        try:
-            self._open()
-        except BaseException:
-            self.router.close()
-            raise
-
-    def __enter__(self) -> "Group":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.router.close()
-
-    def _open(self) -> None:
-        router, table = self.router, self.table
-        router.open_sink(frags=self.large)
+@contextlib.contextmanager
+def opened(options: argparse.Namespace, table: tb.Table, large: bool) -> Iterator[tuple[Runner, list[Series]]]:
+    """A router with the table, and what is to be measured with it. Series that are compared are neighbours."""
+    with lab_errors(), Router(LARGE_MTU if large else MTU) as router:
+        router.open_sink(frags=large)
         router.fill(table.name, table.prefixes())
         router.start(len(table))
-        status = router.sixlane.status()
-        if self.large and "ndo_xmit_sg" not in router.sixlane.port_status("p1")["flags"]:
+        if large and "ndo_xmit_sg" not in router.sixlane.port_status("p1")["flags"]:
             raise BenchError(f"frames of more than {pk.LARGEST_LIVE} bytes: this kernel does not redirect frames of "
                              "several buffers (Linux 6.3)")  # fmt: skip
-        self.load_bytes = status["fib"]["used_bytes"]
-        sides = [SIDES[name] for name in self.options.engine]
-        load(router, sides, table, min(self.load_bytes, MOST_LOAD), self.large)
-        if any(side.state for side in sides):
-            prepare_states(router)
-        if self.large:  # the daemon must not object to the programs that take turns on p0
+        load_bytes = router.sixlane.status()["fib"]["used_bytes"]
+        sides = {}
+        for name in options.engine:
+            reason = _left_out(router, SIDES[name], load_bytes, large)
+            if reason:
+                warn(f"{name} is left out with table {table.name}: {reason}")
+            else:
+                sides[name] = SIDES[name]
+        load(router, list(sides.values()), table, min(load_bytes, MOST_LOAD), large)
+        if large:  # the daemon must not object to the programs that take turns on p0
             router.sixlane.daemon.send_signal(signal.SIGSTOP)
-        for size in self.options.size:
-            for threads in self.options.threads if is_large(size) == self.large else []:
-                self._add_source(Source(router, size, threads, self.attached))
+        yield Runner(router, table), _series(options, router, table, sides, large)
 
-    def _add_source(self, source: Source) -> None:
-        """Series that are compared are neighbours."""
-        for pattern in self.options.pattern:
-            addresses = draw(self.table, pattern, source.threads, self.options.seed)
-            targets = self.router.file(f"targets-{pattern}-{source.size}-{source.threads}")
-            source.frames.targets(addresses).tofile(targets)
-            for name in self.options.engine:
-                if can_measure(SIDES[name], pattern) and not self._is_left_out(name, source):
-                    floods = [None, *(self.options.flood if source.threads == 1 and not source.by_sockets else [])]
-                    self.series += [Series(name, SIDES[name], pattern, source, targets, addresses, flood)
-                                    for flood in floods]  # fmt: skip
 
-    def _is_left_out(self, name: str, source: Source) -> bool:
-        side = SIDES[name]
-        if side.needs_load and self.load_bytes > MOST_LOAD:
-            warn(f"{name} is left out with table {self.table.name}: the compiled FIB has more bytes than it can load "
-                 "from")  # fmt: skip
-        elif (side.rules or side.state) and self.large:
-            warn(f"{name} is left out with frames of more than {pk.LARGEST_LIVE} bytes: sixlaned follows nothing there")
-        elif side.state == "vlans" and not self.router.has_vlans():
-            warn(f"{name} is left out: this kernel has no 802.1Q")
-        elif side.rules == "flowtable" and len(source.frames.header) == pk.IP6:
-            warn(f"{name} is left out with frames of {source.size} bytes, which are too small for UDP")
-        else:
-            return False
-        return True
+def _left_out(router: Router, side: Side, load_bytes: int, large: bool) -> str:
+    """Why the side cannot be measured with this router; empty: it can."""
+    if side.needs_load and load_bytes > MOST_LOAD:
+        return "the compiled FIB has more bytes than it can load from"
+    if side.state and large:
+        return f"with frames of more than {pk.LARGEST_LIVE} bytes sixlaned follows nothing"
+    return "this kernel has no 802.1Q" if side.state == "vlans" and not has_vlans(router) else ""
 
-    def measure(self, progress: Progress) -> None:
-        """All sides in turn; in odd rounds in reverse order, so that no side always follows the same one."""
-        runner, count = Runner(self.router, self.table), self.options.count
-        for number in range(self.options.rounds):
-            order = self.series if number % 2 == 0 else self.series[::-1]
-            for flood in [None, *self.options.flood]:
-                beside = [series for series in order if series.flood == flood]
-                with Flood(self.router, flood) if flood and beside else contextlib.nullcontext():
-                    for series in beside:
-                        runner.measure(series, count)
-                        progress.step()
-                if flood:
-                    runner.forget()
-            for series in order:
-                if series.has_latency:
-                    runner.measure_latency(series, max(count // STAMPED_PART, LEAST_COUNT))
+
+def _series(options: argparse.Namespace, router: Router, table: tb.Table, sides: dict[str, Side],
+            large: bool) -> list[Series]:  # fmt: skip
+    made, by_sockets = [], large or any(side.state == "flowtable" for side in sides.values())
+    for size, threads in itertools.product(options.size, options.threads):
+        if is_large(size) != large:
+            continue
+        source = Source(router, size, threads, by_sockets)
+        floods = [None, *(options.flood if threads == 1 and not by_sockets else [])]
+        for pattern in options.pattern:
+            targets = router.file(f"targets-{pattern}-{size}-{threads}")
+            source.frames.targets(_draw(table, pattern, threads, options.seed)).tofile(targets)
+            made += [Series(name, side, pattern, source, targets, kind) for name, side in sides.items()
+                     if can_measure(side, pattern) for kind in floods]  # fmt: skip
+    return made
+
+
+def _draw(table: tb.Table, pattern: str, threads: int, seed: int) -> np.ndarray:
+    """Destinations for so many CPUs, n × 16 bytes. Each CPU has a flow of its own, as each queue of a NIC has."""
+    parts = threads if pattern == "flow" else 1
+    drawn = [tb.draw(table, pattern, TARGETS * threads // parts, seed + number) for number in range(parts)]
+    return np.concatenate([tb.to_bytes(halves) for halves in drawn])
+
+
+def measure_rounds(options: argparse.Namespace, runner: Runner, every: list[Series], progress: Progress) -> None:
+    """All sides in turn; in odd rounds in reverse order, so that no side always follows the same one, and nothing is
+    always measured after what it is compared with."""
+    for number in range(options.rounds):
+        step = -1 if number % 2 else 1
+        for kind in [None, *options.flood][::step]:
+            beside = [series for series in every[::step] if series.flood == kind]
+            with flood(runner.router, kind) if kind and beside else contextlib.nullcontext():
+                for series in beside:
+                    runner.measure(series, options.count)
                     progress.step()
+            if kind:
+                runner.forget()
 
-    # --- rows -------------------------------------------------------------------------------------
 
-    def row(self, series: Series, engine: str, unit: str, values: Sequence[float], note: str = "",
-            mode: str | None = None) -> rows.Row:  # fmt: skip
-        notes = ["sent by packet sockets" if series.source.by_sockets else "", note]
-        kind, exponent = tb.parse_pattern(series.pattern)
-        return rows.Row("forward", engine, unit, values, self.table.name, len(self.table),
-                        f"zipf {exponent:g}" if kind == "zipf" else kind, mode, series.source.threads,
-                        frame_bytes=series.source.size, note="; ".join(filter(None, notes)))  # fmt: skip
+# --- rows -----------------------------------------------------------------------------------------
 
-    def compared(self, series: Series) -> list[Series]:
-        return [other for other in self.series if other is not series and other.source is series.source
-                and other.pattern == series.pattern and other.flood == series.flood]  # fmt: skip
 
-    def floor_share(self, series: Series) -> float:
+def make_row(table: tb.Table, series: Series, engine: str, unit: str, values: Sequence[float], note: str = "",
+             mode: str | None = None) -> rows.Row:  # fmt: skip
+    """A row of what was measured with a series' packets."""
+    notes = ["sent by packet sockets" if series.source.by_sockets else "", note]
+    kind, exponent = tb.parse_pattern(series.pattern)
+    return rows.Row("forward", engine, unit, values, table.name, len(table), f"zipf {exponent:g}" if kind == "zipf" else kind,
+                    mode, series.source.threads, frame_bytes=series.source.size, note="; ".join(filter(None, notes)))  # fmt: skip
+
+
+class Cell(dict[str, Series]):
+    """What is compared, by name: all sides with one source and pattern, alone or beside a flood."""
+
+    def floor_share(self, name: str) -> float:
         """The share of generator, veth and sink in a side's time; 0 if it was not measured."""
-        mean = {each.name: statistics.fmean(each.figures["ns"] or [0]) for each in [series, *self.compared(series)]}
-        own, floor = mean[series.name], mean.get("floor", 0)
-        return min(1.0, floor / own) if own and series.name != "floor" else 0.0
+        own, floor = (statistics.fmean(self[each].figures["ns"] or [0]) if each in self else 0 for each in (name, "floor"))
+        return min(1.0, floor / own) if own and name != "floor" else 0.0
 
-    def rows(self) -> Iterator[rows.Row]:
-        alone = [series for series in self.series if not series.flood]
-        for unit in ("ns", "Mpps"):
-            for series in alone:
-                note = self._note(self.floor_share(series), "")
-                yield self.row(series, series.name, unit, series.figures[unit], note)
-        for series in alone:
-            for mode in ("p50", "p99"):
-                yield self.row(series, series.name, "ns", series.figures[mode], mode=mode)
-        for series in alone:
-            for other in self.compared(series):
-                if series.name == "compiled" or (series.side.needs_load and other.name == "floor"):
-                    yield self._ratio(series, other)
-                if series.side.state and other.name == "compiled":
-                    yield self._difference(series, other)
-            yield from self._beside_floods(series)
+    def note(self, *names: str) -> str:
+        """Of the one of these sides that has the largest such share, which draws a ratio to 1."""
+        share, whose = max((self.floor_share(name), name) for name in names)
+        return f"{100 * share:.0f} % {f'of {whose} ' if len(names) > 1 else ''}is generator, veth and sink" * (share >= MOSTLY)
 
-    def _beside(self, series: Series, flood: str) -> list[float]:
-        """Its rate beside a flood over that alone, in each round."""
-        same = (series.name, series.source, series.pattern)
-        beside = next(other for other in self.series if (other.name, other.source, other.pattern) == same
-                      and other.flood == flood)  # fmt: skip
-        return [x / y for x, y in zip(beside.figures["Mpps"], series.figures["Mpps"])]
 
-    def _beside_floods(self, series: Series) -> Iterator[rows.Row]:
-        """And what is left of one beside what is left of the other, so of what is due to it and not to the machine."""
-        for flood in self.options.flood if series.source.threads == 1 and not series.source.by_sockets else []:
-            own = self._beside(series, flood)
-            yield self.row(series, f"{series.name}, beside {flood}", "ratio", own)
-            for other in self.compared(series) if series.name == "compiled" else []:
-                values = [x / y for x, y in zip(own, self._beside(other, flood))]
-                yield self.row(series, f"{series.name}/{other.name}, beside {flood}", "ratio", values)
+def _ratios(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """One a round, so that both had the same conditions."""
+    return [x / y for x, y in zip(a, b)]
 
-    def _difference(self, a: Series, b: Series) -> rows.Row:
-        """Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round."""
-        values = [x - y for x, y in zip(a.figures["ns"], b.figures["ns"])]
-        row = self.row(a, f"{a.name} - {b.name}", "ns", values)
+
+def make_rows(table: tb.Table, every: list[Series]) -> Iterator[rows.Row]:
+    """Of all series of a router."""
+    cells: dict[tuple[Source, str, str | None], Cell] = {}
+    for series in every:
+        cells.setdefault((series.source, series.pattern, series.flood), Cell())[series.name] = series
+    for figure, (unit, mode) in FIGURES.items():
+        for cell in cells.values():
+            for series in cell.values() if not any(each.flood for each in cell.values()) else ():
+                note = "" if mode else cell.note(series.name)
+                yield make_row(table, series, series.name, unit, series.figures[figure], note, mode)
+    for (source, pattern, kind), cell in cells.items():
+        if kind is None:
+            for a, b in itertools.permutations(cell.values(), 2):
+                yield from _compared(table, cell, a, b)
+        else:
+            yield from _beside(table, cells[source, pattern, None], cell, kind)
+
+
+def _compared(table: tb.Table, cell: Cell, a: Series, b: Series) -> Iterator[rows.Row]:
+    if a.name == "compiled" or (a.side.needs_load and b.name == "floor"):
+        note = cell.note(a.name, b.name) if b.name != "floor" else ""
+        yield make_row(table, a, f"{a.name}/{b.name}", "ratio", _ratios(a.figures["Mpps"], b.figures["Mpps"]), note)
+    if a.side.state and b.name == "compiled":
+        # Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round.
+        row = make_row(table, a, f"{a.name} - {b.name}", "ns", [x - y for x, y in zip(a.figures["ns"], b.figures["ns"])])
         row.median = min(a.figures["ns"], default=0) - min(b.figures["ns"], default=0)
-        return row
+        yield row
 
-    @staticmethod
-    def _note(share: float, whose: str) -> str:
-        return f"{100 * share:.0f} % {whose}is generator, veth and sink" if share >= MOSTLY else ""
 
-    def _ratio(self, a: Series, b: Series) -> rows.Row:
-        """One ratio a round, so that both sides had the same conditions. A note says how much both sides share, which
-        draws the ratio to 1, except where the floor is one of them."""
-        values = [x / y for x, y in zip(a.figures["Mpps"], b.figures["Mpps"])]
-        share, whose = max((self.floor_share(each), each.name) for each in (a, b))
-        note = self._note(share, f"of {whose} ") if b.name != "floor" else ""
-        return self.row(a, f"{a.name}/{b.name}", "ratio", values, note)
+def _beside(table: tb.Table, alone: Cell, beside: Cell, kind: str) -> Iterator[rows.Row]:
+    """The rate beside a flood over that alone; and what is left of one engine over what is left of the other, so of
+    what is due to it and not to the machine."""
+    left = {name: _ratios(series.figures["Mpps"], alone[name].figures["Mpps"]) for name, series in beside.items()}
+    for name, series in beside.items():
+        yield make_row(table, series, f"{name}, beside {kind}", "ratio", left[name])
+        if "compiled" in left and name != "compiled":
+            yield make_row(table, series, f"compiled/{name}, beside {kind}", "ratio", _ratios(left["compiled"], left[name]))
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -219,6 +204,7 @@ def _pattern(word: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's own, and those of every bench with tables and rounds."""
     opt.add_tables(parser)
     by_default = [name for name, side in SIDES.items() if side.by_default]
     opt.add_words(parser, "--engine", SIDES, f"by default {', '.join(by_default)}")
@@ -246,33 +232,31 @@ def _complete(options: argparse.Namespace) -> None:
     if options.flood and (1 not in options.threads or all(map(is_large, options.size))):
         raise UsageError(f"--flood is measured with one thread and frames of up to {pk.LARGEST_LIVE} bytes")
     sides = [SIDES[name] for name in options.engine]
-    if any(side.rules == "flowtable" for side in sides) and not all(side.engine for side in sides):
-        raise UsageError("flowtable is measured beside compiled, trie and rules only")
+    if "flowtable" in options.engine and not (all(side.engine for side in sides) and min(options.size) >= LEAST_UDP):
+        raise UsageError(f"flowtable is measured beside sixlane's engines only, and with UDP: --size {LEAST_UDP} or more")
     if not any(can_measure(side, pattern) for side in sides for pattern in options.pattern):
         raise BenchError("nothing to measure: floor, load and least look nothing up, and so miss nothing; flowtable is "
                          "for --pattern flow")  # fmt: skip
-    for name in [name for name in options.engine if not is_here(SIDES[name])]:
-        warn(f"{name} is left out: install the package xdp-tools (1.5 or newer)")
-        options.engine.remove(name)
-    if not options.engine:
-        raise BenchError("nothing to measure")
+    if XDP_FORWARD in options.engine and not xdp_forward():
+        warn(f"{XDP_FORWARD} is left out: install the package xdp-tools (1.5 or newer)")
+        options.engine.remove(XDP_FORWARD)
 
 
 def measure(options: argparse.Namespace, results: rows.Results) -> None:
-    tables = tb.make(options.tables, options.seed)
-    for table in tables:
+    """All tables and sizes."""
+    for table in tb.make(options.tables, options.seed):
         for large in sorted({is_large(size) for size in options.size}):
-            with Group(options, table, large) as group:
-                runs = sum(1 + series.has_latency for series in group.series)
-                with Progress(f"bench forward, table {table.name}", runs * options.rounds) as progress:
+            with opened(options, table, large) as (runner, every):
+                with Progress(f"bench forward, table {table.name}", len(every) * options.rounds) as progress:
                     try:
-                        group.measure(progress)
+                        measure_rounds(options, runner, every, progress)
                     finally:  # rounds before an error or an interrupt count
-                        for row in group.rows():
+                        for row in make_rows(table, every):
                             results.add(row)
 
 
 def run(options: argparse.Namespace) -> None:
+    """The command. Raises BenchError."""
     _complete(options)
     need_root("bench forward")
     results = rows.Results("forward", options)

@@ -12,7 +12,8 @@ import os
 import pathlib
 import struct
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ from common import BenchError, find
 from engine import Engine
 
 FCS, ETHERNET, IP6 = 4, 14, 54  # bytes; IPv6's with Ethernet's
-NO_NEXT_HEADER, UDP, TCP = 59, 17, 6
+NO_NEXT_HEADER, UDP, TCP, ICMP6 = 59, 17, 6, 58
 L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
 DISCARD, HTTP = 9, 80  # ports
@@ -29,11 +30,13 @@ PORTS, PORT_FIRST, HOP_LIMIT = 16384, 0x8000, 64
 SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
+GIVEN_BYTES = 256  # of struct packets_given
 
 # --- frames ---------------------------------------------------------------------------------------
 
 
 def mac(text: str) -> bytes:
+    """The 6 bytes of an Ethernet address as text."""
     return bytes.fromhex(text.replace(":", ""))
 
 
@@ -51,6 +54,18 @@ def checksum(header: bytes, payload: bytes) -> bytes:
     return ((~total & 0xFFFF) or 0xFFFF).to_bytes(2, sys.byteorder)
 
 
+def ip6(src: bytes, dst: bytes, protocol: int, payload: bytes, hop_limit: int = HOP_LIMIT) -> bytes:
+    """A packet of UDP or ICMPv6, whose checksum is filled in."""
+    header = struct.pack(">IHBB", 6 << 28, len(payload), protocol, hop_limit) + src + dst
+    at = 6 if protocol == UDP else 2
+    return header + payload[:at] + checksum(bytes(ETHERNET) + header, payload) + payload[at + 2 :]
+
+
+def ethernet(dst_mac: str, src_mac: str, packet: bytes) -> bytes:
+    """A frame with an IPv6 packet."""
+    return mac(dst_mac) + mac(src_mac) + b"\x86\xdd" + packet
+
+
 @dataclass(frozen=True)
 class Template:
     """The headers and the size of all frames of a generator."""
@@ -65,6 +80,7 @@ class Template:
 
     @property
     def has_stamp(self) -> bool:
+        """Whether there is room for the time of sending."""
         return self.bytes >= len(self.header) + STAMP
 
     def targets(self, addresses: np.ndarray) -> np.ndarray:
@@ -80,79 +96,62 @@ class Template:
 def template(size: int, dst_mac: str, src_mac: str, src: str, next_header: int | None = None) -> Template:
     """Frames from and to these addresses; UDP by default, or no next header if there is no room for UDP. Raises
     BenchError."""
-    if next_header is None:
-        next_header = UDP if size - FCS >= IP6 + L4_BYTES[UDP] else NO_NEXT_HEADER
     payload = size - FCS - IP6
+    if next_header is None:
+        next_header = UDP if payload >= L4_BYTES[UDP] else NO_NEXT_HEADER
     if payload < L4_BYTES[next_header]:
         raise BenchError(f"frames of {size} bytes are too small")
-    header = mac(dst_mac) + mac(src_mac) + struct.pack(">HIHBB", 0x86DD, 6 << 28, payload, next_header, HOP_LIMIT)
-    header += ipaddress.IPv6Address(src).packed + bytes(16)
-    if next_header == UDP:
-        header += struct.pack(">HHHH", 0, DISCARD, payload, 0)
-    elif next_header == TCP:
-        header += struct.pack(">HHIIBBHHH", 0, HTTP, 0, 0, 5 << 4, 2, 0xFFFF, 0, 0)  # SYN
-    return Template(header, size)
+    l4 = {NO_NEXT_HEADER: b"", UDP: struct.pack(">HHHH", 0, DISCARD, payload, 0),
+          TCP: struct.pack(">HHIIBBHHH", 0, HTTP, 0, 0, 5 << 4, 2, 0xFFFF, 0, 0)}[next_header]  # a SYN
+    header = struct.pack(">IHBB", 6 << 28, payload, next_header, HOP_LIMIT) + ipaddress.IPv6Address(src).packed
+    return Template(ethernet(dst_mac, src_mac, header + bytes(16) + l4), size)
 
 
 # --- object files ---------------------------------------------------------------------------------
 
 
-class Variable(NamedTuple):
-    section: str
-    offset: int
-    size: int
-
-
 class ObjectFile:
-    """A BPF object file. Its global variables are set by name."""
+    """A BPF object file of this machine's byte order. Its global variables are set by name."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        data = path.read_bytes()
-        order = "<" if data[5] == 1 else ">"
-        (at,) = struct.unpack_from(order + "Q", data, 40)
-        size, count, names = struct.unpack_from(order + "HHH", data, 58)
-        headers = [struct.unpack_from(order + "IIQQQQIIQQ", data, at + i * size) for i in range(count)]
+        self.path, data = path, path.read_bytes()
+        (at,), (count, names) = struct.unpack_from("=Q", data, 40), struct.unpack_from("=HH", data, 60)
+        sections = list(struct.iter_unpack("=IIQQQQIIQQ", data[at : at + 64 * count]))
 
         def text(table: int, offset: int) -> str:
-            start = headers[table][4] + offset
+            start = sections[table][4] + offset
             return data[start : data.index(b"\0", start)].decode()
 
-        self.path, self._is_set = path, False
-        self.sections = {text(names, header[0]): header for header in headers}
-        self.values = {name: bytearray(header[5] if header[1] == 8 else data[header[4] : header[4] + header[5]])
-                       for name, header in self.sections.items() if name in (".rodata", ".bss", ".data")}  # fmt: skip
-        _, _, _, _, start, length, link, *_ = self.sections[".symtab"]
-        by_number = [text(names, header[0]) for header in headers]
-        self.variables = {}
-        for place in range(start, start + length, 24):
-            name, _, _, section, offset, bytes_ = struct.unpack_from(order + "IBBHQQ", data, place)
-            if section < count and by_number[section] in self.values:
-                self.variables[text(link, name)] = Variable(by_number[section], offset, bytes_)
+        numbers = {text(names, section[0]): number for number, section in enumerate(sections)}
+        self._values: dict[str, bytearray] = {}
+        self._variables: dict[str, tuple[bytearray, int, int]] = {}  # with offset and size
+        start, length, strings = sections[numbers[".symtab"]][4:7]
+        for name in {".rodata", ".bss"} & numbers.keys():
+            begin, n_bytes = sections[numbers[name]][4:6]
+            value = self._values[name] = bytearray(n_bytes if name == ".bss" else data[begin : begin + n_bytes])
+            for symbol, _, _, number, offset, size in struct.iter_unpack("=IBBHQQ", data[start : start + length]):
+                if number == numbers[name]:
+                    self._variables[text(strings, symbol)] = value, offset, size
 
     def set(self, **values: int | bytes | Sequence[int]) -> None:
         """Set variables: an array by a list of all its elements, or by bytes, which may be fewer. Raises BenchError."""
         for name, value in values.items():
-            if name not in self.variables:
+            if name not in self._variables:
                 raise BenchError(f"{self.path.name} has no variable {name}")
-            section, offset, size = self.variables[name]
+            section, offset, size = self._variables[name]
             if not isinstance(value, bytes):
                 numbers = value if isinstance(value, Sequence) else [value]
-                each = size // len(numbers)
-                value = b"".join(number.to_bytes(each, sys.byteorder) for number in numbers)
-            if len(value) > size:
-                raise BenchError(f"{self.path.name}: {name} has {size} bytes, not {len(value)}")
-            self.values[section][offset : offset + len(value)] = value
-            self._is_set |= section == ".rodata"
+                value = b"".join(number.to_bytes(size // len(numbers), sys.byteorder) for number in numbers)
+            section[offset : offset + len(value)] = value
 
     def load(self, engine: Engine, name: str, **arguments: Any) -> None:
         """Load it with its variables. Later steps call its programs "NAME.PROGRAM"."""
-        if self._is_set:
-            arguments["rodata"] = self.values[".rodata"].hex()
-        engine.do("load", name=name, object=str(self.path), **arguments)
+        rodata = self._values.get(".rodata", b"").hex()
+        engine.do("load", name=name, object=str(self.path), rodata=rodata, **arguments)
 
     def update(self, engine: Engine, name: str) -> None:
         """Write the variables that are not constant to the loaded object."""
-        engine.do("fill", object=name, map=".bss", data=self.values[".bss"].hex())
+        engine.do("fill", object=name, map=".bss", data=self._values[".bss"].hex())
 
 
 # --- generators -----------------------------------------------------------------------------------
@@ -171,6 +170,7 @@ class Lane(NamedTuple):
 
     @property
     def sent(self) -> int:
+        """Number of frames."""
         return self.made - self.refused
 
     @property
@@ -180,12 +180,15 @@ class Lane(NamedTuple):
 
     @property
     def ns(self) -> int:
+        """See timed; 0 if nothing was timed."""
         return self.last_ns - self.first_ns if self.last_ns else 0
 
 
 class Generator:
     """Makes frames of a template on some CPUs, for each CPU to targets of its own. They leave by a device, or go into
     a program as if a device had received them."""
+
+    program = ""
 
     def __init__(self, engine: Engine, name: str, frames: Template, cpus: int, targets: int, egress: int = 0,
                  random_hosts: bool = False) -> None:  # fmt: skip
@@ -194,21 +197,20 @@ class Generator:
         if not SMALLEST <= frames.size <= LARGEST_LIVE or targets & (targets - 1):
             raise BenchError(f"a generator makes frames of {SMALLEST} to {LARGEST_LIVE} bytes, to 2^n targets")
         if random_hosts:
-            frames = Template(frames.header[:30] + bytes(8) + frames.header[38:], frames.size)
-        self.engine, self.name, self.frames, self.targets = engine, name, frames, targets
-        self._program = "packets_send" if egress else "packets_into"
-        self._load(frames.header, {"targets": cpus * targets}, frames.bytes - len(frames.header), egress, random_hosts)
+            frames = replace(frames, header=frames.header[:30] + bytes(8) + frames.header[38:])
+        self.program = "packets_send" if egress else "packets_into"
+        self._load(engine, name, frames, targets, egress, {"targets": cpus * targets}, header=frames.header,
+                   header_bytes=len(frames.header), payload_bytes=frames.bytes - len(frames.header),
+                   random_hosts=int(random_hosts))  # fmt: skip
 
-    def _load(self, header: bytes, entries: dict[str, int], payload: int, egress: int,
-              random_hosts: bool = False) -> None:  # fmt: skip
-        file = ObjectFile(find("bench-packets.bpf.o"))
-        own = os.stat("/proc/self/ns/pid")
-        file.set(header_bytes=len(header), payload_bytes=payload, target_mask=self.targets - 1,
-                 egress=egress, tgid=self.engine.pid, pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino)  # fmt: skip
-        if "targets" in entries:
-            file.set(header=header, random_hosts=int(random_hosts))
-        programs = [self._program, *(["packets_sent", "packets_refused"] if egress else [])]
-        file.load(self.engine, self.name, programs=programs, entries=entries)
+    def _load(self, engine: Engine, name: str, frames: Template, targets: int, egress: int, entries: dict[str, int],
+              **variables: Any) -> None:  # fmt: skip
+        self.engine, self.name, self.frames, self.targets = engine, name, frames, targets
+        file, own = ObjectFile(find("bench-packets.bpf.o")), os.stat("/proc/self/ns/pid")
+        file.set(target_mask=targets - 1, egress=egress, tgid=engine.pid, pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino,
+                 **variables)  # fmt: skip
+        programs = [self.program, *(["packets_sent", "packets_refused"] if egress else [])]
+        file.load(engine, name, programs=programs, entries=entries)
 
     def aim(self, path: str | pathlib.Path) -> None:
         """Set the targets from a file of Template.targets(): those of the first CPU, then those of the second, …"""
@@ -220,21 +222,19 @@ class Generator:
 
     def lane(self, number: int, cpu: int, most: int) -> list[Any]:
         """A lane for run(): the targets of this number, on this CPU of the machine, at most so many frames."""
-        return [f"{self.name}.{self._program}", cpu, most, number * self.targets]
+        return [f"{self.name}.{self.program}", cpu, most, number * self.targets]
 
 
 class GivenFrames(Generator):
     """Sends given frames of the same size, one after the other, out of a device."""
 
+    program = "packets_given"
+
     def __init__(self, engine: Engine, name: str, frames: np.ndarray, path: pathlib.Path, egress: int) -> None:
         """frames: 2^n × bytes. path: a file to be written for them."""
-        self.engine, self.name, self.targets = engine, name, len(frames)
-        self.frames = Template(frames[0].tobytes(), frames.shape[1] + FCS)
-        self._program = "packets_given"
-        self._load(self.frames.header, {"given": len(frames)}, 0, egress)
-        padded = np.zeros((len(frames), 256), np.uint8)
-        padded[:, : frames.shape[1]] = frames
-        padded.tofile(path)
+        count, size = frames.shape
+        self._load(engine, name, Template(b"", size + FCS), count, egress, {"given": count}, header_bytes=size)
+        np.pad(frames, ((0, 0), (0, GIVEN_BYTES - size))).tofile(path)
         engine.do("fill", object=name, map="given", file=str(path))
 
 
@@ -258,6 +258,8 @@ class Flow:
 
 
 class Count(NamedTuple):
+    """What arrived of a flow on a device."""
+
     packets: int
     bytes: int
     wrong: int  # packets with a wrong hop limit
@@ -277,59 +279,60 @@ class Sink:
 
     def _attach(self, device: str, frags: bool) -> ObjectFile:
         """In native mode, for single or multiple buffers, or else in generic mode."""
-        ways = [(False, False), (True, False), (False, True)] if not frags else [(True, False)]
-        for several, generic in ways:
-            file = ObjectFile(find("bench-packets_sink.bpf.o"))
+        failed: BenchError | None = None
+        for several, mode in [(True, "native")] if frags else [(False, "native"), (True, "native"), (False, "generic")]:
+            file, name = ObjectFile(find("bench-packets_sink.bpf.o")), f"sink {device}"
             file.set(frags=several)
-            file.load(self.engine, f"sink {device}", frags=several)
+            file.load(self.engine, name, frags=several)
             try:
-                answer = self.engine.do("attach", device=device, program=f"sink {device}.packets_sink", generic=generic)
+                busy = self.engine.do("attach", device=device, program=f"{name}.packets_sink",
+                                      generic=mode == "generic")["busy"]  # fmt: skip
             except BenchError as error:
                 failed = error
                 continue
-            if answer["busy"]:
+            if busy:
                 raise BenchError(f"{device} already has an XDP program, so received packets cannot be counted: run "
                                  f"`ip link set dev {device} xdp off`, or use another device")  # fmt: skip
-            self.modes[device] = "generic" if generic else "native"
+            self.modes[device] = mode
             return file
         raise BenchError(f"cannot count what arrives: {failed}")
 
     def expect(self, flows: Sequence[Flow]) -> None:
         """Count these flows from now on."""
-        rest = self.FLOWS - len(flows)
         headers = [flow.frames.header for flow in flows]
-        masks = [((1 << 128) - (1 << 128 - flow.src_bits)).to_bytes(16, "big") for flow in flows]
+        stamps = [len(flow.frames.header) * flow.stamped for flow in flows]
         values = {
             "n_flows": len(flows),
             "flow_src": b"".join(header[22:38] for header in headers),
-            "flow_src_mask": b"".join(masks),
+            "flow_src_mask": b"".join(((1 << 128) - (1 << 128 - flow.src_bits)).to_bytes(16, "big") for flow in flows),
             "flow_next_header": bytes(header[20] for header in headers),
             "flow_dst_port": b"".join(header[IP6 + 2 : IP6 + 4] or bytes(2) for header in headers),
             "flow_hop_limit": bytes(header[21] - flow.hops for header, flow in zip(headers, flows)),
-            "flow_stamp_at": [len(flow.frames.header) * flow.stamped for flow in flows] + [0] * rest,
+            "flow_stamp_at": stamps + [0] * (self.FLOWS - len(flows)),
         }
         for device, file in self._files.items():
             file.set(**values)
             file.update(self.engine, f"sink {device}")
 
+    def _sums(self, device: str, name: str) -> list[list[int]]:
+        return self.engine.do("sums", object=f"sink {device}", map=name)["sums"]
+
     def counts(self) -> dict[str, list[Count]]:
         """For each device the counts of each flow, since the sink was made."""
-        found: dict[str, list[Count]] = {}
+        found = {}
         for device in self._files:
-            sums = self.engine.do("sums", object=f"sink {device}", map="counts")["sums"]
+            sums, found[device] = self._sums(device, "counts"), []
             for flow in range(self.FLOWS):
                 queues = {key % self.QUEUES: values for key, *values in sums if key // self.QUEUES == flow}
                 totals = [sum(values[i] for values in queues.values()) for i in range(3)]
-                count = Count(*totals, {queue: values[0] for queue, values in queues.items()})
-                found.setdefault(device, []).append(count)
+                found[device].append(Count(*totals, {queue: values[0] for queue, values in queues.items()}))
         return found
 
     def latencies(self) -> dict[int, int]:
         """Packets by latency bucket, since the sink was made. See latency_ns()."""
-        found: dict[int, int] = {}
+        found: Counter[int] = Counter()
         for device in self._files:
-            for bucket, count in self.engine.do("sums", object=f"sink {device}", map="latencies")["sums"]:
-                found[bucket] = found.get(bucket, 0) + count
+            found.update(dict(self._sums(device, "latencies")))
         return found
 
 

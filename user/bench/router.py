@@ -12,9 +12,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import socket
 import subprocess
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import lab
 import memory
@@ -30,7 +29,6 @@ P0_MAC, A_MAC, P1_MAC, B_MAC = (f"02:00:00:00:0{link}" for link in ("a:01", "a:0
 PORTS = ("p0", "p1")
 GATEWAYS = 4
 MTU, LARGE_MTU = 1500, 9000
-ROUTE = "route add {} via {} dev p1 onlink proto static metric 1024\n"
 BYTES_OF_ROUTE = 1500  # of the kernel's table, sixlaned and its maps, as measured with a million routes
 SYNC_S, FILL_S = 60, 600  # many times what it takes, also on an emulated machine
 
@@ -47,12 +45,9 @@ def lab_errors() -> Iterator[None]:
         raise BenchError(str(error)) from None
 
 
-class Arrived(NamedTuple):
-    packets: int
-    wrong: int  # of these, with a wrong hop limit
-
-
 class Flood(NamedTuple):
+    """What became of packets that were sent."""
+
     sent: int
     delivered: int
     wrong_hop_limit: int
@@ -64,19 +59,17 @@ class Router:
 
     def __init__(self, mtu: int = MTU, network: str = NETWORK, hosts: bool = False) -> None:
         """hosts: hosts have addresses and answer; otherwise only the generator's packets are on the links."""
-        self.mtu = mtu
         self.a_addr, self.b_addr, self.a_router, self.b_router = (
             f"{network}:{link}" for link in ("a::2", "b::2", "a::1", "b::1"))  # fmt: skip
         self.gateways = [f"{network}:b::{0x11 + number:x}" for number in range(GATEWAYS)]
         self._engines: dict[Namespace, Engine] = {}
         self._choice: str | None = None
-        self.state: str | None = None  # of sides.STATES
         self.attached = ""  # the program on p0 instead of sixlane's
         self.sink: Sink | None = None
         with lab_errors():
             self.lab = lab.Lab(limits_answers=True)
             try:
-                self._build(hosts)
+                self._build(mtu, hosts)
             except BaseException:
                 self.close()
                 raise
@@ -88,6 +81,7 @@ class Router:
         self.close()
 
     def close(self) -> None:
+        """End and remove all of it."""
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()
@@ -95,23 +89,21 @@ class Router:
 
     # --- the network ------------------------------------------------------------------------------
 
-    def _build(self, hosts: bool) -> None:
+    def _build(self, mtu: int, hosts: bool) -> None:
         self.a, self.r, self.b = (self.lab.ns(role) for role in ("a", "r", "b"))
         queues = os.sysconf("SC_NPROCESSORS_CONF")  # veth sends by the queue of the CPU's number
-        for namespace in (self.a, self.r, self.b):
-            if not hosts:
-                namespace.sysctl("net.ipv6.conf.default.addr_gen_mode", 1)
-        self.lab.link(self.r, "p0", self.a, "h0", P0_MAC, A_MAC, queues, self.mtu)
-        self.lab.link(self.r, "p1", self.b, "h0", P1_MAC, B_MAC, queues, self.mtu)
-        for namespace, device, *addresses in ((self.a, "h0", self.a_addr), (self.r, "p0", self.a_router),
-                                              (self.r, "p1", self.b_router),
-                                              (self.b, "h0", self.b_addr, *self.gateways)):  # fmt: skip
-            namespace.addr(device, *(f"{address}/64" for address in addresses if hosts or namespace is self.r))
+        for namespace in (self.a, self.r, self.b) if not hosts else ():
+            namespace.sysctl("net.ipv6.conf.default.addr_gen_mode", 1)
+        self.lab.link(self.r, "p0", self.a, "h0", P0_MAC, A_MAC, queues, mtu)
+        self.lab.link(self.r, "p1", self.b, "h0", P1_MAC, B_MAC, queues, mtu)
+        self.r.addr("p0", f"{self.a_router}/64")
+        self.r.addr("p1", f"{self.b_router}/64")
+        for host, addresses in ((self.a, [self.a_addr]), (self.b, [self.b_addr, *self.gateways])):
+            host.addr("h0", *(f"{address}/64" for address in addresses if hosts))
+            host.offload_as_host("h0")
         # veth takes redirected frames only with XDP or GRO. GRO is always on, so that frames take the same way
         # whichever side is measured.
         self.r.run("ethtool", "-K", "p0", "gro", "on")
-        for host in (self.a, self.b):
-            host.offload_as_host("h0")
         self.r.sysctl("net.ipv6.conf.all.forwarding", 1)
         if hosts:
             self.a.route("add default via", self.a_router)
@@ -125,7 +117,7 @@ class Router:
     def _spread(self, queues: int) -> None:
         """Have the stack send by the queue of its own CPU, as redirected frames are sent. Otherwise a flow's queue may
         belong to another CPU, which could not keep up. The setting is in sysfs."""
-        path = pathlib.Path(self.lab.path("sys"))
+        path = self.file("sys")
         path.mkdir()
         with self.r.entered():
             command(["mount", "-t", "sysfs", "sixlane-bench", path])
@@ -136,14 +128,8 @@ class Router:
                     (path / f"class/net/{port}/queues/tx-{cpu}/xps_cpus").write_text(",".join(words))
         command(["umount", path])
 
-    def has_vlans(self) -> bool:
-        words = "link add link p1 name probe type vlan id 1"
-        if self.r.ip(words, check=False).returncode:
-            return False
-        self.r.ip("link delete dev probe")
-        return True
-
     def ifindex(self, namespace: Namespace, device: str) -> int:
+        """The number of a device."""
         return namespace.link(device)["ifindex"]
 
     def engine(self, namespace: Namespace) -> Engine:
@@ -160,47 +146,47 @@ class Router:
     # --- routes -----------------------------------------------------------------------------------
 
     def fill(self, name: str, prefixes: Sequence[str]) -> None:
-        """Add routes to all prefixes to the kernel, by the gateways in turn."""
+        """Add routes to all prefixes of the table `name` to the kernel, by the gateways in turn."""
         memory.check(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
-        batch = self.file("routes")
-        batch.write_text("".join(ROUTE.format(prefix, self.gateways[number % GATEWAYS])
-                                 for number, prefix in enumerate(prefixes)), encoding="ascii")  # fmt: skip
+        lines = (f"route add {prefix} via {self.gateways[number % GATEWAYS]} dev p1 onlink proto static metric 1024\n"
+                 for number, prefix in enumerate(prefixes))  # fmt: skip
         try:
             with lab_errors():
-                self.r.run("ip", "-6", "-batch", batch, timeout=FILL_S)
+                self.r.run("ip", "-6", "-batch", "-", stdin="".join(lines), timeout=FILL_S)
         except BenchError as error:
             raise BenchError(f"the kernel takes no more routes of table {name}: {error}") from None
-        finally:
-            batch.unlink()
         check_interrupt()
+
+    def _proc(self, name: str) -> str:
+        with self.r.entered(), open(f"/proc/thread-self/net/{name}", encoding="ascii") as file:
+            return file.read()
 
     def kernel_routes(self) -> tuple[int, int]:
         """How many routes, of all tables, and how many exceptions the kernel has."""
-        with self.r.entered(), open("/proc/thread-self/net/rt6_stats", encoding="ascii") as file:
-            fields = file.read().split()
+        fields = self._proc("rt6_stats").split()
         return int(fields[3], 16), int(fields[4], 16)
 
     def kernel_counters(self) -> dict[str, int]:
         """The IPv6 counters of the router's stack."""
-        with self.r.entered(), open("/proc/thread-self/net/snmp6", encoding="ascii") as file:
-            return {name: int(value) for name, value in map(str.split, file)}
+        return {name: int(value) for name, value in map(str.split, self._proc("snmp6").splitlines())}
 
     # --- sixlane ----------------------------------------------------------------------------------
 
     def start(self, routes: int) -> None:
-        """Start sixlaned on both ports. Returns when it is in sync and has a compiled FIB."""
+        """Start sixlaned on both ports. Returns when it is in sync, with what the kernel has learned as well, and has a
+        compiled FIB."""
         with lab_errors():
             self.sixlane.start("-c", "/dev/null", "-l", "warning", "-m", "native", ports=PORTS, sync=False)
-            self._wait("in sync", routes, lambda status: status["in_sync"])
+            self._wait("in sync", routes, lambda status: status["in_sync"] and status["exception_passes"])
             self._wait("with a compiled FIB", routes, lambda status: status["fib"]["active"] == "compiled")
 
-    def _wait(self, what: str, routes: int, holds: Any) -> None:
-        def look() -> Any:
+    def _wait(self, what: str, routes: int, holds: Callable[[dict[str, Any]], bool]) -> None:
+        def look() -> bool:
             self.sixlane.assert_daemon_runs()
-            status = self.sixlane.status(check=False)
-            if status and status.get("fib", {}).get("failures"):
+            status = self.sixlane.status(check=False) or {}
+            if status.get("fib", {}).get("failures"):
                 raise BenchError(f"sixlaned could not build its compiled FIB: not enough memory\n{self.sixlane.log()}")
-            return status and status.get("generation") and holds(status)
+            return bool(status.get("generation") and holds(status))
 
         wait_for(look, SYNC_S + routes // 10000, lambda: f"sixlaned is {what}\n{self.sixlane.log()}")
 
@@ -215,34 +201,29 @@ class Router:
         self._choice = engine
 
     def verdicts(self) -> dict[str, int]:
+        """Packets by sixlane's verdict."""
         with lab_errors():
             return self.sixlane.stats()
 
-    # --- packets from hosts -----------------------------------------------------------------------
-
-    def send(self, namespace: Namespace, frame: bytes) -> None:
-        """Send one frame by a packet socket of a host."""
-        with namespace.entered(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            sock.bind(("h0", 0))
-            sock.send(frame)
+    # --- packets from host a to host b ------------------------------------------------------------
 
     def open_sink(self, frags: bool = False) -> None:
         """Count and drop at host b what a generator sends from host a."""
         flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr), stamped=True) for size in (SMALLEST, 128)]
         self.sink = Sink(self.engine(self.b), ["h0"], flows, frags)
 
-    def arrived(self) -> Arrived:
+    def arrived(self) -> tuple[int, int]:
+        """Number of packets that the sink counted, and of those with a wrong hop limit."""
         counts = self.sink.counts()["h0"]
-        return Arrived(sum(count.packets for count in counts), sum(count.wrong for count in counts))
+        return sum(count.packets for count in counts), sum(count.wrong for count in counts)
 
     def flood(self, addresses: np.ndarray, count: int, seconds: float, size: int = 64) -> Flood:
         """Send so many packets from host a by the last CPU, for at most so many seconds."""
-        frames = template(size, P0_MAC, A_MAC, self.a_addr)
-        before, path = self.arrived(), self.file("flood")
+        frames, path = template(size, P0_MAC, A_MAC, self.a_addr), self.file("flood")
         frames.targets(addresses).tofile(path)
         source = Generator(self.engine(self.a), "flood", frames, 1, len(addresses), self.ifindex(self.a, "h0"))
         source.aim(path)
+        before = self.arrived()
         lane = run(source.engine, frames, [source.lane(0, len(cpus()) - 1, count)], ns=int(seconds * 1e9))[0]
         ns = lane.ns * lane.sent / lane.timed if lane.timed else 0
-        after = self.arrived()
-        return Flood(lane.sent, after.packets - before.packets, after.wrong - before.wrong, ns)
+        return Flood(lane.sent, *(now - then for now, then in zip(self.arrived(), before)), ns)

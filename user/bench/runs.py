@@ -7,38 +7,28 @@ run is an error.
 
 from __future__ import annotations
 
-import ipaddress
 import pathlib
 import statistics
 import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import packets as pk
-import tables as tb
 from common import BenchError, check_interrupt, cpus
-from firewall import Firewall
 from progress import wait_for
 from router import A_MAC, P0_MAC, Router
-from sides import Side, program_of, put_state
+from sides import Side, State, answer
+from tables import Table
 
 TARGETS = 65536  # of each CPU
 LEAST_COUNT = 4 * pk.LOOK_EVERY
+STAMPED_PART = 4  # the run for the latency has one in so many packets: percentiles need no more
 ARRIVE_S = 3  # from the last packet made to the last one counted, also on an emulated machine
 BESIDE_FLOOD = 0.99  # of the packets arrive at least
 # One checksum in 65,536 looks like one that the device is to fill in, which sixlane passes. Many times the odds.
 ALIKE_ONE_IN, ALIKE_AT_MOST = 8192, 8
-
-# --- packets --------------------------------------------------------------------------------------
-
-
-def draw(table: tb.Table, pattern: str, threads: int, seed: int) -> np.ndarray:
-    """Destinations for so many CPUs, n × 16 bytes. Each CPU has a flow of its own, as each queue of a NIC has."""
-    if pattern == "flow":
-        halves = [tb.draw(table, pattern, TARGETS, seed + number) for number in range(threads)]
-        return np.concatenate([tb.to_bytes(each) for each in halves])
-    return tb.to_bytes(tb.draw(table, pattern, threads * TARGETS, seed))
 
 
 class Source:
@@ -50,37 +40,51 @@ class Source:
         self.frames = pk.template(size, P0_MAC, A_MAC, router.a_addr)
         self.engine = router.engine(router.a if by_sockets else router.r)
         self.cpus = range(threads) if threads > 1 else [len(cpus()) - 1]
-        self.targets: pathlib.Path | None = None
         if not by_sockets:
             self.generator = pk.Generator(self.engine, f"{size}x{threads}", self.frames, threads, TARGETS)
 
-    def put(self, targets: pathlib.Path, program: str) -> None:
-        """Send to the destinations of this file, which never changes, and into this program from now on."""
-        if self.by_sockets:
-            if self.router.attached != program:
-                self.router.engine(self.router.r).do("attach", device="p0", program=program, replace=True)
-            self.router.attached = program
-        else:
-            if self.targets != targets:
-                self.generator.aim(targets)
-            self.generator.call(program)
+    def aim(self, targets: pathlib.Path, program: str) -> None:
+        """Send to the destinations of this file and into this program from now on."""
         self.targets = targets
+        if not self.by_sockets:
+            self.generator.aim(targets)
+            self.generator.call(program)
+        elif self.router.attached != program:
+            self.router.engine(self.router.r).do("attach", device="p0", program=program, replace=True)
+            self.router.attached = program
 
     def send(self, count: int, **arguments: Any) -> list[pk.Lane]:
-        """Send so many frames from one CPU; of several CPUs at least so many each, while all of them send."""
+        """Send so many frames from one CPU; of several CPUs at least so many each, while all of them send. Raises
+        Interrupted."""
+        check_interrupt()
         if self.threads > 1:
             arguments["count"] = count
         if self.by_sockets:
             lanes = [["", cpu, count, number * TARGETS] for number, cpu in enumerate(self.cpus)]
-            arguments |= {"header": self.frames.header.hex(), "device": "h0", "n": TARGETS}
-            arguments["targets"] = str(self.targets)
+            arguments |= {"header": self.frames.header.hex(), "device": "h0", "n": TARGETS,
+                          "targets": str(self.targets)}  # fmt: skip
         else:
             lanes = [self.generator.lane(number, cpu, count) for number, cpu in enumerate(self.cpus)]
             arguments["ingress"] = "p0"
         return pk.run(self.engine, self.frames, lanes, **arguments)
 
 
-# --- one run --------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class Series:
+    """One side with one source and one pattern, measured in each round."""
+
+    name: str
+    side: Side
+    pattern: str
+    source: Source
+    targets: pathlib.Path
+    flood: str | None = None  # of floods.KINDS, beside it
+    figures: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # "ns", "Mpps", "p50", "p99"
+
+    @property
+    def has_latency(self) -> bool:
+        """Packets that miss or are dropped never arrive; beside a flood some may be lost."""
+        return not (self.pattern == "miss" or self.side.drops or self.flood) and self.source.frames.has_stamp
 
 
 class Counts(NamedTuple):
@@ -99,89 +103,59 @@ class Counts(NamedTuple):
 
 
 def read_counts(router: Router) -> Counts:
+    """All since the router was made."""
     kernel, verdicts, arrived = router.kernel_counters(), router.verdicts(), router.arrived()
-    return Counts(arrived.packets, arrived.wrong, verdicts["forward"], verdicts["pass_checksum"],
-                  verdicts["pass_no_route"], kernel["Ip6OutForwDatagrams"], kernel["Ip6InNoRoutes"])  # fmt: skip
+    return Counts(*arrived, *(verdicts[name] for name in ("forward", "pass_checksum", "pass_no_route")),
+                  kernel["Ip6OutForwDatagrams"], kernel["Ip6InNoRoutes"])  # fmt: skip
 
 
-def differences(side: Side, is_miss: bool, sent: int, counts: Counts) -> Iterator[str]:
+def differences(series: Series, sent: int, counts: Counts) -> list[str]:
     """Which counts of a run are not what the packets sent should give."""
-    if is_miss:
-        if counts.arrived:
-            yield f"{counts.arrived} were delivered"
-        if side.engine and counts.no_route != sent:
-            yield f"{counts.no_route} had the verdict pass_no_route"
-        if counts.missed < sent:  # more is no error: the kernel counts other packets, too
-            yield f"{counts.missed} had no route in the stack"
-        return
-    if counts.arrived != sent * (not side.drops):
-        yield f"{counts.arrived} were delivered"
-    if counts.wrong:
-        yield f"{counts.wrong} had a wrong hop limit"
-    if side.engine and (counts.forwarded + counts.checksum != sent
-                        or counts.checksum > ALIKE_AT_MOST + sent / ALIKE_ONE_IN):  # fmt: skip
-        yield f"{counts.forwarded} were forwarded in XDP"
-    if not side.engine and counts.forwarded:
-        yield f"{counts.forwarded} were forwarded by sixlane"
-    if not side.engine and not side.by_kernel and counts.by_kernel:
-        yield f"{counts.by_kernel} were left to the kernel"
-
-
-@dataclass(eq=False)
-class Series:
-    """One side with one source and one pattern, measured in each round."""
-
-    name: str
-    side: Side
-    pattern: str
-    source: Source
-    targets: pathlib.Path
-    addresses: np.ndarray
-    flood: str | None = None  # of floods.KINDS, beside it
-    figures: dict[str, list[float]] = field(default_factory=lambda: {key: [] for key in ("ns", "Mpps", "p50", "p99")})
-
-    @property
-    def has_latency(self) -> bool:
-        """Packets that miss or are dropped never arrive; beside a flood some may be lost."""
-        return not (self.pattern == "miss" or self.side.drops or self.flood) and self.source.frames.has_stamp
+    side, is_miss = series.side, series.pattern == "miss"
+    due = 0 if is_miss or side.drops else sent
+    if series.flood:  # which the other counters count as well
+        return [f"{counts.arrived} were delivered"] if counts.arrived < BESIDE_FLOOD * due else []
+    forwarded = counts.forwarded + min(counts.checksum, ALIKE_AT_MOST + sent // ALIKE_ONE_IN)
+    checks = [(counts.arrived, due, "were delivered"), (counts.wrong, 0, "had a wrong hop limit"),
+              (forwarded, due if side.engine else 0, "were forwarded by sixlane")]  # fmt: skip
+    if is_miss:  # the kernel counts other packets, too
+        checks.append((min(counts.missed, sent), sent, "had no route in the stack"))
+        checks.append((counts.no_route, sent if side.engine else 0, "had the verdict pass_no_route"))
+    if not side.engine and not side.by_kernel:
+        checks.append((counts.by_kernel, 0, "were left to the kernel"))
+    return [f"{found} {what}" for found, wanted, what in checks if found != wanted]
 
 
 class Runner:
     """Runs of a router's series, with checks."""
 
-    def __init__(self, router: Router, table: tb.Table) -> None:
-        self.router, self.table, self.before = router, table, read_counts(router)
-        self.firewall = Firewall(router)
+    def __init__(self, router: Router, table: Table) -> None:
+        self.router, self.table, self.state, self.before = router, table, State(router, table), read_counts(router)
 
     def run(self, series: Series, count: int, stamped: bool = False) -> list[pk.Lane]:
         """All targets once first, untimed, so that no side starts with the caches of the side before."""
-        side = series.side
-        self.firewall.load(side.rules)
-        put_state(self.router, self.table, side.state)
+        side, ports = series.side, 1 if series.pattern == "flow" else pk.PORTS
+        self.state.put(side.state)
         if side.engine:
             self.router.choose(side.engine)
-        series.source.put(series.targets, program_of(side))
-        if side.rules == "flowtable":
+        series.source.aim(series.targets, side.loaded)
+        if side.state == "flowtable":
             self._begin_flows(series)
         # The counts are read after both: a process in between would use the caches.
-        warm = self._send(series, min(count, TARGETS))
-        lanes = self._send(series, count, stamped)
+        warm = series.source.send(min(count, TARGETS), ports=ports)
+        lanes = series.source.send(count, stamped=stamped, ports=ports)
         sent = sum(lane.sent for lane in warm + lanes)
-        counts = self._settle(series, sent)
-        if series.flood:  # which the verdicts count as well
-            found = [f"{counts.arrived} were delivered"] if counts.arrived < BESIDE_FLOOD * sent else []
-        else:
-            found = list(differences(side, series.pattern == "miss", sent, counts))
+        found = differences(series, sent, self._settle(series, sent))
         if not all(lane.timed and lane.ns for lane in lanes):
             found.append("were not all timed")
         if found:
-            raise self._complaint(series, sent, found)
+            raise self._complaint(series, sent, ", ".join(found))
         return lanes
 
-    def _complaint(self, series: Series, sent: int, found: Sequence[str]) -> BenchError:
+    def _complaint(self, series: Series, sent: int, found: str) -> BenchError:
         return BenchError(f"{series.name}, table {self.table.name}, {series.pattern}, {series.source.size} bytes, "
-                          f"{series.source.threads} threads: of {sent} packets {', '.join(found)}: the time of such a "
-                          "run would mean nothing")  # fmt: skip
+                          f"{series.source.threads} threads: of {sent} packets {found}: the time of such a run would "
+                          "mean nothing")  # fmt: skip
 
     def _settle(self, series: Series, sent: int) -> Counts:
         """The counts since the last call, once all packets have arrived or the time is over."""
@@ -195,6 +169,20 @@ class Runner:
                 return counts
             time.sleep(0.001)
 
+    def _begin_flows(self, series: Series) -> None:
+        """Send and answer until the kernel has each CPU's flow in its flowtable."""
+        def look() -> bool:
+            sent = sum(lane.sent for lane in series.source.send(LEAST_COUNT, ports=1))
+            counts = self._settle(series, sent)
+            if counts.forwarded + counts.checksum >= sent:
+                return True
+            for address in np.fromfile(series.targets, pk.TARGET)["addr"][::TARGETS]:
+                answer(self.router, address.tobytes())
+            self.before = read_counts(self.router)
+            return False
+
+        wait_for(look, ARRIVE_S, "the kernel has the flows in its flowtable")
+
     def forget(self) -> None:
         """What was counted until now is none of the next run's; returns when nothing is under way any more."""
         def look() -> bool:
@@ -203,37 +191,17 @@ class Runner:
 
         wait_for(look, ARRIVE_S, "all packets of a flood are counted", 0.01)
 
-    def _send(self, series: Series, count: int, stamped: bool = False) -> list[pk.Lane]:
-        check_interrupt()
-        return series.source.send(count, stamped=stamped, ports=1 if series.pattern == "flow" else pk.PORTS)
-
-    def _begin_flows(self, series: Series) -> None:
-        """Send and answer until the kernel has each CPU's flow in its flowtable."""
-        deadline = time.monotonic() + ARRIVE_S
-        while True:
-            lanes = series.source.send(LEAST_COUNT, ports=1)
-            sent = sum(lane.sent for lane in lanes)
-            counts = self._settle(series, sent)
-            if counts.forwarded + counts.checksum >= sent:
-                return
-            if time.monotonic() > deadline:
-                raise self._complaint(series, sent, [f"{counts.forwarded} were forwarded in XDP"])
-            for number in range(series.source.threads):
-                address = series.addresses[number * TARGETS].tobytes()
-                self.firewall.answer(str(ipaddress.IPv6Address(address)))
-            self.before = read_counts(self.router)
-
     def measure(self, series: Series, count: int) -> None:
+        """One round's figures: ns a packet of a CPU, Mpps of all; and the latency in ns by packets with a stamp."""
         lanes = self.run(series, count)
         series.figures["ns"].append(statistics.fmean(lane.ns / lane.timed for lane in lanes))
         series.figures["Mpps"].append(sum(1e3 * lane.timed / lane.ns for lane in lanes))
-
-    def measure_latency(self, series: Series, count: int) -> None:
-        before = self.router.sink.latencies()
-        lanes = self.run(series, count, stamped=True)
-        buckets = {at: number - before.get(at, 0) for at, number in self.router.sink.latencies().items()}
-        sent, found = sum(lane.sent for lane in lanes), sum(buckets.values())
-        if found != sent:
-            raise self._complaint(series, sent, [f"{found} arrived with a time stamp"])
+        if not series.has_latency:
+            return
+        before = Counter(self.router.sink.latencies())
+        lanes = self.run(series, max(count // STAMPED_PART, LEAST_COUNT), stamped=True)
+        buckets, sent = Counter(self.router.sink.latencies()) - before, sum(lane.sent for lane in lanes)
+        if buckets.total() != sent:
+            raise self._complaint(series, sent, f"{buckets.total()} arrived with a time stamp")
         for percent in (50, 99):
             series.figures[f"p{percent}"].append(pk.latency_percentile(buckets, percent))

@@ -1,47 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The sides of forwarding: sixlane's engines, and the programs that they are compared with.
+"""The sides of forwarding: sixlane's engines, some also with the router in another state, and the programs that they
+are compared with.
 
 To add a side, build an object file with an XDP program, and add an entry to SIDES.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import os
 import pathlib
 import shutil
+import socket
 import struct
 import sys
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Iterator
+from functools import partial
+from typing import Callable, ContextManager, Iterator, Sequence
 
 import numpy as np
 from common import BenchError, find
-from packets import ObjectFile, mac
+from packets import DISCARD, L4_BYTES, PORT_FIRST, UDP, ObjectFile, ethernet, ip6, mac
 from progress import wait_for
-from router import B_MAC, P1_MAC, PORTS, Router, lab_errors
-
-if TYPE_CHECKING:
-    from tables import Table
+from router import B_MAC, NETWORK, P1_MAC, PORTS, Router, lab_errors
+from tables import Table, to_bytes
 
 SIXLANE = "sixlane"  # the name of the program on p0, for either engine
 OWN = "bench-sides.bpf.o"
 MOST_LOAD = 4 << 20  # bytes of OWN's map "memory"
 XDP_FORWARD = "xdp-forward"
 BPF_MACHINE = 247  # of ELF
+BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])  # of "bare_routes"
+FOLLOW_S, STEADY_S = 60, 1  # many times what sixlaned takes to follow, also on an emulated machine
 
 
 @dataclass(frozen=True)
 class Side:
+    """Who forwards."""
+
     engine: str | None = None  # of sixlane, or else:
     object: str = OWN  # a path, or the name of a file that is built or installed
     program: str = ""
-    rules: str | None = None  # of firewall.RULES
     state: str | None = None  # of STATES, of the router
     looks_up: bool = True  # it notices that there is no route
     by_kernel: bool = False  # the stack forwards
     drops: bool = False  # no packet arrives
     needs_load: bool = False  # it loads from as much memory as the compiled FIB has
     by_default: bool = True
+
+    @property
+    def loaded(self) -> str:
+        """The name of its program in bench-packets."""
+        return SIXLANE if self.engine else f"{pathlib.Path(self.object).name.split('.')[0]}.{self.program}"
 
 
 SIDES = {
@@ -53,16 +65,11 @@ SIDES = {
     "bare": Side(program="side_bare", by_default=False),
     "load": Side(program="side_load", looks_up=False, needs_load=True, by_default=False),
     "least": Side(program="side_least", looks_up=False, needs_load=True, by_default=False),
-    "rules": Side("compiled", rules="accepting", by_default=False),
-    "flowtable": Side("compiled", rules="flowtable", looks_up=False, by_default=False),
-    **{name: Side("compiled", state=name, by_default=False) for name in ("ecmp", "ecmp-ports", "sources", "vlans")},
+    "flowtable": Side("compiled", state="flowtable", looks_up=False, by_default=False),
+    **{name: Side("compiled", state=name, by_default=False)
+       for name in ("rules", "ecmp", "ecmp-ports", "sources", "vlans")},
     XDP_FORWARD: Side(object=XDP_FORWARD, program="xdp_fwd_fib_full", by_default=False),
-}
-
-
-def program_of(side: Side) -> str:
-    """Its name in bench-packets."""
-    return SIXLANE if side.engine else f"{pathlib.Path(side.object).name.split('.')[0]}.{side.program}"
+}  # fmt: skip
 
 
 def load(router: Router, sides: list[Side], table: Table, load_bytes: int, frags: bool) -> None:
@@ -77,6 +84,9 @@ def load(router: Router, sides: list[Side], table: Table, load_bytes: int, frags
         else:
             path = pathlib.Path(name) if "/" in name else find(name)
             ObjectFile(path).load(engine, path.name.split(".")[0], frags=frags)
+    if any(side.state for side in sides):  # so that the trie is as deep with sources there as without
+        router.r.batch(f"route add {prefix} via {router.gateways[0]} dev p1 onlink" for prefix in ELSEWHERE)
+        router.sixlane.barrier()
 
 
 def _load_own(router: Router, table: Table, load_bytes: int, frags: bool) -> None:
@@ -85,88 +95,22 @@ def _load_own(router: Router, table: Table, load_bytes: int, frags: bool) -> Non
     file.load(engine, "bench-sides", frags=frags)
     hop = struct.pack("=II", 0, egress) + mac(B_MAC) + mac(P1_MAC)
     engine.do("fill", object="bench-sides", map="hops", data=hop.hex())
-    routes, path = router.file("prefixes"), router.file("bare")
-    table.write(routes)
-    prefixes = np.fromfile(routes, [("addr", "u1", 16), ("len", "=u4"), ("zero", "=u4")])
-    keys = np.zeros(len(prefixes), [("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])
-    keys["len"], keys["table"], keys["addr"] = 32 + prefixes["len"], 254, prefixes["addr"]
+    keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
+    keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, to_bytes((table.high, table.low))
     keys.tofile(path)
     engine.do("fill", object="bench-sides", map="bare_routes", file=str(path))
-    path.unlink()
-
-
-# --- states of the router -----------------------------------------------------------------------------
-
-ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # that no packet goes to
-VLANS = [(f"p1.{number}", number) for number in range(2, 6)]
-
-
-def _multipath(router: Router, table: Table) -> Iterator[str]:
-    hops = " ".join(f"nexthop via {gateway} dev p1 onlink" for gateway in router.gateways)
-    return (f"route replace {prefix} proto static metric 1024 {hops}" for prefix in table.prefixes())
-
-
-def _plain(router: Router, table: Table) -> Iterator[str]:
-    hop = f"via {router.gateways[0]} dev p1 onlink"
-    return (f"route replace {prefix} proto static metric 1024 {hop}" for prefix in table.prefixes())
-
-
-def _sources(verb: str) -> Callable[[Router, Table], Iterator[str]]:
-    return lambda router, table: (f"route {verb} {prefix} from 2001:db8::/32 via {router.gateways[1]} dev p1 onlink"
-                                  for prefix in ELSEWHERE)  # fmt: skip
-
-
-def _vlans(router: Router, table: Table) -> Iterator[str]:
-    return (line for name, number in VLANS
-            for line in (f"link add link p1 name {name} type vlan id {number}", f"link set dev {name} up"))  # fmt: skip
-
-
-# By lines of `ip -6`: what brings it about, what ends it; and the kernel's hash policy meanwhile.
-STATES = {
-    "ecmp": (_multipath, _plain, 0),
-    "ecmp-ports": (_multipath, _plain, 1),
-    "sources": (_sources("add"), _sources("delete"), 0),
-    "vlans": (_vlans, lambda router, table: (f"link delete dev {name}" for name, _ in VLANS), 0),
-}
-
-
-def prepare_states(router: Router) -> None:
-    """Routes elsewhere are there throughout, so that the trie is as deep with sources there as without."""
-    router.r.batch(f"route add {prefix} via {router.gateways[0]} dev p1 onlink" for prefix in ELSEWHERE)
-    router.sixlane.barrier()
-
-
-def put_state(router: Router, table: Table, state: str | None) -> None:
-    """That one instead of any other; returns when sixlane follows. Raises BenchError."""
-    if state == router.state:
-        return
-    with lab_errors():
-        if router.state:
-            router.r.batch(STATES[router.state][1](router, table))
-        router.state = state
-        policy = STATES[state][2] if state else 0
-        router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-        if state:
-            router.r.batch(STATES[state][0](router, table))
-        wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, 10, "the hash policy is followed")
-        router.sixlane.barrier()
 
 
 # --- xdp-tools' xdp-forward ---------------------------------------------------------------------------
 
 
-def _xdp_forward() -> str | None:
-    """The command of the package xdp-tools. Its BPF objects are embedded in it."""
+def xdp_forward() -> str | None:
+    """The command of the package xdp-tools, if it is installed. Its BPF objects are embedded in it."""
     return shutil.which(XDP_FORWARD, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 
-def is_here(side: Side) -> bool:
-    """False if its package is not installed."""
-    return side.object != XDP_FORWARD or _xdp_forward() is not None
-
-
-def _carried_object(path: str, program: str) -> bytes:
-    """Extract the embedded BPF object that has this program."""
+def carried_object(path: str | pathlib.Path, program: str) -> bytes:
+    """Extract the embedded BPF object that has this program. Raises BenchError."""
     data, at = pathlib.Path(path).read_bytes(), 1
     while (at := data.find(b"\x7fELF", at)) >= 0:
         machine, (sections,) = struct.unpack_from("=H", data, at + 18)[0], struct.unpack_from("=Q", data, at + 40)
@@ -181,8 +125,130 @@ def _carried_object(path: str, program: str) -> bytes:
 def _load_xdp_forward(router: Router, frags: bool) -> None:
     """As `xdp-forward load p0 p1`, but without libxdp's dispatcher, which cannot be tail-called."""
     engine, path = router.engine(router.r), router.file(f"{XDP_FORWARD}.bpf.o")
-    path.write_bytes(_carried_object(_xdp_forward(), SIDES[XDP_FORWARD].program))
+    path.write_bytes(carried_object(xdp_forward(), SIDES[XDP_FORWARD].program))
     engine.do("load", name=XDP_FORWARD, object=str(path), frags=frags)
     for port in PORTS:
         index = router.ifindex(router.r, port).to_bytes(4, sys.byteorder)
         engine.do("fill", object=XDP_FORWARD, map="xdp_tx_ports", data=(2 * index).hex())
+
+
+# --- states of the router -----------------------------------------------------------------------------
+
+ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # that no packet goes to
+VLANS = range(2, 6)
+# sixlane passes all packets while this table exists. When that ends, it has also read what was loaded with it.
+MARKER = """table netdev marker {
+  chain c { type filter hook ingress device p0 priority 0; policy drop; }
+}
+"""
+ACCEPTING = """table ip6 filter {
+  chain USER { counter return; }
+  chain BRIDGES { iifname "docker0" counter accept; counter return; }
+  chain FORWARD { type filter hook forward priority filter; policy accept;
+    counter jump USER; counter jump BRIDGES; }
+}
+"""  # of the shape of Docker's
+FLOWTABLE = """table inet filter {
+  flowtable f { hook ingress priority filter; devices = { p0, p1 }; }
+  chain forward { type filter hook forward priority filter; policy drop;
+    ct state established flow add @f; ct state established accept; iifname "p0" accept; }
+}
+"""
+
+
+@contextlib.contextmanager
+def _multipath(router: Router, table: Table, policy: int) -> Iterator[None]:
+    hops = [f"via {gateway} dev p1 onlink" for gateway in router.gateways]
+    _route(router, table, policy, "nexthop " + " nexthop ".join(hops))
+    yield
+    _route(router, table, 0, hops[0])
+
+
+def _route(router: Router, table: Table, policy: int, way: str) -> None:
+    """Replace all routes, and have next hops chosen by this policy of the kernel's."""
+    router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+    router.r.batch(f"route replace {prefix} proto static metric 1024 {way}" for prefix in table.prefixes())
+    wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, FOLLOW_S, "the policy is followed")
+
+
+@contextlib.contextmanager
+def _lines(router: Router, _table: Table, begin: Sequence[str], end: Sequence[str]) -> Iterator[None]:
+    """Of `ip -6 -batch`."""
+    router.r.batch(begin)
+    yield
+    router.r.batch(end)
+
+
+@contextlib.contextmanager
+def _firewall(router: Router, _table: Table, rules: str, flags: set[str]) -> Iterator[None]:
+    _load_rules(router, rules, flags)
+    yield
+    _load_rules(router, "", set())
+
+
+def _load_rules(router: Router, rules: str, flags: set[str]) -> None:
+    """Replace the ruleset. Returns when sixlane forwards by it, with these flags of p0 in `sixlane status`."""
+    router.r.run("nft", "-f", "-", stdin=f"flush ruleset\n{MARKER}{rules}")
+    _wait_flags(router, {"in_firewall"}, {"in_firewall"})
+    router.r.run("nft", "delete", "table", "netdev", "marker")
+    _wait_flags(router, {"in_firewall", "guard", "flowtable"}, flags)
+
+
+def _wait_flags(router: Router, which: set[str], wanted: set[str]) -> None:
+    """Until they stay so for a second: the daemon may take several steps for one change."""
+    since, found = time.monotonic(), set()
+
+    def look() -> bool:
+        nonlocal since, found
+        found = which & set(router.sixlane.port_status("p0")["flags"])
+        since = since if found == wanted else time.monotonic()
+        return time.monotonic() - since > STEADY_S
+
+    wait_for(look, FOLLOW_S, lambda: f"p0 has the flags {sorted(wanted)} by the rules that were loaded; it has "
+             f"{sorted(found)} (flowtables in XDP are of Linux 6.11)", 0.02)  # fmt: skip
+
+
+SOURCES = [f"{prefix} from 2001:db8::/32 via {NETWORK}:b::12 dev p1 onlink" for prefix in ELSEWHERE]
+STATES: dict[str, Callable[[Router, Table], ContextManager[None]]] = {
+    "ecmp": partial(_multipath, policy=0),
+    "ecmp-ports": partial(_multipath, policy=1),
+    "sources": partial(_lines, begin=[f"route add {words}" for words in SOURCES],
+                       end=[f"route delete {words}" for words in SOURCES]),
+    "vlans": partial(_lines, begin=[f"link add link p1 name p1.{number} up type vlan id {number}" for number in VLANS],
+                     end=[f"link delete dev p1.{number}" for number in VLANS]),
+    "rules": partial(_firewall, rules=ACCEPTING, flags=set()),
+    "flowtable": partial(_firewall, rules=FLOWTABLE, flags={"guard", "flowtable"}),
+}  # fmt: skip
+
+
+def has_vlans(router: Router) -> bool:
+    """Whether the kernel has 802.1Q."""
+    done = router.r.ip("link add link p1 name probe type vlan id 1", check=False)
+    return not done.returncode and not router.r.ip("link delete dev probe").returncode
+
+
+def answer(router: Router, address: bytes) -> None:
+    """Send host b's answer from this address to a packet of a UDP flow, which establishes the flow."""
+    udp = struct.pack(">HHHH", DISCARD, PORT_FIRST, L4_BYTES[UDP], 0)
+    to = ipaddress.IPv6Address(router.a_addr).packed
+    with router.b.entered(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+        sock.bind(("h0", 0))
+        sock.send(ethernet(P1_MAC, B_MAC, ip6(address, to, UDP, udp)))
+
+
+class State:
+    """The state of a router: one of STATES, or none."""
+
+    def __init__(self, router: Router, table: Table) -> None:
+        self.router, self.table, self._name, self._stack = router, table, None, contextlib.ExitStack()
+
+    def put(self, name: str | None) -> None:
+        """That one instead of any other. Returns when sixlane follows. Raises BenchError."""
+        if name == self._name:
+            return
+        with lab_errors():
+            self._stack.close()
+            if name:
+                self._stack.enter_context(STATES[name](self.router, self.table))
+            self.router.sixlane.barrier()
+        self._name = name
