@@ -13,7 +13,6 @@ import time
 
 import frames as fr
 import pytest
-from benches import Bench, rows_of
 from guard_twins import started, wait_free, wait_verdict
 from lab import BUILD, REPO, command, kernel_version, wait_until
 from scapy.layers.inet import UDP
@@ -504,15 +503,6 @@ def test_flowtable_goes(net):
     net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
     programs = json.loads(net.r.run("bpftool", "-j", "prog", "list").stdout)
     assert not [p for p in programs if p["type"] == "ext"], programs
-
-
-@needs_lookup
-def test_bench():
-    """A side of `sixlane bench forward`; that its packets went by XDP, it checks itself."""
-    bench = Bench("forward", "--table", "10", "--rounds", "2", "--count", "1024")
-    rows = bench.rows("--engine", "compiled", "--engine", "rules", "--engine", "flowtable",
-                      "--pattern", "flow", "--size", "128")  # fmt: skip
-    assert {row["engine"] for row in rows_of(rows, "ns")} == {"compiled", "rules", "flowtable"}
 
 
 @needs_lookup

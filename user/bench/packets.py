@@ -27,7 +27,7 @@ L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
 DISCARD, HTTP = 9, 80  # ports
 PORTS, PORT_FIRST, HOP_LIMIT = 16384, 0x8000, 64
-SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518
+SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of those of a generator
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
 GIVEN_BYTES = 256  # of struct packets_given
@@ -271,16 +271,16 @@ class Sink:
 
     FLOWS, QUEUES = 2, 128
 
-    def __init__(self, engine: Engine, devices: Sequence[str], flows: Sequence[Flow], frags: bool = False) -> None:
-        """frags: frames may lie in several buffers. Raises BenchError."""
+    def __init__(self, engine: Engine, devices: Sequence[str], flows: Sequence[Flow]) -> None:
+        """Raises BenchError."""
         self.engine, self.modes = engine, {}
-        self._files = {device: self._attach(device, frags) for device in devices}
+        self._files = {device: self._attach(device) for device in devices}
         self.expect(flows)
 
-    def _attach(self, device: str, frags: bool) -> ObjectFile:
+    def _attach(self, device: str) -> ObjectFile:
         """In native mode, for single or multiple buffers, or else in generic mode."""
         failed: BenchError | None = None
-        for several, mode in [(True, "native")] if frags else [(False, "native"), (True, "native"), (False, "generic")]:
+        for several, mode in ((False, "native"), (True, "native"), (False, "generic")):
             file, name = ObjectFile(find("bench-packets_sink.bpf.o")), f"sink {device}"
             file.set(frags=several)
             file.load(self.engine, name, frags=several)

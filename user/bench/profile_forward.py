@@ -103,7 +103,7 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
     options.engine, options.threads, options.flood = [ENGINE], [1], []
     options.size, options.pattern = options.size[:1], options.pattern[:1]
     for table in tb.make(options.tables, options.seed):
-        with Progress("profile", options.rounds) as progress, opened(options, table, large=False) as (runner, every):
+        with Progress("profile", options.rounds) as progress, opened(options, table) as (runner, every):
             lines, shares = source_lines(runner.router.sixlane.port_status("p0")["program_id"]), []
             for _ in range(options.rounds):
                 stacks = _sample(runner, every[0], options.count, runner.router.file("perf.data"))

@@ -13,7 +13,7 @@ import contextlib
 import os
 import pathlib
 import subprocess
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
 import lab
 import memory
@@ -28,7 +28,7 @@ NETWORK = "2001:2:0"  # for benchmarks (RFC 5180); each link is a /64 of it
 P0_MAC, A_MAC, P1_MAC, B_MAC = (f"02:00:00:00:0{link}" for link in ("a:01", "a:02", "b:01", "b:02"))
 PORTS = ("p0", "p1")
 GATEWAYS = 4
-MTU, LARGE_MTU = 1500, 9000
+MTU = 1500
 BYTES_OF_ROUTE = 1500  # of the kernel's table, sixlaned and its maps, as measured with a million routes
 SYNC_S, FILL_S = 60, 600  # many times what it takes, also on an emulated machine
 
@@ -57,19 +57,18 @@ class Flood(NamedTuple):
 class Router:
     """A context manager. Methods raise BenchError and Interrupted."""
 
-    def __init__(self, mtu: int = MTU, network: str = NETWORK, hosts: bool = False) -> None:
+    def __init__(self, network: str = NETWORK, hosts: bool = False) -> None:
         """hosts: hosts have addresses and answer; otherwise only the generator's packets are on the links."""
         self.a_addr, self.b_addr, self.a_router, self.b_router = (
             f"{network}:{link}" for link in ("a::2", "b::2", "a::1", "b::1"))  # fmt: skip
         self.gateways = [f"{network}:b::{0x11 + number:x}" for number in range(GATEWAYS)]
         self._engines: dict[Namespace, Engine] = {}
         self._choice: str | None = None
-        self.attached = ""  # the program on p0 instead of sixlane's
         self.sink: Sink | None = None
         with lab_errors():
             self.lab = lab.Lab(limits_answers=True)
             try:
-                self._build(mtu, hosts)
+                self._build(hosts)
             except BaseException:
                 self.close()
                 raise
@@ -89,13 +88,13 @@ class Router:
 
     # --- the network ------------------------------------------------------------------------------
 
-    def _build(self, mtu: int, hosts: bool) -> None:
+    def _build(self, hosts: bool) -> None:
         self.a, self.r, self.b = (self.lab.ns(role) for role in ("a", "r", "b"))
         queues = os.sysconf("SC_NPROCESSORS_CONF")  # veth sends by the queue of the CPU's number
         for namespace in (self.a, self.r, self.b) if not hosts else ():
             namespace.sysctl("net.ipv6.conf.default.addr_gen_mode", 1)
-        self.lab.link(self.r, "p0", self.a, "h0", P0_MAC, A_MAC, queues, mtu)
-        self.lab.link(self.r, "p1", self.b, "h0", P1_MAC, B_MAC, queues, mtu)
+        self.lab.link(self.r, "p0", self.a, "h0", P0_MAC, A_MAC, queues, MTU)
+        self.lab.link(self.r, "p1", self.b, "h0", P1_MAC, B_MAC, queues, MTU)
         self.r.addr("p0", f"{self.a_router}/64")
         self.r.addr("p1", f"{self.b_router}/64")
         for host, addresses in ((self.a, [self.a_addr]), (self.b, [self.b_addr, *self.gateways])):
@@ -175,20 +174,12 @@ class Router:
     def start(self, routes: int) -> None:
         """Start sixlaned on both ports. Returns when it is in sync, with what the kernel has learned as well, and has a
         compiled FIB."""
+        words, seconds = ("-c", "/dev/null", "-l", "warning", "-m", "native"), SYNC_S + routes // 10000
         with lab_errors():
-            self.sixlane.start("-c", "/dev/null", "-l", "warning", "-m", "native", ports=PORTS, sync=False)
-            self._wait("in sync", routes, lambda status: status["in_sync"] and status["exception_passes"])
-            self._wait("with a compiled FIB", routes, lambda status: status["fib"]["active"] == "compiled")
-
-    def _wait(self, what: str, routes: int, holds: Callable[[dict[str, Any]], bool]) -> None:
-        def look() -> bool:
-            self.sixlane.assert_daemon_runs()
-            status = self.sixlane.status(check=False) or {}
-            if status.get("fib", {}).get("failures"):
-                raise BenchError(f"sixlaned could not build its compiled FIB: not enough memory\n{self.sixlane.log()}")
-            return bool(status.get("generation") and holds(status))
-
-        wait_for(look, SYNC_S + routes // 10000, lambda: f"sixlaned is {what}\n{self.sixlane.log()}")
+            self.sixlane.start(*words, ports=PORTS, timeout=seconds, dumps=0)
+            check_interrupt()
+            wait_for(lambda: self.sixlane.status()["fib"]["active"] == "compiled", seconds,
+                     lambda: f"sixlaned has a compiled FIB: enough memory?\n{self.sixlane.log()}")  # fmt: skip
 
     def choose(self, engine: str) -> None:
         """Have this engine of sixlane answer from the next packet on: "compiled" or "trie"."""
@@ -207,10 +198,10 @@ class Router:
 
     # --- packets from host a to host b ------------------------------------------------------------
 
-    def open_sink(self, frags: bool = False) -> None:
+    def open_sink(self) -> None:
         """Count and drop at host b what a generator sends from host a."""
         flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr), stamped=True) for size in (SMALLEST, 128)]
-        self.sink = Sink(self.engine(self.b), ["h0"], flows, frags)
+        self.sink = Sink(self.engine(self.b), ["h0"], flows)
 
     def arrived(self) -> tuple[int, int]:
         """Number of packets that the sink counted, and of those with a wrong hop limit."""

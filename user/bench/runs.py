@@ -14,12 +14,11 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 import packets as pk
 from common import BenchError, check_interrupt, cpus
 from progress import wait_for
 from router import A_MAC, P0_MAC, Router
-from sides import Side, State, answer
+from sides import Side, State
 from tables import Table
 
 TARGETS = 65536  # of each CPU
@@ -34,39 +33,20 @@ ALIKE_ONE_IN, ALIKE_AT_MOST = 8192, 8
 class Source:
     """Frames of one size, from one CPU, which is the last one, or from several at once."""
 
-    def __init__(self, router: Router, size: int, threads: int, by_sockets: bool) -> None:
-        """by_sockets: frames go from host a to the program on p0; else into a program, as if p0 had received them."""
-        self.router, self.size, self.threads, self.by_sockets = router, size, threads, by_sockets
+    def __init__(self, router: Router, size: int, threads: int) -> None:
+        self.size, self.threads, self.engine = size, threads, router.engine(router.r)
         self.frames = pk.template(size, P0_MAC, A_MAC, router.a_addr)
-        self.engine = router.engine(router.a if by_sockets else router.r)
         self.cpus = range(threads) if threads > 1 else [len(cpus()) - 1]
-        if not by_sockets:
-            self.generator = pk.Generator(self.engine, f"{size}x{threads}", self.frames, threads, TARGETS)
-
-    def aim(self, targets: pathlib.Path, program: str) -> None:
-        """Send to the destinations of this file and into this program from now on."""
-        self.targets = targets
-        if not self.by_sockets:
-            self.generator.aim(targets)
-            self.generator.call(program)
-        elif self.router.attached != program:
-            self.router.engine(self.router.r).do("attach", device="p0", program=program, replace=True)
-            self.router.attached = program
+        self.generator = pk.Generator(self.engine, f"{size}x{threads}", self.frames, threads, TARGETS)
 
     def send(self, count: int, **arguments: Any) -> list[pk.Lane]:
-        """Send so many frames from one CPU; of several CPUs at least so many each, while all of them send. Raises
-        Interrupted."""
+        """Send so many frames from one CPU, as if p0 had received them; of several CPUs at least so many each, while
+        all of them send. Raises Interrupted."""
         check_interrupt()
         if self.threads > 1:
             arguments["count"] = count
-        if self.by_sockets:
-            lanes = [["", cpu, count, number * TARGETS] for number, cpu in enumerate(self.cpus)]
-            arguments |= {"header": self.frames.header.hex(), "device": "h0", "n": TARGETS,
-                          "targets": str(self.targets)}  # fmt: skip
-        else:
-            lanes = [self.generator.lane(number, cpu, count) for number, cpu in enumerate(self.cpus)]
-            arguments["ingress"] = "p0"
-        return pk.run(self.engine, self.frames, lanes, **arguments)
+        lanes = [self.generator.lane(number, cpu, count) for number, cpu in enumerate(self.cpus)]
+        return pk.run(self.engine, self.frames, lanes, ingress="p0", **arguments)
 
 
 @dataclass(eq=False)
@@ -138,9 +118,8 @@ class Runner:
         self.state.put(side.state)
         if side.engine:
             self.router.choose(side.engine)
-        series.source.aim(series.targets, side.loaded)
-        if side.state == "flowtable":
-            self._begin_flows(series)
+        series.source.generator.aim(series.targets)
+        series.source.generator.call(side.loaded)
         # The counts are read after both: a process in between would use the caches.
         warm = series.source.send(min(count, TARGETS), ports=ports)
         lanes = series.source.send(count, stamped=stamped, ports=ports)
@@ -168,20 +147,6 @@ class Runner:
                 self.before = now
                 return counts
             time.sleep(0.001)
-
-    def _begin_flows(self, series: Series) -> None:
-        """Send and answer until the kernel has each CPU's flow in its flowtable."""
-        def look() -> bool:
-            sent = sum(lane.sent for lane in series.source.send(LEAST_COUNT, ports=1))
-            counts = self._settle(series, sent)
-            if counts.forwarded + counts.checksum >= sent:
-                return True
-            for address in np.fromfile(series.targets, pk.TARGET)["addr"][::TARGETS]:
-                answer(self.router, address.tobytes())
-            self.before = read_counts(self.router)
-            return False
-
-        wait_for(look, ARRIVE_S, "the kernel has the flows in its flowtable")
 
     def forget(self) -> None:
         """What was counted until now is none of the next run's; returns when nothing is under way any more."""

@@ -8,21 +8,18 @@ To add a side, build an object file with an XDP program, and add an entry to SID
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 import pathlib
 import shutil
-import socket
 import struct
 import sys
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Callable, ContextManager, Iterator, Sequence
 
 import numpy as np
 from common import BenchError, find
-from packets import DISCARD, L4_BYTES, PORT_FIRST, UDP, ObjectFile, ethernet, ip6, mac
+from packets import ObjectFile, mac
 from progress import wait_for
 from router import B_MAC, NETWORK, P1_MAC, PORTS, Router, lab_errors
 from tables import Table, to_bytes
@@ -33,7 +30,7 @@ MOST_LOAD = 4 << 20  # bytes of OWN's map "memory"
 XDP_FORWARD = "xdp-forward"
 BPF_MACHINE = 247  # of ELF
 BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])  # of "bare_routes"
-FOLLOW_S, STEADY_S = 60, 1  # many times what sixlaned takes to follow, also on an emulated machine
+FOLLOW_S = 60  # many times what sixlaned takes to follow, also on an emulated machine
 
 
 @dataclass(frozen=True)
@@ -65,34 +62,33 @@ SIDES = {
     "bare": Side(program="side_bare", by_default=False),
     "load": Side(program="side_load", looks_up=False, needs_load=True, by_default=False),
     "least": Side(program="side_least", looks_up=False, needs_load=True, by_default=False),
-    "flowtable": Side("compiled", state="flowtable", looks_up=False, by_default=False),
     **{name: Side("compiled", state=name, by_default=False)
        for name in ("rules", "ecmp", "ecmp-ports", "sources", "vlans")},
     XDP_FORWARD: Side(object=XDP_FORWARD, program="xdp_fwd_fib_full", by_default=False),
 }  # fmt: skip
 
 
-def load(router: Router, sides: list[Side], table: Table, load_bytes: int, frags: bool) -> None:
+def load(router: Router, sides: list[Side], table: Table, load_bytes: int) -> None:
     """Load the programs of all sides, with the table's routes. Raises BenchError."""
     engine = router.engine(router.r)
     engine.do("load", device="p0", name=SIXLANE)
     for name in dict.fromkeys(side.object for side in sides if not side.engine):
         if name == OWN:
-            _load_own(router, table, load_bytes, frags)
+            _load_own(router, table, load_bytes)
         elif name == XDP_FORWARD:
-            _load_xdp_forward(router, frags)
+            _load_xdp_forward(router)
         else:
             path = pathlib.Path(name) if "/" in name else find(name)
-            ObjectFile(path).load(engine, path.name.split(".")[0], frags=frags)
+            ObjectFile(path).load(engine, path.name.split(".")[0])
     if any(side.state for side in sides):  # so that the trie is as deep with sources there as without
         router.r.batch(f"route add {prefix} via {router.gateways[0]} dev p1 onlink" for prefix in ELSEWHERE)
         router.sixlane.barrier()
 
 
-def _load_own(router: Router, table: Table, load_bytes: int, frags: bool) -> None:
+def _load_own(router: Router, table: Table, load_bytes: int) -> None:
     engine, egress, file = router.engine(router.r), router.ifindex(router.r, "p1"), ObjectFile(find(OWN))
-    file.set(egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC), load_bytes=load_bytes, frags=frags)
-    file.load(engine, "bench-sides", frags=frags)
+    file.set(egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC), load_bytes=load_bytes)
+    file.load(engine, "bench-sides")
     hop = struct.pack("=II", 0, egress) + mac(B_MAC) + mac(P1_MAC)
     engine.do("fill", object="bench-sides", map="hops", data=hop.hex())
     keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
@@ -122,11 +118,11 @@ def carried_object(path: str | pathlib.Path, program: str) -> bytes:
     raise BenchError(f"{path} has no BPF program {program}: this version of xdp-tools is not supported")
 
 
-def _load_xdp_forward(router: Router, frags: bool) -> None:
+def _load_xdp_forward(router: Router) -> None:
     """As `xdp-forward load p0 p1`, but without libxdp's dispatcher, which cannot be tail-called."""
     engine, path = router.engine(router.r), router.file(f"{XDP_FORWARD}.bpf.o")
     path.write_bytes(carried_object(xdp_forward(), SIDES[XDP_FORWARD].program))
-    engine.do("load", name=XDP_FORWARD, object=str(path), frags=frags)
+    engine.do("load", name=XDP_FORWARD, object=str(path))
     for port in PORTS:
         index = router.ifindex(router.r, port).to_bytes(4, sys.byteorder)
         engine.do("fill", object=XDP_FORWARD, map="xdp_tx_ports", data=(2 * index).hex())
@@ -148,12 +144,6 @@ ACCEPTING = """table ip6 filter {
     counter jump USER; counter jump BRIDGES; }
 }
 """  # of the shape of Docker's
-FLOWTABLE = """table inet filter {
-  flowtable f { hook ingress priority filter; devices = { p0, p1 }; }
-  chain forward { type filter hook forward priority filter; policy drop;
-    ct state established flow add @f; ct state established accept; iifname "p0" accept; }
-}
-"""
 
 
 @contextlib.contextmanager
@@ -180,32 +170,18 @@ def _lines(router: Router, _table: Table, begin: Sequence[str], end: Sequence[st
 
 
 @contextlib.contextmanager
-def _firewall(router: Router, _table: Table, rules: str, flags: set[str]) -> Iterator[None]:
-    _load_rules(router, rules, flags)
+def _firewall(router: Router, _table: Table, rules: str) -> Iterator[None]:
+    _load_rules(router, rules)
     yield
-    _load_rules(router, "", set())
+    _load_rules(router, "")
 
 
-def _load_rules(router: Router, rules: str, flags: set[str]) -> None:
-    """Replace the ruleset. Returns when sixlane forwards by it, with these flags of p0 in `sixlane status`."""
-    router.r.run("nft", "-f", "-", stdin=f"flush ruleset\n{MARKER}{rules}")
-    _wait_flags(router, {"in_firewall"}, {"in_firewall"})
-    router.r.run("nft", "delete", "table", "netdev", "marker")
-    _wait_flags(router, {"in_firewall", "guard", "flowtable"}, flags)
-
-
-def _wait_flags(router: Router, which: set[str], wanted: set[str]) -> None:
-    """Until they stay so for a second: the daemon may take several steps for one change."""
-    since, found = time.monotonic(), set()
-
-    def look() -> bool:
-        nonlocal since, found
-        found = which & set(router.sixlane.port_status("p0")["flags"])
-        since = since if found == wanted else time.monotonic()
-        return time.monotonic() - since > STEADY_S
-
-    wait_for(look, FOLLOW_S, lambda: f"p0 has the flags {sorted(wanted)} by the rules that were loaded; it has "
-             f"{sorted(found)} (flowtables in XDP are of Linux 6.11)", 0.02)  # fmt: skip
+def _load_rules(router: Router, rules: str) -> None:
+    """Replace the ruleset. Returns when sixlane forwards by it."""
+    for text, marked in ((f"flush ruleset\n{MARKER}{rules}", True), ("delete table netdev marker", False)):
+        router.r.run("nft", "-f", "-", stdin=text + "\n")
+        wait_for(lambda: ("in_firewall" in router.sixlane.port_status("p0")["flags"]) == marked, FOLLOW_S,
+                 "sixlaned follows the firewall")  # fmt: skip
 
 
 SOURCES = [f"{prefix} from 2001:db8::/32 via {NETWORK}:b::12 dev p1 onlink" for prefix in ELSEWHERE]
@@ -216,8 +192,7 @@ STATES: dict[str, Callable[[Router, Table], ContextManager[None]]] = {
                        end=[f"route delete {words}" for words in SOURCES]),
     "vlans": partial(_lines, begin=[f"link add link p1 name p1.{number} up type vlan id {number}" for number in VLANS],
                      end=[f"link delete dev p1.{number}" for number in VLANS]),
-    "rules": partial(_firewall, rules=ACCEPTING, flags=set()),
-    "flowtable": partial(_firewall, rules=FLOWTABLE, flags={"guard", "flowtable"}),
+    "rules": partial(_firewall, rules=ACCEPTING),
 }  # fmt: skip
 
 
@@ -225,15 +200,6 @@ def has_vlans(router: Router) -> bool:
     """Whether the kernel has 802.1Q."""
     done = router.r.ip("link add link p1 name probe type vlan id 1", check=False)
     return not done.returncode and not router.r.ip("link delete dev probe").returncode
-
-
-def answer(router: Router, address: bytes) -> None:
-    """Send host b's answer from this address to a packet of a UDP flow, which establishes the flow."""
-    udp = struct.pack(">HHHH", DISCARD, PORT_FIRST, L4_BYTES[UDP], 0)
-    to = ipaddress.IPv6Address(router.a_addr).packed
-    with router.b.entered(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-        sock.bind(("h0", 0))
-        sock.send(ethernet(P1_MAC, B_MAC, ip6(address, to, UDP, udp)))
 
 
 class State:
