@@ -69,9 +69,6 @@ def sum_of(frame):
     return total
 
 
-# --- frames ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("stamped", [False, True])
 @pytest.mark.parametrize("size, next_header, by_sockets", [
     (64, None, False), (66, None, False), (71, None, False), (73, pk.UDP, False), (78, pk.TCP, False),
@@ -119,9 +116,6 @@ def test_given_frames(net):
     made = pk.GivenFrames(net.of_a, "given", frames, net.path("given"), egress)
     pk.run(net.of_a, made.frames, [made.lane(0, LAST, 6)])
     assert received() == [frames[number % 4].tobytes() for number in range(6)]
-
-
-# --- counts ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +187,6 @@ def test_input_ends_a_run(net):
     assert first["lanes"][0][0] < 10_000 and "nosuch" in second["error"]
 
 
-# --- errors ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("do, words, said", [
     ("run", {"lanes": [], "bytes": 60}, "lanes"), ("run", {"lanes": [["no.p", 0, 1, 0]], "bytes": 60}, "of no is"),
     ("run", {"lanes": [["g.packets_send", 0, 1, 9]], "bytes": 64}, "no such frames"),
@@ -220,9 +211,6 @@ def test_what_python_refuses(net, sink):
     with net.b.entered(), Engine("bench-packets") as other:
         with pytest.raises(BenchError, match="already has an XDP program"):
             pk.Sink(other, ["h0"], [])
-
-
-# --- what needs no program ------------------------------------------------------------------
 
 
 def test_latencies():

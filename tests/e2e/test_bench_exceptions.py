@@ -24,17 +24,12 @@ def measure(*argv):
     return EXCEPTIONS.rows(*FEW, *argv)
 
 
-def entries(rows, engine, what):
-    """Of each stage."""
-    found = {row["pattern"]: row["median"] for row in rows_of(rows, "entries", what) if row["engine"] == engine}
-    return [found[stage] for stage in STAGES]
-
-
 def assert_entries(rows, exceptions):
     """Those that were learnt, and nothing else, whatever the number of destinations."""
+    found = {(row["engine"], row["mode"], row["pattern"]): row["median"] for row in rows if row["unit"] == "entries"}
     for engine in ("kernel", "sixlane"):
-        assert entries(rows, engine, "exceptions") == [0, 0, exceptions, 0]
-        (routes,) = set(entries(rows, engine, "routes"))
+        assert [found[engine, "exceptions", stage] for stage in STAGES] == [0, 0, exceptions, 0]
+        (routes,) = {found[engine, "routes", stage] for stage in STAGES}
         assert 100 <= routes < 130  # with those of the router's own addresses
 
 
@@ -43,22 +38,17 @@ def test_rows(tmp_path):
     assert {(row["bench"], row["table"], row["routes"], row["seed"]) for row in rows} == {("exceptions", "100", 100, 7)}
     assert all(row["low"] <= row["median"] <= row["high"] and "--seed 7" in row["command"] for row in rows)
     assert_entries(rows, 50)
-    for mode in ("none", "learned", "added"):
-        times = rows_of(rows, "ns", mode)
-        assert {(row["engine"], row["pattern"]) for row in times} == EVERY
-        assert all(row["rounds"] == 2 and row["frame_bytes"] == 64 for row in times)
-        assert all(row["low"] > 0 for row in times) or mode == "added"
-        assert all(("difference" in row["note"]) == (mode == "added") for row in times)
+    times = {mode: {(row["engine"], row["pattern"]): row for row in rows_of(rows, "ns", mode)}
+             for mode in ("none", "learned", "added")}  # fmt: skip
+    for mode, found in times.items():
+        assert set(found) == EVERY
+        assert all(row["rounds"] == 2 and row["frame_bytes"] == 64 for row in found.values())
+        assert all(row["low"] > 0 for row in found.values()) or mode == "added"
+        assert all(("difference" in row["note"]) == (mode == "added") for row in found.values())
+    for key, row in times["added"].items():  # of two rounds
+        assert row["median"] == pytest.approx(times["learned"][key]["median"] - times["none"][key]["median"], abs=0.01)
     assert {row["pattern"] for row in rows_of(rows, "ms", "learning")} == {"one", "rest"}
     assert {path.suffix for path in tmp_path.glob("exceptions.*")} == {".json", ".csv", ".svg", ".png"}
-
-
-def test_added():
-    rows = measure("--rounds", 1)
-    at = {(row["engine"], row["pattern"], row["mode"]): row["median"] for row in rows}
-    for engine, name in EVERY:
-        added = at[engine, name, "learned"] - at[engine, name, "none"]
-        assert at[engine, name, "added"] == pytest.approx(added, abs=0.01)
 
 
 def test_many_destinations_and_one():

@@ -20,7 +20,7 @@ import numpy as np
 import options as opt
 import rows
 import tables as tb
-from common import BenchError, UsageError, check_interrupt, need_root
+from common import BenchError, UsageError, need_root
 from floods import packed, too_big
 from packets import ethernet
 from progress import Progress, wait_for
@@ -30,11 +30,9 @@ from sides import SIDES, load
 
 HELP = """Measure the entries and the cost of exceptions, in sixlane and in the kernel.
 
-A few of many destinations have another Path MTU. Packets go to all, through sixlane and through the kernel; then the
-kernel learns the Path MTUs from ICMPv6. Both count their entries before, with traffic, with the exceptions learned,
-and with them forgotten. Each round then measures ns a packet to destinations with an exception (hit), on the same
-routes (same-route) and on other routes (elsewhere): without exceptions (none), with all of them (learned), and the
-difference (added); and the time from the message to the entry, for one exception and for all others at once."""
+Both count their entries before traffic to all destinations, with it, with exceptions learned, and with them forgotten.
+Each round then measures ns a packet to destinations with an exception (hit), on the same routes (same-route) and on
+other routes (elsewhere): without exceptions (none), with all of them (learned), and the difference (added)."""
 ROUNDS, DESTINATIONS, EXCEPTIONS, COUNT = 8, 300_000, 1000, 32_768  # as in Lau's figures
 MOST_DESTINATIONS = 10_000_000
 SIZE = 64
@@ -71,71 +69,11 @@ def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[dict[st
     return dict(zip(LISTS, (drawn[other], drawn[mate], drawn[hit]))), np.concatenate([drawn[hit], drawn[rest]])
 
 
-# --- learning -------------------------------------------------------------------------------------
-
-
-class Learner:
-    """Has the router's kernel learn Path MTUs from host b's messages, and forget them, and waits for sixlane."""
-
-    def __init__(self, router: Router, destinations: np.ndarray) -> None:
-        self.router, self.destinations = router, [address.tobytes() for address in destinations]
-        self.socket = router.b.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        self.socket.bind(("h0", 0))
-
-    def of_sixlane(self) -> tuple[int, int]:
-        """How many routes and exceptions sixlane has."""
-        status = self.router.sixlane.status()
-        return status["routes"], status["exceptions"]
-
-    def hits(self) -> int:
-        """How many packets matched one of sixlane's exceptions."""
-        return sum(entry["hits"] for entry in self.router.sixlane.sixlane_json("exception show"))
-
-    def _send(self, destinations: list[bytes], mtu: int) -> None:
-        """A message about each, no faster than the router receives them."""
-        def received() -> int:
-            return self.router.kernel_counters()["Icmp6InPktTooBigs"]
-
-        wanted, gateway, own = received(), packed(self.router.gateways[0]), packed(self.router.b_router)
-        for first in range(0, len(destinations), BATCH):
-            check_interrupt()
-            for about in destinations[first : first + BATCH]:
-                wanted += 1
-                self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about, mtu)))
-            wait_for(lambda: received() >= wanted, ARRIVE_S, "the router receives Packet Too Big", 0.001)
-
-    def _follow(self) -> None:
-        """Return when sixlane has as many exceptions as the kernel."""
-        wanted = self.router.kernel_routes()[1]
-        wait_for(lambda: self.of_sixlane()[1] == wanted, FOLLOW_S,
-                 lambda: f"sixlaned has {self.of_sixlane()[1]} exceptions, not {wanted}", 0.001)  # fmt: skip
-
-    def learn(self, first: int, last: int) -> float:
-        """Learn this range of destinations. Returns the milliseconds until sixlane had the last one."""
-        wanted, begin = self.router.kernel_routes()[1] + last - first, time.monotonic()
-        self._send(self.destinations[first:last], PATH_MTU)
-        deadline = time.monotonic() + KEEP_S
-        while (found := self.router.kernel_routes()[1]) != wanted:
-            if time.monotonic() > deadline:
-                raise BenchError(f"the kernel has {found} exceptions instead of {wanted}: it limits those of one "
-                                 "route; use fewer exceptions, or a table with more routes")  # fmt: skip
-            time.sleep(0.001)
-        self._follow()
-        return (time.monotonic() - begin) * 1e3
-
-    def forget(self) -> None:
-        """The kernel does not announce this, and sixlaned would notice at its next full pass. Messages from which the
-        kernel learns nothing make it ask at once."""
-        self.router.r.ip("route flush cache")
-        self._send(self.destinations, MTU)
-        self._follow()
-
-
 # --- one table ------------------------------------------------------------------------------------
 
 
 class Measurement:
-    """Of one table."""
+    """Of one table. The router's kernel learns Path MTUs from host b's messages, and sixlane from the kernel."""
 
     def __init__(self, options: argparse.Namespace, table: tb.Table, router: Router, progress: Progress) -> None:
         self.options, self.table, self.router, self.progress = options, table, router, progress
@@ -152,7 +90,8 @@ class Measurement:
         router.start(len(table))
         load(router, [SIDES[name] for name in ENGINES], table, 0)
         self.source, self.runner = Source(router, SIZE, 1), Runner(router, table)
-        self.learner = Learner(router, self.lists["hit"])
+        self.socket = router.b.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self.socket.bind(("h0", 0))
         self._settle()
         self._count("before")
         self._send_to_all(False)
@@ -163,14 +102,13 @@ class Measurement:
         self._forget()
         self._count("forgotten")
         for number in range(options.rounds):
-            for state in STATES[:: -1 if number % 2 else 1]:  # neither always comes first
+            step = -1 if number % 2 else 1  # neither state and no engine always comes first
+            for state in STATES[::step]:
                 if state == "learned":
                     self._learn()
-                order = list(itertools.product(LISTS, ENGINES))
-                for name, engine in order[:: -1 if number % 2 else 1]:
-                    excepted = options.count if name == "hit" else 0
-                    ns = self.run(engine, self.lists[name], options.count, excepted * (state == "learned"))
-                    self.ns[engine, name, state].append(ns)
+                for name, engine in list(itertools.product(LISTS, ENGINES))[::step]:
+                    excepted = options.count if (name, state) == ("hit", "learned") else 0
+                    self.ns[engine, name, state].append(self.run(engine, self.lists[name], options.count, excepted))
                 if state == "learned":
                     self._forget()
 
@@ -178,14 +116,18 @@ class Measurement:
         """Returns ns a packet. Exactly `excepted` of the packets must match an exception. Raises BenchError."""
         targets = self.router.file("targets")
         self.source.frames.targets(np.resize(addresses, (TARGETS, 16))).tofile(targets)
-        hits, series = self.learner.hits(), Series(engine, SIDES[engine], "random", self.source, targets)
+        hits, series = self.hits(), Series(engine, SIDES[engine], "random", self.source, targets)
         lane = self.runner.run(series, packets)[0]
-        hits, wanted = self.learner.hits() - hits, 2 * excepted if series.side.engine else 0  # with the untimed run
+        hits, wanted = self.hits() - hits, 2 * excepted if series.side.engine else 0  # with the untimed run
         if hits != wanted:
             raise BenchError(f"{hits} packets matched an exception in sixlane instead of {wanted}: the result would be "
                              "meaningless")  # fmt: skip
         self.progress.step()
         return lane.ns / lane.timed
+
+    def hits(self) -> int:
+        """How many packets matched one of sixlane's exceptions."""
+        return sum(entry["hits"] for entry in self.router.sixlane.sixlane_json("exception show"))
 
     def _send_to_all(self, learned: bool) -> None:
         n = len(self.every)
@@ -197,18 +139,47 @@ class Measurement:
                 self.run(engine, self.every[places], packets, excepted)
 
     def _count(self, stage: str) -> None:
-        self.entries[stage] = [self.router.kernel_routes(), self.learner.of_sixlane()]
+        status = self.router.sixlane.status()
+        self.entries[stage] = [self.router.kernel_routes(), (status["routes"], status["exceptions"])]
 
     def _learn(self) -> None:
-        n = len(self.lists["hit"])
-        self.learning["one"].append(self.learner.learn(0, 1))
-        if n > 1:
-            self.learning["rest"].append(self.learner.learn(1, n))
+        """One destination, then the rest; each time until sixlane had the last one."""
+        addresses, before = self.lists["hit"], self.router.kernel_routes()[1]
+        for what, first, last in (("one", 0, 1), ("rest", 1, len(addresses))):
+            if first < last:
+                begin = time.monotonic()
+                self._send(addresses[first:last], PATH_MTU)
+                wait_for(lambda: self.router.kernel_routes()[1] == before + last, KEEP_S, lambda: "the kernel has "
+                         f"{self.router.kernel_routes()[1] - before} exceptions instead of {last}: it limits those of "
+                         "one route; use fewer exceptions, or a table with more routes", 0.001)  # fmt: skip
+                self._follow()
+                self.learning[what].append((time.monotonic() - begin) * 1e3)
         self._settle()
 
     def _forget(self) -> None:
-        self.learner.forget()
+        """The kernel does not announce this, and sixlaned would notice at its next full pass. Messages from which the
+        kernel learns nothing make it ask at once."""
+        self.router.r.ip("route flush cache")
+        self._send(self.lists["hit"], MTU)
+        self._follow()
         self._settle()
+
+    def _send(self, destinations: np.ndarray, mtu: int) -> None:
+        """A Packet Too Big about each, no faster than the router receives them."""
+        def received() -> int:
+            return self.router.kernel_counters()["Icmp6InPktTooBigs"]
+
+        wanted, gateway, own = received(), packed(self.router.gateways[0]), packed(self.router.b_router)
+        for first in range(0, len(destinations), BATCH):
+            for about in destinations[first : first + BATCH]:
+                wanted += 1
+                self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), mtu)))
+            wait_for(lambda: received() >= wanted, ARRIVE_S, "the router receives Packet Too Big", 0.001)
+
+    def _follow(self) -> None:
+        wanted = self.router.kernel_routes()[1]
+        wait_for(lambda: self.router.sixlane.status()["exceptions"] == wanted, FOLLOW_S,
+                 f"sixlaned has the {wanted} exceptions of the kernel", 0.001)  # fmt: skip
 
     def _settle(self) -> None:
         """Return when sixlane forwards to all destinations: after a change it passes some to the kernel for a while."""

@@ -75,19 +75,20 @@ def flood(router: Router, kind: str) -> Iterator[None]:
     engine = router.engine(router.a)
     made = GivenFrames(engine, "flood", frames(kind, router), router.file("flood"), router.ifindex(router.a, "h0"))
 
-    def wait_for_more(what: str) -> None:
-        before = router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
-        wait_for(lambda: router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"] > before, WAIT_S, what)
+    def received() -> int:
+        return router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
 
-    known = router.kernel_routes()[1]
+    known, before = router.kernel_routes()[1], received()
     engine.ask("run", lanes=[made.lane(0, 0, FAR)], bytes=made.frames.bytes)
-    wait_for_more("the flood begins")
+    wait_for(lambda: received() > before, WAIT_S, "the flood begins")
     yield
-    wait_for_more("the flood has ended before what was measured beside it")
+    before = received()
+    wait_for(lambda: received() > before, WAIT_S, "the flood has ended before what was measured beside it")
     engine.ask("stop")  # no step, but any input ends the run
     engine.answer()
     with contextlib.suppress(BenchError):
         engine.answer()
+    wait_for(lambda: received() == received(), WAIT_S, "the flood's last packets are received")
     router.r.sysctl("net.ipv6.conf.p0.forwarding", 1)
     if kind != "udp" and router.kernel_routes()[1] <= known:
         raise BenchError(f"the kernel learned nothing from the flood {kind}: what was measured beside it means nothing")

@@ -45,13 +45,13 @@ def opened(options: argparse.Namespace, table: tb.Table) -> Iterator[tuple[Runne
         router.start(len(table))
         load_bytes = router.sixlane.status()["fib"]["used_bytes"]
         sides = {name: SIDES[name] for name in options.engine}
-        for name, side in SIDES.items():
-            if name in sides and side.needs_load and load_bytes > MOST_LOAD:
-                warn(f"{name} is left out with table {table.name}: the compiled FIB is larger than what it can load from")
-                del sides[name]
+        left_out = {name: "the compiled FIB has more bytes than it can load from" for name, side in sides.items()
+                    if side.needs_load and load_bytes > MOST_LOAD}  # fmt: skip
         if "vlans" in sides and not has_vlans(router):
-            warn("vlans is left out: this kernel has no 802.1Q")
-            del sides["vlans"]
+            left_out["vlans"] = "this kernel has no 802.1Q"
+        for name, why in left_out.items():
+            warn(f"{name} is left out with table {table.name}: {why}")
+            del sides[name]
         load(router, list(sides.values()), table, min(load_bytes, MOST_LOAD))
         yield Runner(router, table), _series(options, router, table, sides)
 
@@ -86,8 +86,6 @@ def measure_rounds(options: argparse.Namespace, runner: Runner, every: list[Seri
                 for series in beside:
                     runner.measure(series, options.count)
                     progress.step()
-            if kind:
-                runner.forget()
 
 
 # --- rows -----------------------------------------------------------------------------------------

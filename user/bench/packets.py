@@ -116,33 +116,31 @@ class ObjectFile:
     def __init__(self, path: pathlib.Path) -> None:
         self.path, data = path, path.read_bytes()
         (at,), (count, names) = struct.unpack_from("=Q", data, 40), struct.unpack_from("=HH", data, 60)
-        sections = list(struct.iter_unpack("=IIQQQQIIQQ", data[at : at + 64 * count]))
+        headers = list(struct.iter_unpack("=IIQQQQIIQQ", data[at : at + 64 * count]))
 
-        def text(table: int, offset: int) -> str:
-            start = sections[table][4] + offset
+        def text(strings: int, offset: int) -> str:
+            start = headers[strings][4] + offset
             return data[start : data.index(b"\0", start)].decode()
 
-        numbers = {text(names, section[0]): number for number, section in enumerate(sections)}
+        sections = {text(names, header[0]): (number, *header[4:7]) for number, header in enumerate(headers)}
+        _, start, size, strings = sections[".symtab"]
+        symbols = list(struct.iter_unpack("=IBBHQQ", data[start : start + size]))
         self._values: dict[str, bytearray] = {}
         self._variables: dict[str, tuple[bytearray, int, int]] = {}  # with offset and size
-        start, length, strings = sections[numbers[".symtab"]][4:7]
-        for name in {".rodata", ".bss"} & numbers.keys():
-            begin, n_bytes = sections[numbers[name]][4:6]
-            value = self._values[name] = bytearray(n_bytes if name == ".bss" else data[begin : begin + n_bytes])
-            for symbol, _, _, number, offset, size in struct.iter_unpack("=IBBHQQ", data[start : start + length]):
-                if number == numbers[name]:
-                    self._variables[text(strings, symbol)] = value, offset, size
+        for name in {".rodata", ".bss"} & sections.keys():
+            number, start, size, _ = sections[name]
+            value = self._values[name] = bytearray(size if name == ".bss" else data[start : start + size])
+            self._variables |= {text(strings, symbol): (value, *place) for symbol, _, _, section, *place in symbols
+                                if section == number}  # fmt: skip
 
-    def set(self, **values: int | bytes | Sequence[int]) -> None:
-        """Set variables: an array by a list of all its elements, or by bytes, which may be fewer. Raises BenchError."""
+    def set(self, **values: int | bytes) -> None:
+        """Set variables: arrays by bytes, of the first elements at least. Raises BenchError."""
         for name, value in values.items():
             if name not in self._variables:
                 raise BenchError(f"{self.path.name} has no variable {name}")
             section, offset, size = self._variables[name]
-            if not isinstance(value, bytes):
-                numbers = value if isinstance(value, Sequence) else [value]
-                value = b"".join(number.to_bytes(size // len(numbers), sys.byteorder) for number in numbers)
-            section[offset : offset + len(value)] = value
+            data = value if isinstance(value, bytes) else value.to_bytes(size, sys.byteorder)
+            section[offset : offset + len(data)] = data
 
     def load(self, engine: Engine, name: str, **arguments: Any) -> None:
         """Load it with its variables. Later steps call its programs "NAME.PROGRAM"."""
@@ -168,20 +166,9 @@ class Lane(NamedTuple):
     last_made: int
     done: bool
 
-    @property
-    def sent(self) -> int:
-        """Number of frames."""
-        return self.made - self.refused
-
-    @property
-    def timed(self) -> int:
-        """Number of frames that were made in `ns` nanoseconds."""
-        return self.last_made - self.first_made if self.last_ns else 0
-
-    @property
-    def ns(self) -> int:
-        """See timed; 0 if nothing was timed."""
-        return self.last_ns - self.first_ns if self.last_ns else 0
+    sent = property(lambda self: self.made - self.refused)
+    timed = property(lambda self: self.last_made - self.first_made if self.last_ns else 0)  # frames made in ns
+    ns = property(lambda self: self.last_ns - self.first_ns if self.last_ns else 0)
 
 
 class Generator:
@@ -308,7 +295,7 @@ class Sink:
             "flow_next_header": bytes(header[20] for header in headers),
             "flow_dst_port": b"".join(header[IP6 + 2 : IP6 + 4] or bytes(2) for header in headers),
             "flow_hop_limit": bytes(header[21] - flow.hops for header, flow in zip(headers, flows)),
-            "flow_stamp_at": stamps + [0] * (self.FLOWS - len(flows)),
+            "flow_stamp_at": np.array(stamps, "=u4").tobytes(),
         }
         for device, file in self._files.items():
             file.set(**values)
@@ -319,14 +306,13 @@ class Sink:
 
     def counts(self) -> dict[str, list[Count]]:
         """For each device the counts of each flow, since the sink was made."""
-        found = {}
-        for device in self._files:
-            sums, found[device] = self._sums(device, "counts"), []
-            for flow in range(self.FLOWS):
-                queues = {key % self.QUEUES: values for key, *values in sums if key // self.QUEUES == flow}
-                totals = [sum(values[i] for values in queues.values()) for i in range(3)]
-                found[device].append(Count(*totals, {queue: values[0] for queue, values in queues.items()}))
-        return found
+        return {device: [self._count(sums, flow) for flow in range(self.FLOWS)]
+                for device, sums in ((device, self._sums(device, "counts")) for device in self._files)}  # fmt: skip
+
+    def _count(self, sums: list[list[int]], flow: int) -> Count:
+        queues = {key % self.QUEUES: values for key, *values in sums if key // self.QUEUES == flow}
+        totals = [sum(column) for column in zip(*queues.values())] or [0, 0, 0]
+        return Count(*totals, {queue: values[0] for queue, values in queues.items()})
 
     def latencies(self) -> dict[int, int]:
         """Packets by latency bucket, since the sink was made. See latency_ns()."""

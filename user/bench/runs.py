@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import packets as pk
 from common import BenchError, check_interrupt, cpus
-from progress import wait_for
 from router import A_MAC, P0_MAC, Router
-from sides import Side, State
+from sides import Side, change_state
 from tables import Table
 
 TARGETS = 65536  # of each CPU
@@ -110,21 +109,25 @@ class Runner:
     """Runs of a router's series, with checks."""
 
     def __init__(self, router: Router, table: Table) -> None:
-        self.router, self.table, self.state, self.before = router, table, State(router, table), read_counts(router)
+        self.router, self.table = router, table
+        self._state: str | None = None  # of the router, see sides.STATES
 
     def run(self, series: Series, count: int, stamped: bool = False) -> list[pk.Lane]:
         """All targets once first, untimed, so that no side starts with the caches of the side before."""
         side, ports = series.side, 1 if series.pattern == "flow" else pk.PORTS
-        self.state.put(side.state)
+        if side.state != self._state:
+            change_state(self.router, self.table, self._state, side.state)
+            self._state = side.state
         if side.engine:
             self.router.choose(side.engine)
         series.source.generator.aim(series.targets)
         series.source.generator.call(side.loaded)
-        # The counts are read after both: a process in between would use the caches.
+        # The counts are read before and after both: a process in between would use the caches.
+        before = read_counts(self.router)
         warm = series.source.send(min(count, TARGETS), ports=ports)
         lanes = series.source.send(count, stamped=stamped, ports=ports)
         sent = sum(lane.sent for lane in warm + lanes)
-        found = differences(series, sent, self._settle(series, sent))
+        found = differences(series, sent, self._settle(series, sent, before))
         if not all(lane.timed and lane.ns for lane in lanes):
             found.append("were not all timed")
         if found:
@@ -136,25 +139,15 @@ class Runner:
                           f"{series.source.threads} threads: of {sent} packets {found}: the time of such a run would "
                           "mean nothing")  # fmt: skip
 
-    def _settle(self, series: Series, sent: int) -> Counts:
-        """The counts since the last call, once all packets have arrived or the time is over."""
+    def _settle(self, series: Series, sent: int, before: Counts) -> Counts:
+        """The counts of a run, once all packets have arrived or the time is over."""
         deadline = time.monotonic() + ARRIVE_S
         while True:
-            now = read_counts(self.router)
-            counts = now - self.before
+            counts = read_counts(self.router) - before
             arrived = counts.missed if series.pattern == "miss" else counts.arrived
             if arrived >= sent or series.side.drops or time.monotonic() > deadline:
-                self.before = now
                 return counts
             time.sleep(0.001)
-
-    def forget(self) -> None:
-        """What was counted until now is none of the next run's; returns when nothing is under way any more."""
-        def look() -> bool:
-            before, self.before = self.before, read_counts(self.router)
-            return before == self.before
-
-        wait_for(look, ARRIVE_S, "all packets of a flood are counted", 0.01)
 
     def measure(self, series: Series, count: int) -> None:
         """One round's figures: ns a packet of a CPU, Mpps of all; and the latency in ns by packets with a stamp."""

@@ -7,7 +7,6 @@ To add a side, build an object file with an XDP program, and add an entry to SID
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import shutil
@@ -15,13 +14,13 @@ import struct
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, ContextManager, Iterator, Sequence
+from typing import Callable
 
 import numpy as np
 from common import BenchError, find
 from packets import ObjectFile, mac
 from progress import wait_for
-from router import B_MAC, NETWORK, P1_MAC, PORTS, Router, lab_errors
+from router import B_MAC, P1_MAC, PORTS, Router, lab_errors
 from tables import Table, to_bytes
 
 SIXLANE = "sixlane"  # the name of the program on p0, for either engine
@@ -146,75 +145,47 @@ ACCEPTING = """table ip6 filter {
 """  # of the shape of Docker's
 
 
-@contextlib.contextmanager
-def _multipath(router: Router, table: Table, policy: int) -> Iterator[None]:
+def _multipath(router: Router, table: Table, on: bool, policy: int) -> None:
     hops = [f"via {gateway} dev p1 onlink" for gateway in router.gateways]
-    _route(router, table, policy, "nexthop " + " nexthop ".join(hops))
-    yield
-    _route(router, table, 0, hops[0])
-
-
-def _route(router: Router, table: Table, policy: int, way: str) -> None:
-    """Replace all routes, and have next hops chosen by this policy of the kernel's."""
+    way, policy = ("nexthop " + " nexthop ".join(hops), policy) if on else (hops[0], 0)
     router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
     router.r.batch(f"route replace {prefix} proto static metric 1024 {way}" for prefix in table.prefixes())
     wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, FOLLOW_S, "the policy is followed")
 
 
-@contextlib.contextmanager
-def _lines(router: Router, _table: Table, begin: Sequence[str], end: Sequence[str]) -> Iterator[None]:
-    """Of `ip -6 -batch`."""
-    router.r.batch(begin)
-    yield
-    router.r.batch(end)
+def _sources(router: Router, _table: Table, on: bool) -> None:
+    verb, way = "add" if on else "delete", f"via {router.gateways[1]} dev p1 onlink"
+    router.r.batch(f"route {verb} {prefix} from 2001:db8::/32 {way}" for prefix in ELSEWHERE)
 
 
-@contextlib.contextmanager
-def _firewall(router: Router, _table: Table, rules: str) -> Iterator[None]:
-    _load_rules(router, rules)
-    yield
-    _load_rules(router, "")
+def _vlans(router: Router, _table: Table, on: bool) -> None:
+    words = "link add link p1 name p1.{0} up type vlan id {0}" if on else "link delete dev p1.{}"
+    router.r.batch(words.format(number) for number in VLANS)
 
 
-def _load_rules(router: Router, rules: str) -> None:
-    """Replace the ruleset. Returns when sixlane forwards by it."""
-    for text, marked in ((f"flush ruleset\n{MARKER}{rules}", True), ("delete table netdev marker", False)):
-        router.r.run("nft", "-f", "-", stdin=text + "\n")
+def _rules(router: Router, _table: Table, on: bool) -> None:
+    for text, marked in ((f"flush ruleset\n{MARKER}{ACCEPTING * on}", True), ("delete table netdev marker\n", False)):
+        router.r.run("nft", "-f", "-", stdin=text)
         wait_for(lambda: ("in_firewall" in router.sixlane.port_status("p0")["flags"]) == marked, FOLLOW_S,
                  "sixlaned follows the firewall")  # fmt: skip
 
 
-SOURCES = [f"{prefix} from 2001:db8::/32 via {NETWORK}:b::12 dev p1 onlink" for prefix in ELSEWHERE]
-STATES: dict[str, Callable[[Router, Table], ContextManager[None]]] = {
-    "ecmp": partial(_multipath, policy=0),
-    "ecmp-ports": partial(_multipath, policy=1),
-    "sources": partial(_lines, begin=[f"route add {words}" for words in SOURCES],
-                       end=[f"route delete {words}" for words in SOURCES]),
-    "vlans": partial(_lines, begin=[f"link add link p1 name p1.{number} up type vlan id {number}" for number in VLANS],
-                     end=[f"link delete dev p1.{number}" for number in VLANS]),
-    "rules": partial(_firewall, rules=ACCEPTING),
-}  # fmt: skip
+# What begins a state of the router, or ends it.
+STATES: dict[str, Callable[[Router, Table, bool], None]] = {
+    "ecmp": partial(_multipath, policy=0), "ecmp-ports": partial(_multipath, policy=1), "sources": _sources,
+    "vlans": _vlans, "rules": _rules}  # fmt: skip
+
+
+def change_state(router: Router, table: Table, old: str | None, new: str | None) -> None:
+    """From one of STATES, or none, to another. Returns when sixlane follows. Raises BenchError."""
+    with lab_errors():
+        for name, on in ((old, False), (new, True)):
+            if name:
+                STATES[name](router, table, on)
+        router.sixlane.barrier()
 
 
 def has_vlans(router: Router) -> bool:
     """Whether the kernel has 802.1Q."""
     done = router.r.ip("link add link p1 name probe type vlan id 1", check=False)
     return not done.returncode and not router.r.ip("link delete dev probe").returncode
-
-
-class State:
-    """The state of a router: one of STATES, or none."""
-
-    def __init__(self, router: Router, table: Table) -> None:
-        self.router, self.table, self._name, self._stack = router, table, None, contextlib.ExitStack()
-
-    def put(self, name: str | None) -> None:
-        """That one instead of any other. Returns when sixlane follows. Raises BenchError."""
-        if name == self._name:
-            return
-        with lab_errors():
-            self._stack.close()
-            if name:
-                self._stack.enter_context(STATES[name](self.router, self.table))
-            self.router.sixlane.barrier()
-        self._name = name
