@@ -11,7 +11,6 @@ import exceptions
 import forward
 import numpy as np
 import pytest
-import runs
 import sides
 import tables
 from common import BenchError, find
@@ -24,7 +23,7 @@ class SOURCE:
 
 
 def series(side, pattern="zipf:1", **more):
-    return runs.Series(str(side), sides.SIDES.get(side, side), pattern, SOURCE, None, **more)
+    return forward.Series(str(side), sides.SIDES.get(side, side), pattern, SOURCE, None, **more)
 
 
 DROPPING = sides.Side(object="mine.bpf.o", program="drop", drops=True)
@@ -44,14 +43,14 @@ DROPPING = sides.Side(object="mine.bpf.o", program="drop", drops=True)
     (series("compiled", flood="udp"), {"arrived": 989}, ["989 were delivered"]),
 ])  # fmt: skip
 def test_differences(measured, counts, said):
-    assert runs.differences(measured, 1000, runs.Counts(**{**GOOD, **counts})) == said
+    assert forward.differences(measured, 1000, forward.Counts(**{**GOOD, **counts})) == said
 
 
 def test_stamped_packets_must_add_up(monkeypatch):
     """Of as many as were sent the sink has the latency, or there is no such figure."""
     lane = types.SimpleNamespace(sent=100, ns=2000, timed=100)
-    monkeypatch.setattr(runs.Runner, "run", lambda *_words, **_more: [lane])
-    runner = object.__new__(runs.Runner)
+    monkeypatch.setattr(forward.Runner, "run", lambda *_words, **_more: [lane])
+    runner = object.__new__(forward.Runner)
     latencies = iter([{7: 5}, {7: 104, 9: 1}, {7: 104, 9: 1}, {7: 203, 9: 1}])
     runner.table = types.SimpleNamespace(name="t")
     runner.router = types.SimpleNamespace(sink=types.SimpleNamespace(latencies=lambda: next(latencies)))

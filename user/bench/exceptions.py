@@ -21,12 +21,11 @@ import options as opt
 import rows
 import tables as tb
 from common import BenchError, UsageError, need_root
-from floods import packed, too_big
+from forward import LEAST_COUNT, TARGETS, Runner, Series, Source
 from packets import ethernet
 from progress import Progress, wait_for
 from router import B_MAC, MTU, P1_MAC, Router, lab_errors
-from runs import LEAST_COUNT, TARGETS, Runner, Series, Source
-from sides import SIDES, load
+from sides import SIDES, load, packed, too_big
 
 HELP = """Measure the entries and the cost of exceptions, in sixlane and in the kernel.
 

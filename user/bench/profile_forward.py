@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import bisect
 import ctypes
+import itertools
 import os
 import pathlib
 import re
@@ -20,9 +21,8 @@ from collections import Counter
 import rows
 import tables as tb
 from common import BenchError
-from forward import make_row, opened
+from forward import Runner, Series, make_row, opened
 from progress import Progress
-from runs import Runner, Series
 
 ENGINE = "compiled"
 ROUND_S = 1
@@ -30,7 +30,7 @@ LEAST = 1.0  # per cent; smaller steps are in the row "rest"
 FREQUENCY = 3989  # samples a second; a prime, so that nothing runs in step with it
 LEAST_SAMPLES = 100  # of a round
 PROGRAM = re.compile(r"bpf_prog_[0-9a-f]{16}_(\w+)")  # a symbol of BPF
-HARNESS = {"packets_into": "generator", "packets_sent": "generator", "packets_sink": "sink"}
+HARNESS = {"packets_into": "generator", "packets_sink": "sink"}  # its programs
 RUN = "xdp_test_run_batch"  # the kernel's function in which frames are made, forwarded and received
 INFO_BYTES, BTF_ID, LINES = 232, 128, 148  # of struct bpf_prog_info: its size, btf_id, nr_line_info and what follows
 
@@ -65,11 +65,10 @@ def source_lines(program_id: int) -> list[tuple[int, str]]:
 def step_of(stack: list[tuple[int, str]], lines: list[tuple[int, str]]) -> str | None:
     """What a sample counts for: the innermost BPF program's step, or else the innermost function. None: it is outside
     of the run. stack: address and symbol of each frame, the innermost first."""
-    if not any(symbol.startswith(RUN) for _, symbol in stack):
+    inner = list(itertools.takewhile(lambda frame: not frame[1].startswith(RUN), stack))
+    if len(inner) == len(stack):
         return None
-    for address, symbol in stack:
-        if symbol.startswith(RUN):
-            break
+    for address, symbol in inner:
         if found := PROGRAM.match(symbol):
             step = lines[max(0, bisect.bisect_right(lines, (address, "\xff")) - 1)][1] if lines else "program"
             return HARNESS.get(found[1], f"sixlane: {step}")
@@ -79,13 +78,10 @@ def step_of(stack: list[tuple[int, str]], lines: list[tuple[int, str]]) -> str |
 def _sample(runner: Runner, series: Series, count: int, path: pathlib.Path) -> list[list[tuple[int, str]]]:
     """The stacks of a round, while packets are forwarded."""
     words = ["perf", "record", "-q", "-g", "-F", str(FREQUENCY), "-p", str(series.source.engine.pid), "-o", path]
-    try:
-        with subprocess.Popen([*words, "--", "sleep", str(ROUND_S)], stderr=subprocess.PIPE, text=True) as perf:
-            while perf.poll() is None:
-                runner.run(series, count)
-            said = perf.stderr.read()
-    except FileNotFoundError:
-        raise BenchError("--profile needs perf: install the package linux-perf") from None
+    with subprocess.Popen([*words, "--", "sleep", str(ROUND_S)], stderr=subprocess.PIPE, text=True) as perf:
+        while perf.poll() is None:
+            runner.run(series, count)
+        said = perf.stderr.read()
     if perf.returncode:
         raise BenchError(f"perf records nothing on this machine: {said.strip() or perf.returncode}")
     done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)
