@@ -8,10 +8,10 @@ To add a side, build an object file with an XDP program, and add an entry to SID
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import pathlib
 import shutil
-import socket
 import struct
 import sys
 from dataclasses import dataclass
@@ -29,7 +29,6 @@ SIXLANE = "sixlane"  # the name of the program on p0, for either engine
 OWN = "bench-sides.bpf.o"
 MOST_LOAD = 4 << 20  # bytes of OWN's map "memory"
 XDP_FORWARD = "xdp-forward"
-BPF_MACHINE = 247  # of ELF
 BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])  # of "bare_routes"
 FOLLOW_S = 60  # many times what sixlaned takes to follow, also on an emulated machine
 
@@ -110,10 +109,9 @@ def carried_object(path: str | pathlib.Path, program: str) -> bytes:
     """Extract the embedded BPF object that has this program. Raises BenchError."""
     data, at = pathlib.Path(path).read_bytes(), 1
     while (at := data.find(b"\x7fELF", at)) >= 0:
-        machine, (sections,) = struct.unpack_from("=H", data, at + 18)[0], struct.unpack_from("=Q", data, at + 40)
-        each, count = struct.unpack_from("=HH", data, at + 58)
+        (sections,), (each, count) = struct.unpack_from("=Q", data, at + 40), struct.unpack_from("=HH", data, at + 58)
         found = data[at : at + sections + each * count]
-        if machine == BPF_MACHINE and program.encode() in found:
+        if program.encode() in found:
             return found
         at += 1
     raise BenchError(f"{path} has no BPF program {program}: this version of xdp-tools is not supported")
@@ -210,7 +208,7 @@ WAIT_S = 10
 
 def packed(address: str) -> bytes:
     """The 16 bytes of an IPv6 address."""
-    return socket.inet_pton(socket.AF_INET6, address)
+    return ipaddress.IPv6Address(address).packed
 
 
 def too_big(src: bytes, own: bytes, about: bytes, mtu: int) -> bytes:
