@@ -83,13 +83,6 @@ def test_miss():
     assert not rows_of(rows, "ns", "p50")
 
 
-def test_tables(tmp_path):
-    path = tmp_path / "mine.txt"
-    path.write_text("2400::/12\n2a00::/12\n")
-    rows = FORWARD.rows(*FEW, "--table", "nested", "--file", path, *engines("trie"))
-    assert {(row["table"], row["routes"]) for row in rows} == {("nested", 129), ("mine", 2)}
-
-
 def test_xdp_forward():
     """The program of xdp-tools' own, where there is one."""
     words = (*engines("xdp-forward", "fib"), "--threads", 1, "--pattern", "random", "--pattern", "miss")
