@@ -206,9 +206,11 @@ def _mrt_routes(name: str, file: BinaryIO) -> Iterator[Route]:
 
     mrtparse.AfiSpecRib = Rib
     for number, reader in enumerate(mrtparse.Reader(file), 1):
-        if reader.err:
-            raise BenchError(f"{name}: record {number}: {reader.err}: {reader.err_msg}; {MRT_EXPECTED}")
-        if next(iter(reader.data["subtype"])) in UNICAST:
+        record = getattr(reader, "mrt", reader)  # of mrtparse 1.6 (Debian 12) and 2
+        if record.err:
+            raise BenchError(f"{name}: record {number}: {record.err}: {record.err_msg}; {MRT_EXPECTED}")
+        subtype = record.subtype if record is not reader else next(iter(reader.data["subtype"]))
+        if subtype in UNICAST:
             yield number, prefix, prefix, ""
 
 
