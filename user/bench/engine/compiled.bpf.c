@@ -21,12 +21,11 @@ WALK_ENGINE(compiled)
  */
 WALK_ENGINE(load)
 {
-	const struct sixlane_meta *meta;
-	struct fib_place place;
 	__u32 key = 0, at;
+	const struct sixlane_meta *meta = bpf_map_lookup_elem(&sl_meta, &key);
+	struct fib_place place;
 	__u64 hash;
 
-	meta = bpf_map_lookup_elem(&sl_meta, &key);
 	if (!meta)
 		return 0;
 	hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
