@@ -20,7 +20,6 @@ void *packets_values(const struct bpf_map *map, size_t *bytes);
 unsigned int packets_ifindex(const char *device);
 /* Parse hexadecimal digits. Returns the number of bytes, at most size. */
 size_t packets_hex(const char *text, void *out, size_t size);
-
 /* packets_run.c: a step. */
 json_t *packets_run_step(json_t *arguments);
 
