@@ -28,7 +28,7 @@ class Inside:
 
     def __init__(self, lab, process=None):
         self.lab = lab
-        self.argv = ["nsenter", "--target", process.pid, "--net", "--mount", "--"] if process else []
+        self.argv = ["nsenter", "--target", process.pid, "--net", "--mount", "--root", "--"] if process else []
 
     def run(self, *argv, **kwargs):
         return command([*self.argv, *argv], **kwargs)

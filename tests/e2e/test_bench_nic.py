@@ -350,7 +350,7 @@ def test_interrupt(bench, begin):
     """The rows of what was measured. Meanwhile somebody has chosen another engine."""
     process = begin(*measure("flood"))
     wait_for_progress(process)
-    command(["nsenter", "-n", "-m", "-t", sixlaned_of(process), SIXLANE, "fib", "trie"])
+    command(["nsenter", "-n", "-m", "-r", "-t", sixlaned_of(process), SIXLANE, "fib", "trie"])
     wait_for_progress(process)
     status, rows, _ = end(process)
     assert status == 130 and rows[0]["mode"] == "flood" and rows[0]["rounds"] >= 1
