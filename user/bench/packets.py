@@ -27,10 +27,10 @@ L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
 DISCARD, HTTP = 9, 80  # ports
 PORTS, PORT_FIRST, HOP_LIMIT = 16384, 0x8000, 64
-SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of those of a generator
+SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of those of our generator
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
-GIVEN_BYTES = 256  # of struct packets_given
+GIVEN_BYTES = 256  # as PACKETS_GIVEN_BYTES
 
 # --- frames ---------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class GivenFrames(Generator):
 
 
 def run(engine: Engine, frames: Template, lanes: list[list[Any]], **arguments: Any) -> list[Lane]:
-    """Run lanes of generators whose frames have the same size. See run_lanes() in engine/packets_user.h."""
+    """Run lanes of generators whose frames have the same size. See engine/packets_run.c."""
     answer = engine.do("run", lanes=lanes, bytes=frames.bytes, **arguments)
     return [Lane(*lane) for lane in answer["lanes"]]
 

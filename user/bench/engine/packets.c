@@ -178,25 +178,21 @@ static json_t *step_load(json_t *arguments)
 }
 
 /*
- * {"device", "program", "generic": BOOL, "replace": BOOL} -> {"busy": BOOL}: attach a program to a
- * device for as long as this process lives. If the device has one already it is busy, or its
- * program is replaced for good.
+ * {"device", "program", "generic": BOOL} -> {"busy": BOOL}: attach a program to a device for as
+ * long as this process lives, unless the device has one already.
  */
 static json_t *step_attach(json_t *arguments)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options);
-	int generic = 0, replace = 0, ifindex, prog, ret;
+	int generic = 0, ifindex, prog, ret;
 	const char *name, *device;
 
-	plan_take(arguments, "{s:s, s:s, s?b, s?b}", "program", &name, "device", &device, "generic",
-		  &generic, "replace", &replace);
+	plan_take(arguments, "{s:s, s:s, s?b}", "program", &name, "device", &device, "generic",
+		  &generic);
 	ifindex = (int)packets_ifindex(device);
 	prog = packets_program(name);
 	options.flags = generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-	if (replace)
-		ret = bpf_xdp_attach(ifindex, prog, options.flags, NULL);
-	else
-		ret = bpf_link_create(prog, ifindex, BPF_XDP, &options);
+	ret = bpf_link_create(prog, ifindex, BPF_XDP, &options);
 	if (ret >= 0 || errno == EBUSY || errno == EEXIST)
 		return json_pack("{s:b}", "busy", ret < 0);
 	return plan_error("attaching %s to %s: %s", name, device, strerror(errno));

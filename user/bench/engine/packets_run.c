@@ -2,19 +2,15 @@
 /* A run: one thread for each lane, on the lane's CPU, until every lane is done or input comes. */
 #include "packets_user.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <linux/bpf.h>
-#include <linux/if_packet.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #ifndef BPF_F_TEST_XDP_LIVE_FRAMES
 #define BPF_F_TEST_XDP_LIVE_FRAMES (1u << 1)
@@ -22,11 +18,9 @@
 
 #define MOST_LANES 1024
 #define POLL_MS 5
-#define LARGE_LOOK_EVERY 32 /* frames */
-#define LARGE_MOST_BYTES 9216
 
 struct lane {
-	struct packets_state own, *state; /* its own, or the generator's */
+	struct packets_state own, *state; /* at its begin, and where the generator has it */
 	pthread_t thread;
 	const char *program;
 	uint32_t cpu, number;
@@ -50,7 +44,7 @@ static bool run_is_over(void)
 	return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE);
 }
 
-/* --- lanes of test runs --------------------------------------------------------------------- */
+/* --- lanes ---------------------------------------------------------------------------------- */
 
 static bool is_done(const struct packets_state *state)
 {
@@ -116,83 +110,6 @@ static void open_generator(struct lane *lane)
 	lane->state = &lane->states[cpu];
 }
 
-/* --- lanes of packet sockets ---------------------------------------------------------------- */
-
-/* UDP past the device's queueing discipline, in frames that are too large for a test run, which has
- * one page for each. */
-static struct {
-	uint8_t header[PACKETS_IP6_BYTES + PACKETS_UDP_BYTES];
-	size_t header_bytes; /* 0: the lanes are of test runs */
-	uint32_t target_mask;
-	unsigned int ifindex;
-	const struct packets_target *targets;
-	size_t n_targets;
-	uint32_t done; /* lanes that have made their count; atomic */
-} large;
-
-static void take_large(json_t *arguments)
-{
-	const char *header = "", *device, *path;
-	int n;
-
-	memset(&large, 0, sizeof(large));
-	plan_take(arguments, "{s?s}", "header", &header);
-	large.header_bytes = packets_hex(header, large.header, sizeof(large.header));
-	if (!large.header_bytes)
-		return;
-	plan_take(arguments, "{s:s, s:s, s:i}", "device", &device, "targets", &path, "n", &n);
-	large.target_mask = (uint32_t)n - 1;
-	large.ifindex = packets_ifindex(device);
-	large.targets = plan_map(path, sizeof(*large.targets), &large.n_targets);
-}
-
-/* Write what differs from frame to frame. */
-static void write_large(const struct packets_state *state, uint8_t *frame)
-{
-	const struct packets_target *target =
-		&large.targets[state->first_target + (state->made & large.target_mask)];
-	uint16_t port = htons((uint16_t)(PACKETS_PORT_FIRST + (state->made & run.port_mask)));
-	uint64_t now = run.stamped ? util_now_ns() : 0;
-	uint16_t stamp[3] = { (uint16_t)now, (uint16_t)(now >> 16), (uint16_t)(now >> 32) };
-	uint16_t sum = packets_fold(target->sum + port + stamp[0] + stamp[1] + stamp[2]);
-
-	memcpy(frame + PACKETS_DST, target->addr, sizeof(target->addr));
-	memcpy(frame + PACKETS_IP6_BYTES, &port, sizeof(port));
-	memcpy(frame + PACKETS_IP6_BYTES + 6, &sum, sizeof(sum));
-	memcpy(frame + PACKETS_IP6_BYTES + PACKETS_UDP_BYTES, stamp, sizeof(stamp));
-}
-
-/* Until its frames are sent, or all lanes have made their count; the time is until its own. */
-static void send_large(struct packets_state *state)
-{
-	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)large.ifindex };
-	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	uint8_t frame[LARGE_MOST_BYTES] = { 0 };
-	int one = 1;
-
-	if (fd < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) ||
-	    setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
-		plan_check(errno, "a packet socket");
-	memcpy(frame, large.header, large.header_bytes);
-	state->first_ns = util_now_ns();
-	while (state->made < state->most && !run_is_over() &&
-	       __atomic_load_n(&large.done, __ATOMIC_RELAXED) < run.lanes) {
-		write_large(state, frame);
-		if (send(fd, frame, frame_bytes, 0) > 0)
-			state->made++;
-		else if (errno == ENOBUFS || errno == EAGAIN)
-			sched_yield(); /* the ring is full; this CPU has to empty it */
-		else if (errno != EINTR)
-			plan_check(errno, "sending by a packet socket");
-		if (state->done || (state->made % LARGE_LOOK_EVERY && state->made < state->most))
-			continue;
-		state->last_ns = util_now_ns();
-		state->last_made = state->made;
-		state->done = state->made >= (run.together ? run.count : state->most);
-		__atomic_add_fetch(&large.done, state->done, __ATOMIC_RELAXED);
-	}
-}
-
 /* --- threads -------------------------------------------------------------------------------- */
 
 static void *run_lane(void *arg)
@@ -203,10 +120,7 @@ static void *run_lane(void *arg)
 	/* What else runs on this CPU would be measured, too. Without the right to, it is. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	pthread_barrier_wait(&begin);
-	if (large.header_bytes)
-		send_large(lane->state);
-	else
-		make_frames(lane);
+	make_frames(lane);
 	eventfd_write(ended, 1);
 	return NULL;
 }
@@ -214,7 +128,7 @@ static void *run_lane(void *arg)
 /* The kernel ends a test run at a signal, which it looks for between two batches. */
 static void end_done_lanes(void)
 {
-	for (uint32_t i = 0; i < run.lanes && !large.header_bytes; i++)
+	for (uint32_t i = 0; i < run.lanes; i++)
 		if (is_done(lanes[i].state))
 			pthread_kill(lanes[i].thread, SIGUSR1);
 }
@@ -223,8 +137,7 @@ static void stop(void)
 {
 	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < run.lanes; i++)
-		if (lanes[i].run)
-			__atomic_store_n(&lanes[i].run->over, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&lanes[i].run->over, 1, __ATOMIC_RELEASE);
 }
 
 /* Input, the plan's next step or its end, means that nobody wants this run any more. */
@@ -291,9 +204,11 @@ static void take(json_t *arguments)
 	};
 	if (!run.lanes || run.lanes > MOST_LANES)
 		plan_die("from 1 to %d lanes are wanted", MOST_LANES);
+	if (bytes > PACKETS_MOST_BYTES)
+		plan_die("frames of at most %d bytes are wanted", PACKETS_MOST_BYTES);
 	if (rate > 0)
 		run.delay_ns = (uint64_t)(run.lanes * 1e9 / rate);
-	frame_bytes = bytes < LARGE_MOST_BYTES ? (uint32_t)bytes : LARGE_MOST_BYTES;
+	frame_bytes = (uint32_t)bytes;
 	ingress = device ? packets_ifindex(device) : 0;
 	is_over = false;
 	for (uint32_t i = 0; i < run.lanes; i++) {
@@ -305,12 +220,10 @@ static void take(json_t *arguments)
 			.program = program,
 			.cpu = (uint32_t)cpu,
 			.number = i,
-			.state = &lanes[i].own,
 			.own.most = run.together ? UINT64_MAX : (uint64_t)most,
 			.own.first_target = (uint32_t)first,
 		};
 	}
-	take_large(arguments);
 }
 
 /*
@@ -320,8 +233,6 @@ static void take(json_t *arguments)
  *   "ns": for so long. "rate": so many frames a second by all lanes together
  *   "ingress": the device that frames seem to come in by, if they go into a program
  *   "ports": number of source ports, a power of 2. "stamped": BOOL
- *   "header": HEX, "device", "targets": PATH, "n" of a lane: by packet sockets, without PROGRAM,
- *   "ns" and "rate"
  * Input ends the run early. Answers {"lanes": [[MADE, REFUSED, FIRST_NS, FIRST_MADE, LAST_NS,
  * LAST_MADE, DONE], …]}, as in struct packets_state.
  */
@@ -330,7 +241,7 @@ json_t *packets_run_step(json_t *arguments)
 	json_t *list = json_array();
 
 	take(arguments);
-	for (uint32_t i = 0; i < run.lanes && !large.header_bytes; i++)
+	for (uint32_t i = 0; i < run.lanes; i++)
 		open_generator(&lanes[i]);
 	run_threads();
 	for (uint32_t i = 0; i < run.lanes; i++) {
@@ -339,12 +250,8 @@ json_t *packets_run_step(json_t *arguments)
 		json_array_append_new(list, json_pack("[I, I, I, I, I, I, b]", s->made, s->refused,
 						      s->first_ns, s->first_made, s->last_ns,
 						      s->last_made, s->done));
-		if (lanes[i].run) {
-			munmap(lanes[i].run, sizeof(run));
-			munmap(lanes[i].states, lanes[i].states_bytes);
-		}
+		munmap(lanes[i].run, sizeof(run));
+		munmap(lanes[i].states, lanes[i].states_bytes);
 	}
-	if (large.targets)
-		munmap((void *)(uintptr_t)large.targets, large.n_targets * sizeof(*large.targets));
 	return json_pack("{s:o}", "lanes", list);
 }

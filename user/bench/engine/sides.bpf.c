@@ -22,7 +22,6 @@ const volatile __u32 egress;	 /* ifindex */
 const volatile __u32 load_bytes; /* of memory, to load from */
 const volatile __u16 dst_mac[3]; /* of the next hop */
 const volatile __u16 src_mac[3]; /* of the egress device */
-const volatile bool frags;	 /* frames may lie in several buffers (Linux 5.18) */
 
 /* As large as sixlane's key. */
 struct route_key {
@@ -100,7 +99,7 @@ static __always_inline bool is_global(const __u8 *addr)
 SEC("xdp")
 int side_least(struct xdp_md *ctx)
 {
-	__u32 key, bytes = frags ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+	__u32 key, bytes = ctx->data_end - ctx->data;
 	struct headers *at = (void *)(long)ctx->data;
 	const struct hop *hop;
 	struct count *count;
