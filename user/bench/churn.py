@@ -55,7 +55,7 @@ LISTEN_S, FILL_S, START_S, DRAIN_S = 20, 300, 20, 5
 BATCH = 64  # messages between two looks
 LATE_S, BUSY = 0.05, 0.9  # of a message, and of a CPU: from here on a note says so
 FAR = 1 << 62  # packets
-CONFIG = """log stderr {{ error, bug }};
+CONFIG = """log stderr {{ error, fatal, bug }};
 router id 192.0.2.1;
 protocol device {{ scan time 3600; }}
 protocol direct {{ ipv6; interface "p1"; }}
@@ -367,7 +367,7 @@ def add_rows(results: rows.Results, stream: up.Stream, table: tb.Table, sides: d
                              frame_bytes=SIZE, note="; ".join(dict.fromkeys(notes))))  # fmt: skip
 
     for name, runs in sides.items():
-        looks = [1e3 * look for run in runs for look in run.looks]
+        looks = [1e3 * look for run in runs for look in run.looks] or [0.0]
         for key in runs[0].values if runs else ():
             notes = [text for run in runs for text in run.problems + run.limits * (key[1] in LIMITED)]
             if key[1] == "ms":

@@ -146,8 +146,7 @@ class Measurement:
         addresses, before = self.lists["hit"], self.router.kernel_routes()[1]
         for what, first, last in (("one", 0, 1), ("rest", 1, len(addresses))):
             if first < last:
-                begin = time.monotonic()
-                self._send(addresses[first:last], PATH_MTU)
+                begin = self._send(addresses[first:last], PATH_MTU)
                 wait_for(lambda: self.router.kernel_routes()[1] == before + last, KEEP_S, lambda: "the kernel has "
                          f"{self.router.kernel_routes()[1] - before} exceptions instead of {last}: it limits those of "
                          "one route; use fewer exceptions, or a table with more routes", 0.001)  # fmt: skip
@@ -163,17 +162,20 @@ class Measurement:
         self._follow()
         self._settle()
 
-    def _send(self, destinations: np.ndarray, mtu: int) -> None:
-        """A Packet Too Big about each, no faster than the router receives them."""
+    def _send(self, destinations: np.ndarray, mtu: int) -> float:
+        """A Packet Too Big about each, no faster than the router receives them. Returns the time of the first one."""
         def received() -> int:
             return self.router.kernel_counters()["Icmp6InPktTooBigs"]
 
-        wanted, gateway, own = received(), packed(self.router.gateways[0]), packed(self.router.b_router)
-        for first in range(0, len(destinations), BATCH):
-            for about in destinations[first : first + BATCH]:
+        gateway, own = packed(self.router.gateways[0]), packed(self.router.b_router)
+        frames = [ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), mtu)) for about in destinations]
+        begin, wanted = time.monotonic(), received()
+        for first in range(0, len(frames), BATCH):
+            for frame in frames[first : first + BATCH]:
                 wanted += 1
-                self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), mtu)))
+                self.socket.send(frame)
             wait_for(lambda: received() >= wanted, ARRIVE_S, "the router receives Packet Too Big", 0.001)
+        return begin
 
     def _follow(self) -> None:
         wanted = self.router.kernel_routes()[1]

@@ -383,3 +383,5 @@ def run(options: argparse.Namespace) -> None:
             profile_forward.measure(options, results)
         else:
             measure(options, results)
+        if not results.rows:
+            raise BenchError("nothing to measure: no engine is left")

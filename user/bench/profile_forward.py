@@ -20,7 +20,7 @@ from collections import Counter
 
 import rows
 import tables as tb
-from common import BenchError
+from common import BenchError, check_interrupt
 from forward import Runner, Series, make_row, opened
 from progress import Progress
 
@@ -82,6 +82,7 @@ def _sample(runner: Runner, series: Series, count: int, path: pathlib.Path) -> l
         while perf.poll() is None:
             runner.run(series, count)
         said = perf.stderr.read()
+    check_interrupt()  # which a terminal also tells perf of
     if perf.returncode:
         raise BenchError(f"perf records nothing on this machine: {said.strip() or perf.returncode}")
     done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)

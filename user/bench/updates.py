@@ -24,7 +24,7 @@ from typing import Iterator, Sequence
 import bgp
 import files
 from bgp import Update
-from common import BenchError
+from common import BenchError, check_interrupt
 
 STREAM_S = 3600.0  # of recorded time
 UNSTABLE = 0.1  # of the prefixes
@@ -148,8 +148,9 @@ def read_mrt(path: str) -> list[Update]:
                 found.append(update)
         log.seek(0)
         said = log.read().strip()
+    check_interrupt()  # which a terminal also tells bgpdump of
     if process.returncode or "[error]" in said:
-        raise BenchError(f"{path}: {said.splitlines()[-1]}; {MRT_EXPECTED}")
+        raise BenchError(f"{path}: {(said or 'bgpdump was killed').splitlines()[-1]}; {MRT_EXPECTED}")
     if not found:
         raise BenchError(f"{path} has no updates of prefixes in 2000::/3; {MRT_EXPECTED}")
     return found
