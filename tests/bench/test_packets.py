@@ -140,6 +140,20 @@ def test_sink(net, sink):
     assert not any(count.packets for count in after["h1"])
 
 
+@pytest.mark.parametrize("age", [0, 10**6, 10**10, 6 * 10**10])
+def test_latency(net, sink, age):
+    """Of a stamp that is so many nanoseconds old, and older when it arrives."""
+    flow, begin, before = template(128), time.monotonic_ns(), sink.latencies()
+    sink.expect([pk.Flow(flow, stamped=True)])
+    frame = flow.header + (begin - age & 2**48 - 1).to_bytes(6, "little")
+    frames = np.frombuffer(frame.ljust(flow.bytes, bytes(1)), np.uint8).reshape(1, -1)
+    made = pk.GivenFrames(net.of_a, "given", frames, net.path("given"), net.a.link("h0")["ifindex"])
+    pk.run(net.of_a, made.frames, [made.lane(0, LAST, 1)])
+    ((bucket, n),) = sink.latencies().items() - before.items()
+    assert n - before.get(bucket, 0) == 1
+    assert 0.98 * age <= pk.latency_ns(bucket) <= 1.02 * (time.monotonic_ns() - begin + age)
+
+
 def test_several_devices_at_a_rate(net, sink):
     """Exactly so many by each, no faster than that; or for so long."""
     frames = template()
