@@ -92,6 +92,18 @@ def test_frames(net, size, next_header, stamped):
         assert not any(frame[header + 6 :])
 
 
+def test_random_hosts(net):
+    """Each frame is from another one of the network, and its checksum covers that."""
+    frames, received = template(78, pk.TCP), capture(net, 8)
+    made = pk.Generator(net.of_a, "g", frames, 1, 8, net.a.link("h0")["ifindex"], random_hosts=True)
+    made.frames.targets(TARGETS).tofile(net.path("targets"))
+    made.aim(net.path("targets"))
+    pk.run(net.of_a, frames, [made.lane(0, LAST, 8)])
+    found = received()
+    assert {frame[22:30] for frame in found} == {frames.header[22:30]} and len({frame[30:38] for frame in found}) == 8
+    assert {sum_of(frame) for frame in found} == {0xFFFF}
+
+
 def test_checksum_is_never_0(net):
     """Of all sums of a word one makes it 0, which says that there is none."""
     addresses = np.zeros((65536, 16), np.uint8)

@@ -208,7 +208,7 @@ class Generator:
         self.engine.do("fill", object=self.name, map="into", program=program)
 
     def lane(self, number: int, cpu: int, most: int) -> list[Any]:
-        """A lane for run(): the targets of this number, on this CPU of the machine, at most so many frames."""
+        """A lane for run(): the targets of this number, on that one of cpus(), at most so many frames."""
         return [f"{self.name}.{self.program}", cpu, most, number * self.targets]
 
 
