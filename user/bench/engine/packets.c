@@ -13,11 +13,13 @@
 #include <sys/mman.h>
 
 #define MOST_BYTES 4096 /* that the plan has within itself, in hexadecimal digits */
+#define MOST_LINKS 2
 
 struct object {
 	struct object *next;
 	char *name;
-	struct bpf_object *object; /* NULL: a program of a device */
+	struct bpf_object *object;	    /* NULL: a program of a device */
+	struct bpf_link *links[MOST_LINKS]; /* of programs that trace the kernel */
 	int prog;
 };
 
@@ -42,6 +44,10 @@ static struct object *add(const char *name)
 		object->name = strdup(name);
 		object->next = objects;
 		objects = object;
+	}
+	for (int i = 0; i < MOST_LINKS; i++) {
+		bpf_link__destroy(object->links[i]);
+		object->links[i] = NULL;
 	}
 	bpf_object__close(object->object);
 	object->object = NULL;
@@ -125,22 +131,23 @@ static void set_maps(struct bpf_object *object, json_t *entries, const char *rod
 }
 
 /* Load the programs, and attach those that trace the kernel. 0 or -errno. */
-static int load(struct bpf_object *object, json_t *programs, bool frags)
+static int load(struct object *object, json_t *programs, bool frags)
 {
 	struct bpf_program *prog;
-	int ret;
+	int ret, n = 0;
 
-	bpf_object__for_each_program(prog, object)
+	bpf_object__for_each_program(prog, object->object)
 	{
 		bpf_program__set_autoload(prog, is_wanted(programs, bpf_program__name(prog)));
 		if (frags && bpf_program__type(prog) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(prog, BPF_F_XDP_HAS_FRAGS);
 	}
-	ret = bpf_object__load(object);
+	ret = bpf_object__load(object->object);
 	prog = NULL;
-	while (!ret && (prog = bpf_object__next_program(object, prog)))
+	while (!ret && n < MOST_LINKS && (prog = bpf_object__next_program(object->object, prog)))
 		if (bpf_program__autoload(prog) &&
-		    bpf_program__type(prog) == BPF_PROG_TYPE_TRACING && !bpf_program__attach(prog))
+		    bpf_program__type(prog) == BPF_PROG_TYPE_TRACING &&
+		    !(object->links[n++] = bpf_program__attach(prog)))
 			ret = -errno;
 	return ret;
 }
@@ -173,7 +180,7 @@ static json_t *step_load(json_t *arguments)
 	object->object = bpf_object__open_file(path, NULL);
 	plan_check(object->object ? 0 : errno, "%s", path);
 	set_maps(object->object, entries, rodata);
-	ret = load(object->object, programs, frags);
+	ret = load(object, programs, frags);
 	return ret ? plan_error("loading %s: %s", path, strerror(-ret)) : json_object();
 }
 
