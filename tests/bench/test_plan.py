@@ -115,7 +115,8 @@ def test_which_rows_count(plan, write, rows, by_words):
 
 @pytest.mark.parametrize("content, wanted", [
     ("[\n {,\n", "line 2"), ("[1, null, []]", "no rows"), ('{"bench": "forward"}', "no rows"), ("[]", "no row"),
-    ([forward(threads=2)], "no row"), ([forward(engine="kernel")], "no row"), ([forward(median=0)], "no row"), ([forward(median="400")], "no rows"),
+    ([forward(threads=2)], "no row"), ([forward(engine="kernel")], "no row of bench forward of sixlane or compiled"),
+    *(([forward(median=median)], "no row") for median in (0, -1, "400")),
     ([forward(), forward(128, emulated=True)], "emulated CPU"),
 ])  # fmt: skip
 def test_bad_files(plan, write, content, wanted):
@@ -124,9 +125,11 @@ def test_bad_files(plan, write, content, wanted):
 
 
 @pytest.mark.parametrize("words", [
-    "", "--ns 0", "--ns -1", "--ns nan", "--ns 1e9", "--ns 0x10", "--ns", "--ns 9 --from x", "--ns 9 --cycles 9 --ghz 3",
-    "--cycles 0 --ghz 3", "--cycles 9", "--ns 9 --ghz 3", "--ns 9 --rate 10,,25", "--ns 9 --sizes 63", "--from none.json",
-    *(f"--ns 350 {option} {word}" for option in ("--cores", "--ports", "--rate", "--sizes") for word in ("0", "1.5", "-1")),
+    "", "--ns 0", "--ns -1", "--ns nan", "--ns 1e9", "--ns 0x10", "--ns", "--ns 9 --from x",
+    "--ns 9 --cycles 9 --ghz 3", "--cycles 0 --ghz 3", "--cycles 9", "--ns 9 --ghz 3", "--ns 9 --engine trie",
+    "--ns 9 --rate 10,,25",
+    "--ns 9 --sizes 63", "--from none.json",
+    *(f"--ns 350 --{option} {word}" for option in ("cores", "ports", "rate", "sizes") for word in ("0", "1.5", "-1")),
 ])  # fmt: skip
 def test_refused(plan, words):
     assert plan.refuse(*words.split())

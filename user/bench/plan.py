@@ -69,7 +69,7 @@ def costs_of(path: str, engine: str | None) -> Costs:
                 raise BenchError(f"{name}: measured on an emulated CPU, whose times mean nothing: run bench forward on "
                                  "a real one")  # fmt: skip
             is_forwarding = row["bench"] == "forward" and row["pattern"] != "miss" and row["unit"] in ("Mpps", "ns")
-            if is_forwarding and row["median"] and not row["mode"] and not row["writer_rate"]:
+            if is_forwarding and (row["median"] or 0) > 0 and not row["mode"] and not row["writer_rate"]:
                 key, threads = (row["engine"], *map(row.get, KEYS)), row["threads"]
                 is_rate = row["unit"] == "Mpps"
                 rates[key][threads] = row["median"] * 1e6 if is_rate else threads * 1e9 / row["median"]
@@ -77,9 +77,10 @@ def costs_of(path: str, engine: str | None) -> Costs:
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise BenchError(f"{name} has no rows of bench forward ({error}): {HOW}") from None
     known = {key[0] for key in rates if 1 in rates[key]}
-    engine = next((each for each in ([engine] if engine else ENGINES) if each in known), None)
+    wanted = [engine] if engine else ENGINES
+    engine = next((each for each in wanted if each in known), None)
     if not engine:
-        raise BenchError(f"{name} has no row of bench forward with one thread, of that engine: {HOW}")
+        raise BenchError(f"{name} has no row of bench forward of {' or '.join(wanted)} with one thread: {HOW}")
     costs = Costs({}, f"{name}, {engine}, measured on {found[0].get('cpu')}")
     alone = {key: rates[key] for key in rates if key[0] == engine and 1 in rates[key]}
     for key, by_threads in alone.items():
@@ -155,8 +156,8 @@ def _print(costs: Costs, options: argparse.Namespace, cells: dict[tuple[int, int
 
 def run(options: argparse.Namespace) -> None:
     """Print rows or a table, and write files. Raises BenchError."""
-    if (options.cycles is None) != (options.ghz is None):
-        raise UsageError("--cycles needs --ghz, and --ghz needs --cycles")
+    if (options.cycles is None) != (options.ghz is None) or options.engine and not options.source:
+        raise UsageError("--cycles and --ghz need each other, and --engine needs --from")
     costs = costs_of(options.source, options.engine) if options.source else Costs(
         {LEAST_FRAME: options.ns or options.cycles / options.ghz}, "what was given")  # fmt: skip
     results = rows.Results("plan", options)
