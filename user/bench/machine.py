@@ -40,7 +40,7 @@ def _found(pattern: str, *files: str) -> list[str]:
 
 def read() -> Machine:
     """Of the machine that this runs on."""
-    firmware = _found("(.+)", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
+    firmware = _found(r"(.*\S)", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
     # x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"
     cpu = "".join(_found(r"(?:model name|Model|uarch)\s*:(.*)", "/proc/cpuinfo"))
     mitigations = _found("Mitigation: ([^;\n]*)", *map("/sys/devices/system/cpu/vulnerabilities/".__add__, MITIGATIONS))
