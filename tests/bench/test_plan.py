@@ -127,8 +127,7 @@ def test_bad_files(plan, write, content, wanted):
 @pytest.mark.parametrize("words", [
     "", "--ns 0", "--ns -1", "--ns nan", "--ns 1e9", "--ns 0x10", "--ns", "--ns 9 --from x",
     "--ns 9 --cycles 9 --ghz 3", "--cycles 0 --ghz 3", "--cycles 9", "--ns 9 --ghz 3", "--ns 9 --engine trie",
-    "--ns 9 --rate 10,,25",
-    "--ns 9 --sizes 63", "--from none.json",
+    "--ns 9 --rate 10,,25", "--ns 9 --sizes 63", "--from none.json",
     *(f"--ns 350 --{option} {word}" for option in ("cores", "ports", "rate", "sizes") for word in ("0", "1.5", "-1")),
 ])  # fmt: skip
 def test_refused(plan, words):

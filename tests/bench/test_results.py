@@ -32,6 +32,10 @@ def test_figures(capsys, median, others, met):
     said = capsys.readouterr().err
     assert ("missed: forward, compiled/kernel, full-view (run " in said) == (met is False)
     assert "not measured: forward, compiled/floor, full-view" in said and "compiled/kernel, full-view\n" not in said
+    most = [suite.judged(row(engine="ecmp - compiled", table="1", median=ns)) for ns in (15.0, 15.1)]
+    assert [row["met"] for row in most] == [True, False]
+    suite.report([], False)
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", suite.RUNS)
@@ -75,6 +79,16 @@ def test_documents():
     assert readme.startswith(f"before\n{results.BEGIN} of a test -->\nMeasured")
     assert readme.endswith("after\n") and "old" not in readme
     assert all("**A short run, which shows little.**" in text for text in written([row()], quick=True))
+
+
+def test_quoted_rows():
+    """Of the full view, 64 bytes and one CPU; a ratio is of the same run."""
+    others, ratio = ({"table": "10k"}, {"pattern": "flow"}, {"threads": 2}, {"frame_bytes": 512}), "compiled/kernel"
+    text = results.summary([*(row(engine="kernel", median=7.0, **other) for other in others), row(engine="kernel"),
+                            *(row(engine=ratio, median=7.0, unit="ratio", **other) for other in others),
+                            row(engine=ratio, median=7.0, unit="ratio", run="forward-2"),
+                            row(engine=ratio, median=5.0, unit="ratio")])  # fmt: skip
+    assert "| kernel forwarding | 100 (99.0 – 101) | 5.00 (4.00 – 6.00) | – | – |" in text
 
 
 @pytest.mark.parametrize("rows, readme, said", [

@@ -40,7 +40,7 @@ def test_summary(values, wanted):
 
 def test_notes(make):
     results = make()
-    for values in ([0.9, 1, 1.1], [2, 2, 2], [2, 2]):
+    for values in ([1, 1.1, 1.2], [2, 2, 2], [2, 2]):
         results.add(row(values, "ratio", note="as said"))
     results.add(row([1, float("nan")]))
     results.add(row([]))

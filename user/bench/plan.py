@@ -53,7 +53,7 @@ def cell_of(costs: Costs, options: argparse.Namespace, gbit: int, size: int) -> 
     ns = float(np.interp(size, *zip(*sorted(costs.ns.items()))))
     capacity = options.cores * (costs.scaling if options.cores > 1 else 1) * 1e9 / ns
     alone = line * ns / 1e9 - 1e-9  # what is too much by a rounding error takes no CPU more
-    needed = 1 if alone <= 1 else max(math.ceil(alone / costs.scaling), 2)
+    needed = 1 if alone <= 1 else math.ceil(alone / costs.scaling)
     return Cell(line, min(line, capacity), needed, math.ceil(needed / options.ports))
 
 
