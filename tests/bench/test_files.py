@@ -132,10 +132,11 @@ def test_formats(read, text, pack):
 
 @needs_mrtparse
 @pytest.mark.parametrize("subtype", [4, 10])
-def test_mrt(read, subtype):
+def test_mrt(read, subtype, capsys):
     """As the library decodes it; also with IPv4 and multicast RIBs in it."""
     others = mrt(b"\10\12", subtype=2) + mrt(b"\10\x20", subtype=5)
     assert read(mrt(*map(bgp.encode_prefix, ROUTES), subtype=subtype) + others) == set(ROUTES)
+    assert capsys.readouterr().err.endswith("table: left out: IPv4 prefixes: 1\n")
     assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN  # which the library changes
 
 
@@ -174,10 +175,11 @@ def test_bad_lines(read, line):
     (BGPDUMP + "BGP4MP|0|A|2001:db8::2|64497|::/0|64497|IGP|::|0|0||NAG||\n", "table:6: .*, as in bgpdump -m of a"),
     ("2001:db8::/32\n" + "x\n" * 1000, "table:11: .*\n.*table: 10 errors, and the rest was not read"),
     (b"\x7fELF" + bytes(60), "table:1: "), ("", "has no prefixes"), ("{x", "is no JSON"), ('["x"]', "entry 1: 'x'"),
+    ('{"a": {"::/0": []}, "b": {"::/1": [], "::/129": []}}', "entry 3: '::/129'"),
     ("[" * 100_000, "is no JSON: maximum recursion"),
     (mrt(b"\10\x20", kind=16), "type 16; expected TABLE_DUMP_V2.*bench churn --updates"),
     pytest.param(mrt(b"\10\x20")[:-3], "record 2: .*; expected TABLE_DUMP_V2", marks=needs_mrtparse),
-], ids=map(str, range(14)))  # fmt: skip
+], ids=map(str, range(15)))  # fmt: skip
 def test_refused(read, text, what, tmp_path):
     with pytest.raises(BenchError, match=what):
         read(text)

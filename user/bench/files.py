@@ -147,7 +147,7 @@ def _text_routes(lines: Iterable[tuple[int, str]], form: Format) -> Iterator[Rou
 
 def _entries(value: Any) -> Iterator[tuple[str, str]]:
     """Prefixes and types. iproute2 has a list of routes, FRR objects with prefixes as keys, at any depth."""
-    for key, inner in value.items() if isinstance(value, dict) else ():
+    for key, inner in reversed(value.items()) if isinstance(value, dict) else ():  # as in the file, see below
         yield from [(key, "")] if "/" in key else _entries(inner)
     for route in value if isinstance(value, list) else ():
         route = route if isinstance(route, dict) else {"dst": route}
