@@ -29,6 +29,7 @@ OTHER_DAY = re.compile(r"\b(?:another|an earlier|earlier|other|the next|two|seve
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 # A path in backquotes or as the target of a link.
 QUOTED = re.compile(r"`([\w.*/@-]+)`|\]\(([\w./-]+)\)")
+BARE = re.compile(r"`(\w+\.(?:bpf\.)?(?:h|c|py|sh|md))`")  # a file's name without its folder
 IN_PICTURE = re.compile(r"\b([\w.]+\.(?:h|c|py|sh|md))\b|(?<![\w/.])((?:[\w.-]+/)+)(?=\s|:|$)")
 KEYS = (
     re.compile(r'\b(?:print_set|set_\w+|add_\w+)\(\s*[\w>.&-]+,\s*"([a-z][a-z0-9_]+)"'),
@@ -194,6 +195,8 @@ def check_paths(docs: Docs) -> Iterator[str]:
             if not docs.exists("/".join(parts)):
                 yield f"{path}: {name} does not exist"
     bases = {name.rpartition("/")[2] for name in docs.files}
+    for path, text in docs.markdown():
+        yield from (f"{path}: no file {name}" for name in BARE.findall(text) if name not in bases)
     for file, directory in IN_PICTURE.findall(fenced(docs.texts.get(README, ""))):
         if file and file not in bases:
             yield f"{README}: no file {file}"
@@ -251,6 +254,7 @@ BAD = (
     (check_maps, "a.8", "sl_metal\n"),
     (check_maps, "bpf/maps.h", ""),
     (check_paths, README, "`user/b.c`\n"),
+    (check_paths, README, "`b.c`\n"),
     (check_paths, README, "[here](user/b.c)\n"),
     (check_paths, RESULTS, "[here](../b.c)\n"),
     (check_paths, README, "```\n b.c\n```\n"),
