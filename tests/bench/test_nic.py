@@ -215,6 +215,20 @@ def test_what_cannot_be_restored(files, capfd):
     assert said.count("cannot restore") == 2 and "by hand: false" in said and "File exists" in said
 
 
+def test_nobody_reads_what_cannot_be_restored(files):
+    """All else is restored, also after a command that cannot be run."""
+    reading, writing = os.pipe()
+    stderr = os.dup(2)
+    os.dup2(writing, 2)
+    undo = Undo()
+    os.dup2(stderr, 2)
+    for number in (reading, writing, stderr):
+        os.close(number)
+    change(undo, files[0], "1")
+    undo.keep("b", ("no-such-command",))
+    assert not undo.close() and texts(files)[0] == "old"
+
+
 def test_killed(files):
     """By another process, after the one that measures has gone."""
     child = os.fork()

@@ -40,8 +40,9 @@ def problems(links: Links, dev: str, options: argparse.Namespace) -> Iterator[st
     (shown,) = ip("addr", "show", "dev", dev)
     addresses = [info["local"] for info in shown["addr_info"] if info["scope"] != "link" and "local" in info]
     routes = [route["dst"] for family in ("-6", "-4")
-              for route in ip("-d", family, "route", "show", "table", "all", "dev", dev)
-              if route.get("protocol") != "kernel" and route.get("type", "unicast") == "unicast"]  # fmt: skip
+              for route in ip("-d", family, "route", "show", "table", "all")  # "dev" would miss those of several hops
+              if dev in [hop.get("dev") for hop in (route, *route.get("nexthops", []))]
+              and route.get("protocol") != "kernel" and route.get("type", "unicast") == "unicast"]  # fmt: skip
     neighbours = [entry["dst"] for entry in ip("neigh", "show", "dev", dev, "nud", "permanent") if loses]
     for what, found, remedy in (("routes", routes, "route"), ("permanent neighbours", neighbours, "neigh"),
                                 ("addresses", addresses, "")):  # fmt: skip

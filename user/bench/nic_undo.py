@@ -33,7 +33,10 @@ def text_of(words: Words) -> str:
 def execute(words: Words) -> str:
     """Run a command. Returns why it failed, or ""."""
     if words[0] != "echo":
-        done = command(words, check=False)
+        try:
+            done = command(words, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{words[0]} cannot be run, or does not end: {type(error).__name__}"
         said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()
         return said[-1].removeprefix("RTNETLINK answers: ") if done.returncode else ""
     path = pathlib.Path(words[2])
@@ -96,5 +99,6 @@ def guard() -> NoReturn:
             by_hand = f"{dev} will be where process 1 is, without its addresses and settings"
         if error and not any(gone in error for gone in GONE):
             status = 1
-            print(f"sixlane: error: cannot restore what was changed ({error}); {by_hand}", file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError):  # whoever read that is gone, as a terminal after SIGHUP
+                print(f"sixlane: error: cannot restore what was changed ({error}); {by_hand}", file=sys.stderr)
     sys.exit(status)
