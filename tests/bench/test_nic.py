@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import nic_counts
 import nic_devices
 import nic_setup
+import nic_trials
 import pytest
 from common import BenchError
 from netns import wait_until
@@ -82,6 +83,16 @@ def test_where_queues_go(monkeypatch):
         "/proc/irq/31/smp_affinity_list": "2", "/proc/irq/33/smp_affinity_list": "40", f"{base}/tx-0/xps_cpus": "4",
         f"{base}/tx-1/xps_cpus": "8", f"{base}/tx-2/xps_cpus": "100,00000000",
         **{f"{base}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
+
+
+def test_what_a_driver_refuses():
+    """Features and rings are noted: nobody could leave the features out."""
+    setup = nic_setup.Setup.__new__(nic_setup.Setup)
+    setup.notes, setup.undo = [], SimpleNamespace(make=lambda *_: "Operation not supported")
+    setup.make("nic0", ("ethtool", "-K", "nic0", "rx-lro", "off"))
+    assert setup.notes == ["not set: ethtool -K nic0 rx-lro off (Operation not supported)"]
+    with pytest.raises(BenchError, match="not supported"):
+        setup.make("nic0", ("ethtool", "-L", "nic0", "combined", "4"))
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -169,6 +180,12 @@ def test_texts_and_differences():
     run = make_run()
     run.ports["eth3"].counts["tx"] += 1  # the driver was reset meanwhile
     assert make_run().since(run) == "eth3"
+
+
+@pytest.mark.parametrize("sent, faults", [(0, 1), (1, 0), (2, 1)])
+def test_frames_in_no_time(sent, faults):
+    """From the first frame to the last: of one frame that is none."""
+    assert len(nic_trials.outcome_of({"sent": sent, "received": 0, "elapsed_ns": 0}, 0).faults) == faults
 
 
 # --- what is undone -------------------------------------------------------------------------------

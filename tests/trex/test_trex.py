@@ -164,6 +164,8 @@ def test_what_is_doubtful(trex):
     answer, _ = trex.run({"can_send": 0.6, "queue_full": 7, "warnings": ["a link went away"]})
     assert answer["sent"] == 1200000
     assert "queues were full 7 times" in answer["errors"][0] and answer["errors"][1:] == ["a link went away"]
+    answer, _ = trex.run({"can_send": 0.5, "port_errors": 3}, count=1000, seconds=0)
+    assert answer["errors"] == ["TRex's port 0: 3 oerrors", "TRex's port 1: 3 ierrors", "500 of 1000 frames were sent"]
 
 
 def test_latency(trex):

@@ -93,7 +93,7 @@ class Measurement(Trials):
                     break
             outcomes.setdefault(rate, []).append(outcome)
             # What a generator cannot send is lost, too: its own limit is an upper bound.
-            return outcome.loss if outcome.part_of(rate) >= 1 - UNSENT else 1 - outcome.received / (rate * seconds)
+            return outcome.loss if outcome.part_of(rate) >= 1 - UNSENT else 1 - outcome.received / (rate * outcome.seconds)
 
         def sent(rate: float) -> float:
             """The least that was sent at a rate."""

@@ -21,6 +21,7 @@ from progress import wait_for
 # after XDP, and a veth needs it.
 FEATURES = {"rx-lro": "large-receive-offload", "rx-gro-hw": "rx-gro-hw", "rx-vlan-hw-parse": "rx-vlan-offload",
             "rx-vlan-stag-hw-parse": "rx-vlan-stag-hw-parse"}  # fmt: skip
+OPTIONAL = ("-G", "-K")  # of ethtool: without them the measurement has other figures, not none
 MODES = ("balance-rr", "active-backup", "balance-xor", "802.3ad")  # bonds have native XDP in these
 HASHES = ("layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4")
 MIIMON_MS, LINK_S = 50, 10  # seconds for autonegotiation
@@ -109,7 +110,9 @@ class Setup:
 
     def make(self, dev: str, words: Words, undo: Words | None = None) -> None:
         if error := self.undo.make(dev, words, undo):
-            raise BenchError(f"{text_of(words)}: {error}")
+            if words[1] not in OPTIONAL:
+                raise BenchError(f"{text_of(words)}: {error}")
+            self.note(f"not set: {text_of(words)} ({error})")
 
     def open(self) -> None:
         """Make all settings: queues before bonds, since a driver may stop its device for them; interrupts last."""
@@ -118,6 +121,8 @@ class Setup:
         for dev in self.devs:
             state = self.state(dev)
             self._keep_queues(state)
+            if self.options.queues not in (None, state.queues("rx")) and not state.channels:
+                self.note(f"{dev}: its driver has no number of queues to set; it has {state.queues('rx')}")
             for words, undo in device_steps(state, self.options):
                 self.make(dev, words, undo)
             try_xdp(dev, True)

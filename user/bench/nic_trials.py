@@ -61,7 +61,7 @@ def outcome_of(answer: dict[str, Any], least_s: float) -> Outcome:
     except (KeyError, TypeError):
         raise BenchError('generator: its answer has no numbers "sent", "received" and "elapsed_ns"') from None
     made.faults = [f"generator: {text}" for text in answer.get("errors", ())]
-    if not made.pps:
+    if not made.sent or (made.sent > 1 and not made.pps):
         made.faults.append(f"generator: {made.sent} frames were sent in {made.seconds:g} s")
     return made
 

@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP = 0xFFFF, 64, 512, 1_000_000, 16
 DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "late": 0, "raises": {},
             "warnings": [], "queue_full": 0, "histogram": {0: 1990, 20: 10}, "total_max": 25, "latency_errors": {},
-            "hangs": False, "sent_when_stopped": 0}  # fmt: skip
+            "hangs": False, "sent_when_stopped": 0, "port_errors": 0}  # fmt: skip
 
 
 class STLError(Exception):
@@ -190,7 +190,8 @@ class STLClient:
     def get_stats(self):
         self.late -= 1
         return {"global": {"queue_full": self.settings["queue_full"]}, **{
-            port: {"opackets": self.sent[port], "ipackets": 0 if self.late >= 0 else self.arrived(self.sent, port)}
+            port: {"opackets": self.sent[port], "ipackets": 0 if self.late >= 0 else self.arrived(self.sent, port),
+                   "oerrors": self.settings["port_errors"], "ierrors": self.settings["port_errors"]}
             for port in self.ports}}  # fmt: skip
 
     def get_pgid_stats(self, pgid_list=()):
