@@ -57,8 +57,9 @@ class Wire:
         self.r.sysctl("net.ipv6.conf.p0.accept_ra", 2)
         self.r.sysctl("net.ipv4.conf.p0.rp_filter", 2)
         self.r.sysctl("net.ipv6.neigh.p0.gc_stale_time", 77)
-        self.r.addr("p0", OWN, "fe80::1/64")
-        self.r.run("ip", "addr", "add", "192.0.2.1/24", "dev", "p0")
+        self.r.addr("p0", OWN, "2001:db8:a::7/64", "fe80::1/64")
+        for address in ("192.0.2.1/24", "192.0.2.2/24"):
+            self.r.run("ip", "addr", "add", address, "dev", "p0")
         self.r.run("ethtool", "-L", "p0", "rx", 3, "tx", 3)
         script = "echo 1 >queues/rx-2/rps_cpus && echo 1 >queues/tx-2/xps_cpus"
         self.r.run(*SYSFS, "sh", "-c", "cd /sys/class/net/p0 && " + script)
