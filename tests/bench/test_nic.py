@@ -8,12 +8,13 @@ import signal
 from collections import Counter
 from types import SimpleNamespace
 
+import common
 import nic_counts
 import nic_devices
 import nic_setup
 import nic_trials
 import pytest
-from common import BenchError
+from common import BenchError, Interrupted
 from netns import wait_until
 from nic_counts import Port, Run
 from nic_undo import Undo, text_of
@@ -93,6 +94,15 @@ def test_what_a_driver_refuses():
     assert setup.notes == ["not set: ethtool -K nic0 rx-lro off (Operation not supported)"]
     with pytest.raises(BenchError, match="not supported"):
         setup.make("nic0", ("ethtool", "-L", "nic0", "combined", "4"))
+
+
+@pytest.mark.parametrize("ask", [lambda: nic_devices.ip("link", "show", "dev", "nosuch"),
+                                 lambda: nic_devices.ethtool("-S", "nosuch")])  # fmt: skip
+def test_ctrl_c_ends_commands_as_well(monkeypatch, ask):
+    """So a device that such a command does not show is not gone."""
+    monkeypatch.setattr(common, "_signals", [signal.SIGINT])
+    with pytest.raises(Interrupted):
+        ask()
 
 
 # --- counts ---------------------------------------------------------------------------------------

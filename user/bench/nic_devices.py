@@ -9,14 +9,23 @@ import pathlib
 import re
 from typing import Any
 
+from common import check_interrupt
 from netns import command
 
 Links = dict[str, dict[str, Any]]
 
 
+def _run(*words: str) -> Any:
+    """Run a command that may fail. Raises Interrupted: Ctrl-C has ended it as well, and its output is none."""
+    done = command(words, check=False)
+    if done.returncode:
+        check_interrupt()
+    return done
+
+
 def ip(*words: str, tool: str = "ip") -> Any:
     """The output of `ip -j`; an empty list where the kernel lacks what is asked for."""
-    done = command([tool, "-j", *words], check=False)
+    done = _run(tool, "-j", *words)
     return json.loads(done.stdout or "[]") if not done.returncode else []
 
 
@@ -33,7 +42,7 @@ def find(dev: str) -> dict[str, Any] | None:
 def ethtool(option: str, dev: str) -> list[dict[str, str]]:
     """The sections of ethtool's output. Version 6.1 has JSON for few options, so this parses text."""
     sections: list[dict[str, str]] = [{}]
-    for line in command(["ethtool", *filter(None, [option]), dev], check=False).stdout.splitlines():
+    for line in _run("ethtool", *filter(None, [option]), dev).stdout.splitlines():
         name, _, value = line.partition(":")
         if name in ("Pre-set maximums", "Current hardware settings"):
             sections.append({})

@@ -73,7 +73,9 @@ class Undo:
         check_interrupt()
         if undo:
             self.keep(dev, undo)
-        return execute(words)
+        if error := execute(words):
+            check_interrupt()  # which ends commands as well
+        return error
 
     def close(self) -> bool:
         """Restore. Returns False if something is left, which the guardian has reported."""
