@@ -273,6 +273,22 @@ def test_killed(files):
     wait_until(lambda: files[0].read_text() == "old")
 
 
+def test_killed_while_a_program_is_tried(tmp_path, monkeypatch):
+    log, stub = tmp_path / "log", tmp_path / "sixlane"
+    stub.write_text(f'#!/bin/sh\necho $1 >>{log}\n[ $1 = detach ] || kill -KILL $TO_KILL\n')
+    stub.chmod(0o755)
+    monkeypatch.setattr(nic_setup, "SIXLANE", stub)
+    child = os.fork()
+    if not child:
+        try:
+            os.environ["TO_KILL"] = str(os.getpid())
+            nic_setup.try_xdp("nic0", True)
+        finally:
+            os._exit(1)
+    os.waitpid(child, 0)
+    wait_until(lambda: log.read_text() == "attach\ndetach\n")
+
+
 def test_no_guardian(files):
     undo = Undo()
     os.kill(undo.pid, signal.SIGKILL)

@@ -78,8 +78,9 @@ def _address_commands(dev: str) -> Iterator[Words]:
 def try_xdp(dev: str, is_ready: bool) -> None:
     """Attach sixlane's program in native mode, and detach it. Before the device is_ready, with its queues and MTU, only
     an error that these cannot change counts. Raises BenchError."""
-    done = command([SIXLANE, "attach", dev, "native"], check=False)
-    command([SIXLANE, "detach", dev], check=False)
+    # In a session of its own: neither Ctrl-C nor the end of this process leaves a program on the device.
+    both = '"$0" attach "$1" native; status=$?; "$0" detach "$1" >/dev/null 2>&1; exit $status'
+    done = command(["sh", "-c", both, SIXLANE, dev], check=False, start_new_session=True)
     text = f"{dev} accepts no XDP program in native mode: {done.stderr.strip().removeprefix('sixlane: error: ')}"
     if done.returncode and (is_ready or "no native XDP" in text):
         raise BenchError(text + "; other --queues, a smaller --mtu, or another device may help")
@@ -129,12 +130,11 @@ class Setup:
                 self.note(f"{dev}: its driver has no number of queues to set; it has {state.queues('rx')}")
             for words, undo in device_steps(state, self.options):
                 self.make(dev, words, undo)
+            self.undo.keep(dev, ("ip", "link", "set", "dev", dev, "xdp", "off"))
             try_xdp(dev, True)
         for bond in self.bonds:
             self._make_bond(bond)
-        slaves = [dev for bond in self.bonds for dev in bond.slaves]
-        for port in [bond.name for bond in self.bonds] + [dev for dev in self.devs if dev not in slaves]:
-            self.undo.keep(port, ("ip", "link", "set", "dev", port, "xdp", "off"))
+            self.undo.keep(bond.name, ("ip", "link", "set", "dev", bond.name, "xdp", "off"))
         self.settle()
 
     def ports(self) -> dict[str, Port]:
