@@ -101,6 +101,7 @@ def test_what_a_driver_refuses():
 def test_ctrl_c_ends_commands_as_well(monkeypatch, ask):
     """So a device that such a command does not show is not gone."""
     monkeypatch.setattr(common, "_signals", [signal.SIGINT])
+    monkeypatch.setattr(nic_devices, "command", lambda *_, **_options: SimpleNamespace(returncode=-2, stdout=""))
     with pytest.raises(Interrupted):
         ask()
 

@@ -18,7 +18,7 @@ Links = dict[str, dict[str, Any]]
 def _run(*words: str) -> Any:
     """Run a command that may fail. Raises Interrupted: Ctrl-C has ended it as well, and its output is none."""
     done = command(words, check=False)
-    if done.returncode:
+    if done.returncode < 0:  # by a signal
         check_interrupt()
     return done
 
