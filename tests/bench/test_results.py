@@ -60,7 +60,8 @@ def test_documents():
     missed = {"figure": "forward, compiled/kernel, full-view", "aim": "at least 20", "met": False}
     document, readme = written([
         row(note="a note"), row(engine="kernel", median=1234.0), row("lookup", median=1.23456),
-        row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0), row(median=150.0, frame_bytes=512, note="a note"),
+        row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0),
+        row(median=150.0, frame_bytes=512, note="a note"),
         row(engine="compiled/kernel", median=12.345, unit="ratio", **missed),
     ])  # fmt: skip
     for line in (

@@ -13,8 +13,8 @@ FEW = 64  # by which it is seen whether anything comes back
 
 
 def router(request, capacity, buffer=0, loses=0, most=10000, latency_ns=1000, says=None, exactly=None):
-    """As beside a router that forwards `capacity` frames a second, in which `buffer` frames wait, and that loses some of
-    each run in any case. Its generator sends `most` a second; of all runs but those of few frames it says something
+    """As beside a router that forwards `capacity` frames a second, in which `buffer` frames wait, and that loses some
+    of each run in any case. Its generator sends `most` a second; of all runs but those of few frames it says something
     else, or of all of them exactly that."""
     rate = min(request["rate_pps"] or most, most)
     sent = request.get("count") or int(rate * request["seconds"])

@@ -118,8 +118,8 @@ def test_two_ports(world):
 
 
 def test_how_long(world):
-    """Never more frames than the rate allows. Fewer, or none near the end, if others have the CPUs. Then a count, of which
-    not all CPUs have any."""
+    """Never more frames than the rate allows. Fewer, or none near the end, if others have the CPUs. Then a count, of
+    which not all CPUs have any."""
     with xdp(world, ["g0"], ["s0"]) as generator:
         def lasts():
             done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
@@ -181,10 +181,12 @@ def asked(world):
 
 @pytest.mark.parametrize("fields, said", [
     ({"frame_bytes": 65}, "66 to 1518"), ({"pattern": "syn", "frame_bytes": 77}, "78 to 1518"),
-    ({"pattern": "zipf"}, "random, flow"), ({"frame_bytes": 1519}, "66 to 1518"), ({"count": 0}, "a duration is needed"),
-    ({"seconds": 1}, "a duration is needed"), ({"count": -1}, "count"), ({"rate_pps": "fast"}, "'str'"),
-    ({"src": "ff02::1"}, "src"), ({"src": None}, "'src'"), ({"dst_macs": []}, "dst_macs"), ({"dst_macs": ["x"]}, "dst_macs"),
-    ({"prefixes": "/none"}, "No such file"), ({"do": "fly"}, "fly"), ({"hops": 99}, "hops"),
+    ({"pattern": "zipf"}, "random, flow"), ({"frame_bytes": 1519}, "66 to 1518"),
+    ({"count": 0}, "a duration is needed"), ({"seconds": 1}, "a duration is needed"),
+    ({"count": -1}, "count"), ({"rate_pps": "fast"}, "'str'"),
+    ({"src": "ff02::1"}, "src"), ({"src": None}, "'src'"), ({"dst_macs": []}, "dst_macs"),
+    ({"dst_macs": ["x"]}, "dst_macs"), ({"prefixes": "/none"}, "No such file"),
+    ({"do": "fly"}, "fly"), ({"hops": 99}, "hops"),
     ({"table": "2001:db8::/32\n\n2001:db8::/129\n"}, "table.txt:3"), ({"speed": 9}, "'speed'"),
 ])  # fmt: skip
 def test_bad_requests(world, asked, fields, said, tmp_path):

@@ -62,8 +62,8 @@ class Measurement(Trials):
             if outcome.left.total() < outcome.received:
                 return
         if outcome.received:
-            raise BenchError(f"sixlane forwards nothing from {self.options.inside} to {self.options.outside}: the kernel "
-                             f"does ({outcome.left.most_common(1)[0][0]}, see sixlane(8))")  # fmt: skip
+            raise BenchError(f"sixlane forwards nothing from {self.options.inside} to {self.options.outside}: the "
+                             f"kernel does ({outcome.left.most_common(1)[0][0]}, see sixlane(8))")  # fmt: skip
         raise BenchError(f"none of {outcome.sent} frames came back by way of {self.options.inside} and "
                          f"{self.options.outside} (engine {engine}): are they cabled to the generator?")  # fmt: skip
 
@@ -93,7 +93,8 @@ class Measurement(Trials):
                     break
             outcomes.setdefault(rate, []).append(outcome)
             # What a generator cannot send is lost, too: its own limit is an upper bound.
-            return outcome.loss if outcome.part_of(rate) >= 1 - UNSENT else 1 - outcome.received / (rate * outcome.seconds)
+            is_sent = outcome.part_of(rate) >= 1 - UNSENT
+            return outcome.loss if is_sent else 1 - outcome.received / (rate * outcome.seconds)
 
         def sent(rate: float) -> float:
             """The least that was sent at a rate."""

@@ -59,8 +59,8 @@ def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[Words
 
 
 def _address_commands(dev: str) -> Iterator[Words]:
-    """Commands that restore the addresses, which a device loses when it goes down, in their order: the kernel puts a new
-    one of IPv4 behind the others, one of IPv6 before those of its scope."""
+    """Commands that restore the addresses, which a device loses when it goes down, in their order: the kernel puts a
+    new one of IPv4 behind the others, one of IPv6 before those of its scope."""
     yield ["ip", "addr", "flush", "dev", dev]  # the kernel's own new one, too
     shown = [info for info in devices.ip("addr", "show", "dev", dev)[0]["addr_info"] if "local" in info]
     of_ip4 = [info for info in shown if info["family"] == "inet"]

@@ -158,7 +158,7 @@ class Source:
         if latency:  # TRex's ports count them with the others
             sent, received = sent - latency["sent"], received - latency["n"]
         full = stats["global"].get("queue_full")
-        errors = [f"TRex's queues were full {full} times: it is the bottleneck; give it more cores (-c)"] if full else []
+        errors = [f"TRex's queues were full {full} times: give it more cores (-c)"] if full else []
         errors += [f"TRex's port {port}: {stats[port][name]} {name}" for name, ports in
                    (("oerrors", senders), ("ierrors", receivers)) for port in ports if stats[port].get(name)]  # fmt: skip
         errors += [f"{sent} of {traffic.count} frames were sent"] if traffic.count not in (0, sent) else []
