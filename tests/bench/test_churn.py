@@ -90,7 +90,7 @@ def test_bad_mrt(tmp_path, data, what):
 def test_bgpdump_is_killed(tmp_path, monkeypatch):
     """Which says nothing."""
     (tmp_path / "x").write_bytes(record(UPDATE))
-    (tmp_path / "bgpdump").write_text("#!/bin/sh\nkill -INT $$\n")
+    (tmp_path / "bgpdump").write_text("#!/bin/sh\nkill -KILL $$\n")
     (tmp_path / "bgpdump").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(common.BenchError, match="bgpdump was killed; expected"):

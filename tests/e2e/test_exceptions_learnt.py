@@ -67,7 +67,7 @@ def test_many_events_at_once(idle):
     net.router.daemon.send_signal(signal.SIGCONT)
     kernel = {row["dst"] for row in net.r.ipj("route show cache")}
     assert len(kernel) > count / 2
-    wait_until(lambda: ex.shown(net).keys() >= kernel, 10, lambda: "all: %d" % len(ex.shown(net)))
+    wait_until(lambda: ex.shown(net).keys() >= kernel, 30, lambda: "all: %d" % len(ex.shown(net)))
 
 
 def test_by_a_pass_alone(routed):

@@ -74,7 +74,7 @@ def test_benches_that_take_a_device(make, name):
     done = run(net, "bench", "nic", "--check", name, "p0")
     assert done.returncode == 2 and "named twice" in done.stderr
     done = run(net, "bench", "generator", "--tx", name + ",p0")
-    assert done.returncode == 1 and "named twice" in done.stderr
+    assert done.returncode == 2 and "named twice" in done.stderr
 
 
 @NAMES

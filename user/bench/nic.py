@@ -43,17 +43,22 @@ def positive(word: str) -> float:
     return value
 
 
+def device(word: str) -> str:
+    """The name of a device, which may be given by an alternative one."""
+    return (devices.find(word) or {"ifname": word})["ifname"]
+
+
 def bond(word: str) -> Bond:
     name, _, devs = word.partition("=")
     if not name or not all(devs.split(",")):
         raise argparse.ArgumentTypeError(f'"{word}" is not of the form NAME=DEV,DEV...')
-    return Bond(name, devs.split(","))
+    return Bond(name, list(map(device, devs.split(","))))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("devs", nargs="*", metavar="DEV", help="devices that are in no --bond; before them, wang: an experiment of "
-        "2017, a flood of SYNs into a bond of two NICs with eight queues each")  # fmt: skip
+    add("devs", nargs="*", type=device, metavar="DEV", help="devices that are in no --bond; before them, wang: an "
+        "experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each")  # fmt: skip
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true", help="say whether they may be measured, and how they are set")
     does.add_argument("--hold", action="store_true", help="set them up until an interrupt, and count")
@@ -66,8 +71,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--mtu", type=number(LEAST_MTU, 65535), metavar="N", help="of each device")
     add("--force", action="store_true", help="take a device that has addresses or routes")
     add("--force-login", action="store_true", help="take a device that this login comes by")
-    add("--in", dest="inside", metavar="DEV", help="the device or bond that the generator sends into")
-    add("--out", dest="outside", metavar="DEV", help="the one that packets leave by")
+    add("--in", dest="inside", type=device, metavar="DEV", help="the device or bond that the generator sends into")
+    add("--out", dest="outside", type=device, metavar="DEV", help="the one that packets leave by")
     add("--generator", metavar="COMMAND", help='"sixlane bench generator --tx DEV --rx DEV", here or by ssh')
     add("--prefixes", metavar="FILE", help="the table's file on the generator's machine, if its name differs")
     add_words(parser, "--engine", ENGINES, "what forwards")
