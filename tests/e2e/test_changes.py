@@ -142,6 +142,7 @@ def test_egress_goes_down_and_up(net):
     assert len(lost) < 1500, len(lost)
     net.r.ip("link set dev p1 up")
     net.r.addr("p1", "2001:db8:b::1/64")
+    wait_until(net.is_running, 10, "a carrier")
     net.resolve_hosts()
     net.route("add", PREFIX, "via", host_addr("b"))
     net.wait_lookup(FAR, port="p1", verdict="forward")
