@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import subprocess
+import sys
 from collections import Counter
 from types import SimpleNamespace
 
 import common
+import nic_check
 import nic_counts
 import nic_devices
 import nic_setup
@@ -84,6 +88,31 @@ def test_where_queues_go(monkeypatch):
         "/proc/irq/31/smp_affinity_list": "2", "/proc/irq/33/smp_affinity_list": "40", f"{base}/tx-0/xps_cpus": "4",
         f"{base}/tx-1/xps_cpus": "8", f"{base}/tx-2/xps_cpus": "100,00000000",
         **{f"{base}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
+
+
+@pytest.mark.parametrize("connection, peers", [
+    ("192.0.2.9 50000 192.0.2.1 22", {"192.0.2.9"}), ("2001:db8::5 50000 2001:db8::1 22", {"2001:db8::5"}),
+    ("::ffff:192.0.2.9 50000 ::ffff:192.0.2.1 22", {"192.0.2.9"}),
+    ("fe80::1%lo 50000 fe80::2%lo 22", {"fe80::1%lo"}), ("", set()), ("UNKNOWN 65535 UNKNOWN 65535", set()),
+])  # fmt: skip
+def test_logins(connection, peers):
+    """Of a process whose parent has had it."""
+    code = f"import sys; sys.path[:0] = {sys.path!r}; import nic_check; print(*nic_check.logins())"
+    asked = f"env -u SSH_CONNECTION {shlex.join([sys.executable, '-c', code])}; :"
+    done = subprocess.run(["sh", "-c", asked], env={**os.environ, "SSH_CONNECTION": connection}, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert set(done.stdout.split()) - nic_check.logins() == peers - nic_check.logins()
+
+
+def test_what_a_login_passes():
+    """eth0 and eth1 in bond0, vlan5 on that; eth2 by itself, in a VRF; either end of a veth is below the other one."""
+    links = {"eth0": {"master": "bond0"}, "eth1": {"master": "bond0"}, "bond0": {}, "vlan5": {"link": "bond0"},
+             "eth2": {"master": "red"}, "red": {}, "veth0": {"link": "veth1"}, "veth1": {"link": "veth0"}}  # fmt: skip
+    pairs = [("eth0", "eth0"), ("bond0", "eth1"), ("vlan5", "eth0"), ("vlan5", "bond0"), ("veth0", "veth1"),
+             ("red", "eth2")]  # fmt: skip
+    assert all(nic_check.passes(links, *pair) for pair in pairs)
+    others = [("vlan5", "eth2"), ("eth1", "eth0"), ("eth0", "bond0"), ("veth0", "eth0"), ("nic9", "eth0")]
+    assert not any(nic_check.passes(links, *pair) for pair in others)
 
 
 def test_what_a_driver_refuses():

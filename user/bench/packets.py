@@ -26,7 +26,7 @@ NO_NEXT_HEADER, UDP, TCP, ICMP6 = 59, 17, 6, 58
 L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
 DISCARD, HTTP = 9, 80  # ports
-PORTS, PORT_FIRST, HOP_LIMIT = 16384, 0x8000, 64
+PORTS, HOP_LIMIT = 16384, 64
 SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of those of our generator
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
