@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
-import re
 import sys
 from typing import Any, Iterable
 
 from rows import MARKED, number
-from suite import RUNS
 
 Row = dict[str, Any]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- results: begin", "<!-- results: end"
-MACHINE = ("machine", "cpu", "cpus", "kernel", "mitigations")
+BEGIN, END = "<!-- results: begin. Written by user/bench/results.py -->\n", "<!-- results: end -->\n"
 # What tells the lines of a table apart, and its unit.
 VARIED = {"table": "", "pattern": "", "mode": "", "threads": " CPUs", "frame_bytes": " bytes",
           "writer_rate": " changes/s"}  # fmt: skip
@@ -46,86 +42,74 @@ def table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 def section(name: str, rows: list[Row]) -> str:
     """All rows of a run: a table a unit, engines beside each other by whatever else differs."""
-    text = f"\n## {RUNS[name].title}\n\n`{rows[0]['command'].partition(' --output ')[0]}`\n"
+    text = f"\n## {name}\n\n`{rows[0]['command'].partition(' --output')[0]}`\n"
     varied = [key for key in VARIED if len({row[key] for row in rows}) > 1]
     for unit in dict.fromkeys(row["unit"] for row in rows):
-        lines: dict[str, Row] = {}
+        lines: dict[str, dict[str, str]] = {}
         for row in rows:
             if row["unit"] == unit:
                 values = {**row, "table": (row["table"] or "").removeprefix("ipv4:")}  # as many routes of IPv4
                 what = ", ".join(f"{values[key]}{VARIED[key]}" for key in varied if values[key])
                 lines.setdefault(what, {})[row["engine"]] = spread(row)
         engines = list(dict.fromkeys(engine for cells in lines.values() for engine in cells))
-        cells = [[what, *(line.get(engine, "") for engine in engines)] for what, line in lines.items()]
-        text += "\n" + table([unit, *engines], cells)
+        text += "\n" + table([unit, *engines], ([what, *(cells.get(each, "") for each in engines)]
+                                                for what, cells in lines.items()))  # fmt: skip
     notes = dict.fromkeys(f"- {row['engine']}: {row['note']}\n" for row in rows if row["note"] not in ("", MARKED))
     return text + "".join(["\nNotes:\n\n", *notes] if notes else [])
 
 
 def aims(rows: list[Row]) -> str:
-    """The rows of figures, if there are any."""
-    lines = [[row["figure"], str(row["seed"]), spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
-             for row in rows if "aim" in row]  # fmt: skip
-    head = ["figure", "seed", "value", "unit", "aim", ""]
-    return "\n## Against what sixlane is to reach\n\n" + table(head, lines) if lines else ""
+    """The rows of figures."""
+    return table(["figure", "seed", "value", "unit", "aim", ""],
+                 ([row["figure"], str(row["seed"]), spread(row), row["unit"], row["aim"],
+                   "" if row["met"] else "**missed**"] for row in rows if "aim" in row))  # fmt: skip
 
 
 def summary(rows: list[Row]) -> str:
     """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
-
-    def only(**wanted: Any) -> Row | None:
-        return next((row for row in plain if wanted.items() <= row.items()), None)
-
-    plain = [row for row in rows if row["table"] == "full-view" and row["pattern"] in ("hit", "random")
-             and row["threads"] == 1 and row["frame_bytes"] in (0, 64)]  # fmt: skip
-    lines = []
-    for title, *engines in SUMMARY:
-        cells = [title]
-        for bench, mode, engine in zip(("forward", "lookup"), (None, "independent"), engines):
-            row = only(bench=bench, mode=mode, engine=engine, unit="ns")
-            ratio = row and only(run=row["run"], mode=mode, engine=f"compiled/{engine}", unit="ratio")
-            cells += [spread(row), "" if engine == "compiled" else spread(ratio)]
-        lines.append(cells)
+    cells: dict[tuple[str, str, str], str] = {}  # the first of each; in every run there is a ratio to each engine
+    for row in rows:
+        is_plain = row["table"] == "full-view" and row["threads"] == 1 and row["pattern"] in ("hit", "random")
+        if is_plain and row["mode"] in (None, "independent") and row["frame_bytes"] in (0, 64):
+            cells.setdefault((row["bench"], row["engine"], row["unit"]), spread(row))
+    keys = (("forward", "{0}", "ns"), ("forward", "compiled/{0}", "ratio"),
+            ("lookup", "{1}", "ns"), ("lookup", "compiled/{1}", "ratio"))  # fmt: skip
     return table(["full view", "forwarding, ns a packet", "rate of sixlane / this", "lookup, ns",
-                  "time of sixlane / this"], lines)  # fmt: skip
+                  "time of sixlane / this"],
+                 ([title, *(cells.get((bench, engine.format(*engines), unit), "–") for bench, engine, unit in keys)]
+                  for title, *engines in SUMMARY))  # fmt: skip
 
 
 def documents(suite: Row, readme: str) -> tuple[str, str]:
-    """RESULTS.md, and README.md with its results anew. Raises ValueError of rows that cannot be one run's."""
+    """RESULTS.md, and README.md with its results anew. Raises ValueError of rows that mean nothing."""
     rows = suite["rows"]
+    first = rows[0]
     for row in rows:
         if row["emulated"] or "INVALID" in row["note"]:
             raise ValueError(f"a row of {row['run']} means nothing: {row['note']}")
-    machines = {tuple(row[key] for key in MACHINE) for row in rows}
-    if len(machines) != 1:
-        raise ValueError(f"the rows are of {len(machines)} machines, kernels or mitigations, not of one")
-    machine, cpu, cpus, kernel, mitigations = machines.pop()
     short = "**A short run, which shows little.** " if suite["quick"] else ""
-    where = f"{short}Measured on {suite['date']}: {cpu}, {cpus} CPUs, Linux {kernel}"
+    where = short + "Measured on {date}: {cpu}, {cpus} CPUs, Linux {kernel}".format(**suite, **first)
     runs = dict.fromkeys(row["run"] for row in rows)
-    results = (f"# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n{where}, {machine}.\n"
-               f"Mitigations: {mitigations or 'none'}. Commit {suite['commit']}.\n\n"
+    results = (f"# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n{where}, {first['machine']}.\n"
+               f"Mitigations: {first['mitigations'] or 'none'}. Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
-               + summary(rows) + aims(rows)
+               f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims(rows)}"
                + "".join(section(name, [row for row in rows if row["run"] == name]) for name in runs))  # fmt: skip
-    block = f"{where}.\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{summary(rows)}"
-    marked = re.compile(f"({BEGIN}[^\n]*-->\n).*?({END})", re.DOTALL)
-    readme, found = marked.subn(lambda match: match[1] + block + match[2], readme)
-    if not found:
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
         raise ValueError("README.md has no marks for the results")
-    return results, readme
+    block = f"{where}.\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{summary(rows)}"
+    return results, before + begin + block + end + after
 
 
 def main() -> None:
-    """Writes both documents, or neither."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suite", type=pathlib.Path, default=ROOT / "build/suite", help="what the suite left")
-    folder = parser.parse_args().suite
+    """Writes both documents, or neither, of the folder that the suite left."""
     try:
-        suite = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
+        suite = json.loads(pathlib.Path(sys.argv[1], "suite.json").read_text(encoding="utf-8"))
         results, readme = documents(suite, (ROOT / "README.md").read_text(encoding="utf-8"))
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, LookupError, ValueError) as error:
         sys.exit(f"results: {error}: run `make results`")
     (ROOT / "user/bench/RESULTS.md").write_text(results, encoding="utf-8")
     (ROOT / "README.md").write_text(readme, encoding="utf-8")
