@@ -61,7 +61,7 @@ class Device:
 
 def run_package(seed: int) -> dict[str, Any]:
     """What the package asks of a device, and finds: the last place of its grid of rates, from the lowest at 0; trials
-    as (place, seconds); and of each goal the places of both bounds, and the conditional throughput."""
+    as (place, seconds); and of each goal the places of both bounds."""
     from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
     device, trials = Device(seed), []
@@ -79,12 +79,8 @@ def run_package(seed: int) -> dict[str, Any]:
     config.goals, config.min_load, config.max_load, config.warmup_duration = goals, LOW, device.high, None
     search = MultipleLossRatioSearch(config)
     found = search.search(Measurer(), lambda _text: None)
-    results = []
-    for goal in goals:
-        bounds = [found[goal].relevant_lower_bound, found[goal].relevant_upper_bound]
-        throughput = found[goal].conditional_throughput
-        results.append([None if bound is None else int(bound) for bound in bounds]
-                       + [None if throughput is None else float(throughput)])  # fmt: skip
+    bounds = [(found[goal].relevant_lower_bound, found[goal].relevant_upper_bound) for goal in goals]
+    results = [[None if bound is None else int(bound) for bound in pair] for pair in bounds]
     return {"last": search.rounding.max_int_load, "trials": trials, "results": results}
 
 

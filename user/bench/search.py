@@ -54,17 +54,6 @@ def is_lower(trials: Trials, target: Goal) -> bool | None:
     return True if whole - low <= whole * exceed else None
 
 
-def loss_of(trials: Trials, target: Goal) -> float:
-    """The loss ratio at the quantile of the exceed ratio. Missing full-length trials count as full loss."""
-    full = sorted((loss, seconds) for seconds, loss in trials if seconds >= target.final_s)
-    left = max(target.sum_s, sum(seconds for _, seconds in full)) * (1 - target.exceed_ratio)
-    for loss, seconds in full:
-        left -= seconds
-        if left <= 0:
-            return loss
-    return 1.0
-
-
 def middle_of(low: int, high: int, width: int) -> int:
     """Split an interval that is wider than a width. One part is a width times a power of two, so that further halving
     ends at exactly one width. Of two such splits take the more even one; the smaller part is the lower one."""
@@ -153,8 +142,8 @@ class Search:
         ways = [_Way(self, goal, (low, high)) for goal in self.goals]
         while wanted := [(*choice, way) for way in ways if (choice := way.nominate())]:
             # The lowest load first, since an upper bound there makes higher loads irrelevant; then the longest trial.
-            load, self.least_step, grows_at, best = min(
-                wanted, key=lambda one: (one[0], -one[3].targets[0].final_s, -one[1]))  # fmt: skip
+            wanted.sort(key=lambda one: (one[0], -one[3].targets[0].final_s, -one[1]))
+            load, self.least_step, grows_at, best = wanted[0]
             target = best.targets[0]
             trial(load, target.final_s)
             if grows_at is not None and self.bounds(target)[grows_at] == load:
@@ -182,13 +171,11 @@ class Search:
         trial(second, seconds)
         return first, second
 
-    def result(self, goal: Goal) -> tuple[float | None, float | None, float | None]:
-        """What is known of a goal so far: its lower bound, its upper bound, and the conditional throughput at the
-        lower bound; None where there is no bound."""
-        target = self.targets(goal)[-1]
-        bounds = self.bounds(target)
-        lower, upper = (self.rate(load) if abs(load) < math.inf else None for load in bounds)
-        return lower, upper, lower and lower * (1 - loss_of(self.trials[bounds[LOWER]], target))
+    def result(self, goal: Goal) -> tuple[float | None, float | None]:
+        """The lower and the upper bound of a goal so far; None where there is none."""
+        bounds = self.bounds(self.targets(goal)[-1])
+        lower, upper = (self.rate(load) if load in self.trials else None for load in bounds)
+        return lower, upper
 
 
 class _Way:
