@@ -53,11 +53,12 @@ def test_table_and_files(plan, tmp_path):
         ["100G", "64", "148.810", "297.619", "22.857", "8", "%", "105", "53", "CPU"],
         ["100G", "1518", "8.127", "16.255", "16.255", "100", "%", "6", "3", "line"],
     ]
-    assert "350.0 ns" in text and "Extrapolated, not measured" in text and "alone (assumed)" in text
+    assert "350.0 ns" in text and "scaling assumed. Extrapolated, not measured" in text
     assert sorted(os.listdir(tmp_path / "results")) == ["plan.csv", "plan.json", "plan.png", "plan.svg"]
     rows = json.loads((tmp_path / "results" / "plan.json").read_text())
     assert rows == plan.rows(*words)
-    assert {row["note"] for row in rows} == {f"limit: {what}; extrapolated from --ns" for what in ("line", "CPU")}
+    assert {row["note"] for row in rows} == {
+        f"limit: {what}; extrapolated from --ns; scaling assumed" for what in ("line", "CPU")}  # fmt: skip
 
 
 def expected(plan, path, *words, size=64):
@@ -72,9 +73,9 @@ def test_from_file(plan, write):
     for size, mpps in ((64, 2.5), (1518, 2), (791, 2.22222), (9000, 2)):
         assert expected(plan, path, "--cores", 1, size=size) == mpps
     assert expected(plan, path, "--cores", 10) == 25  # nothing says how it scales
-    assert "compiled, Some CPU: 400.0 ns (64 bytes), 500.0 ns (1518 bytes)" in plan.text("--from", path)
-    assert "75 % of what one does alone (measured with 4)" in plan.text("--from", write(
-        [forward(), forward(threads=4, median=400 / 0.75)]))  # fmt: skip
+    text = plan.text("--from", write([forward(64), forward(1518, median=500), forward(threads=4, median=400 / 0.75)]))
+    assert "75 % of one" in text and "400.0 ns (64 bytes), 500.0 ns (1518 bytes)" in text
+    assert "compiled, Some CPU; scaling measured with 4 CPUs" in text
 
 
 OTHERS = ({"pattern": "miss"}, {"mode": "p99"}, {"engine": "kernel"}, {"unit": "Mpps"}, {"writer_rate": 1000},

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import rows
@@ -20,28 +21,19 @@ RATES, SIZES = [10, 25, 100, 400], [64, 128, 256, 512, 1024, 1280, 1518, 9000]  
 UNITS = {"line": "Mpps", "expected": "Mpps", "cpus": "CPUs", "queues": "queues"}  # of rows, by mode
 
 
-class Costs(NamedTuple):
-    """What a packet costs, and of several CPUs what each does over what one does alone."""
-
-    ns: dict[int, float]  # of one CPU, by the bytes of a frame
-    scaling: float
-    source: str
-    scaling_source: str
-
-
-def cell_of(costs: Costs, options: argparse.Namespace, gbit: int, size: int) -> tuple[float, float, int, int]:
-    """What all ports can receive, and send at the same time; what is expected of that (millions of frames a second);
-    and how many CPUs, and queues of each port, the whole takes. Costs in between two known ones are linear."""
+def cell_of(ns: float, scaling: float, options: argparse.Namespace, gbit: int, size: int) -> tuple[float, ...]:
+    """Of frames of one size: what all ports can receive, and send at the same time; what is expected of that (both in
+    millions a second); and how many CPUs, and queues of each port, the whole takes."""
     line = gbit * 1e3 / 8 / (size + BETWEEN_FRAMES) * options.ports
-    ns = float(np.interp(size, *zip(*sorted(costs.ns.items()))))
-    capacity = options.cores * (costs.scaling if options.cores > 1 else 1) * 1e3 / ns
+    capacity = options.cores * (scaling if options.cores > 1 else 1) * 1e3 / ns
     alone = line * ns / 1e3 - 1e-9  # what is too much by a rounding error takes no CPU more
-    needed = 1 if alone <= 1 else math.ceil(alone / costs.scaling)
+    needed = 1 if alone <= 1 else math.ceil(alone / scaling)
     return line, min(line, capacity), needed, math.ceil(needed / options.ports)
 
 
-def costs_of(path: str, engine: str) -> Costs:
-    """From rows of bench forward; of several tables and patterns the slowest. Raises BenchError."""
+def costs_of(path: str, engine: str) -> tuple[dict[int, float], float, str]:
+    """From rows of bench forward: nanoseconds of one CPU by the bytes of a frame, of several tables and patterns the
+    slowest; of several CPUs what each does over what one does alone; and in words from where. Raises BenchError."""
     ns: dict[Any, dict[int, float]] = defaultdict(dict)  # by what rows differ in, and by threads
     cpu = ""
     try:
@@ -59,7 +51,7 @@ def costs_of(path: str, engine: str) -> Costs:
         raise BenchError(f"{path} has no row of bench forward of {engine} with one thread: {HOW}")
     most = max(threads for _, by_threads in alone for threads in by_threads)
     scaling = min(1, *(by_threads[1] / by_threads.get(most, by_threads[1]) for _, by_threads in alone))
-    return Costs(costs, scaling, f"{path}, {engine}, {cpu}", f"measured with {most}" if most > 1 else "assumed")
+    return costs, scaling, f"{path}, {engine}, {cpu}; scaling {f'measured with {most} CPUs' if most > 1 else 'assumed'}"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -80,25 +72,26 @@ def run(options: argparse.Namespace) -> None:
     """Print rows or a table, and write files. Raises BenchError."""
     if options.ns is not None and not 0 < options.ns < 1e9:
         raise UsageError("--ns is above 0 and below 10^9")
-    costs = costs_of(options.source, options.engine) if options.source else Costs(
-        {SIZES[0]: options.ns}, 1, "--ns", "assumed")  # fmt: skip
+    costs, scaling, source = (costs_of(options.source, options.engine) if options.source else
+                              ({SIZES[0]: options.ns}, 1, "--ns; scaling assumed"))  # fmt: skip
     results, lines = rows.Results("plan", options), []
-    for gbit, size in ((gbit, size) for gbit in options.rate for size in options.sizes):
-        line, expected, needed, queues = cell = cell_of(costs, options, gbit, size)
+    for gbit, size in itertools.product(options.rate, options.sizes):
+        ns = float(np.interp(size, *zip(*sorted(costs.items()))))  # beyond what is known, that of the nearest
+        line, expected, needed, queues = cell = cell_of(ns, scaling, options, gbit, size)
         limit = "line" if needed <= options.cores else "CPU"
         for (mode, unit), value in zip(UNITS.items(), cell):
             results.add(rows.Row("plan", "plan", unit, [value], f"{options.ports} x {gbit}G", mode=mode,
                                  threads=options.cores, frame_bytes=size,
-                                 note=f"limit: {limit}; extrapolated from {costs.source}"))  # fmt: skip
+                                 note=f"limit: {limit}; extrapolated from {source}"))  # fmt: skip
         lines.append(f"{gbit:4}G {size:6} {line / options.ports:12.3f} {line:12.3f} {expected:12.3f} "
                      f"{100 * expected / line:5.0f} % {needed:7} {queues:7}  {limit}")  # fmt: skip
     if options.json:
         results.print_json()
     else:
-        known = ", ".join(f"{ns:.1f} ns ({size} bytes)" for size, ns in sorted(costs.ns.items()))
-        print(f"{options.cores} CPUs; a packet costs one, from {costs.source}: {known}.\n"
-              f"Each of several does {100 * costs.scaling:.0f} % of what one does alone ({costs.scaling_source}).\n"
-              "Extrapolated, not measured: no limit of NICs, PCIe or memory, and flows spread evenly over queues.\n\n"
+        known = ", ".join(f"{ns:.1f} ns ({size} bytes)" for size, ns in sorted(costs.items()))
+        print(f"{options.cores} CPUs, each of several {100 * scaling:.0f} % of one alone; a packet costs {known}.\n"
+              f"From {source}. Extrapolated, not measured:\n"
+              "no limit of NICs, PCIe or memory is known, and flows spread evenly over queues.\n\n"
               " line  frame  a port, Mpps    all ports     expected              CPUs  queues  limit",
               *lines, sep="\n")  # fmt: skip
     if results.output:
