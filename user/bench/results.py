@@ -58,13 +58,6 @@ def section(name: str, rows: list[Row]) -> str:
     return text + "".join(["\nNotes:\n\n", *notes] if notes else [])
 
 
-def aims(rows: list[Row]) -> str:
-    """The rows of figures."""
-    return table(["figure", "seed", "value", "unit", "aim", ""],
-                 ([row["figure"], str(row["seed"]), spread(row), row["unit"], row["aim"],
-                   "" if row["met"] else "**missed**"] for row in rows if "aim" in row))  # fmt: skip
-
-
 def summary(rows: list[Row]) -> str:
     """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
     cells: dict[tuple[str, str, str], str] = {}  # the first of each; in every run there is a ratio to each engine
@@ -89,12 +82,15 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
             raise ValueError(f"a row of {row['run']} means nothing: {row['note']}")
     short = "**A short run, which shows little.** " if suite["quick"] else ""
     where = short + "Measured on {date}: {cpu}, {cpus} CPUs, Linux {kernel}".format(**suite, **first)
+    aims = table(["figure", "seed", "value", "unit", "aim", ""], (
+        [row["figure"], str(row["seed"]), spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
+        for row in rows if "aim" in row))  # fmt: skip
     runs = dict.fromkeys(row["run"] for row in rows)
     results = (f"# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n{where}, {first['machine']}.\n"
                f"Mitigations: {first['mitigations'] or 'none'}. Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
-               f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims(rows)}"
+               f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims}"
                + "".join(section(name, [row for row in rows if row["run"] == name]) for name in runs))  # fmt: skip
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)

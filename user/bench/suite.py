@@ -11,7 +11,6 @@ import argparse
 import datetime
 import json
 import operator
-import os
 import pathlib
 import shlex
 import shutil
@@ -19,7 +18,7 @@ import subprocess
 import sys
 from typing import Any
 
-from common import SIXLANE, BenchError, UsageError, check_interrupt, cpus, need_root, warn
+from common import SIXLANE, BenchError, UsageError, check_interrupt, cpus, need_root
 from rows import number, read
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
@@ -133,26 +132,22 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError(f"sets and runs are {', '.join((*SETS, *RUNS))}")
     chosen = dict.fromkeys(name for each in options.sets or SETS for name in SETS.get(each, [each]))
     need_root("bench suite")
-    load = os.getloadavg()[0]
-    if load > 0.5 * len(cpus()):
-        warn(f"the machine is busy (load {load:.1f}): times are those of a busy machine")
     commit = subprocess.run(["git", "-C", SIXLANE.parent, "describe", "--always", "--dirty"], capture_output=True,
                             text=True, check=False).stdout.strip()  # fmt: skip
-    output, failed = pathlib.Path(options.output), []
-    for name in chosen:  # of an earlier suite
-        shutil.rmtree(output / name, ignore_errors=True)
+    about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick}
+    output, rows, failed = pathlib.Path(options.output), [], []
+    output.mkdir(parents=True, exist_ok=True)
     try:
         for name in chosen:
+            shutil.rmtree(output / name, ignore_errors=True)  # of an earlier suite
             argv = [SIXLANE, "bench", *words_of(RUNS[name], options.quick), f"--output={output / name}"]
             print(f"\n# {shlex.join(map(str, argv))}", file=sys.stderr)
             if subprocess.run(argv, stdout=subprocess.DEVNULL if options.json else None, check=False).returncode:
                 failed.append(name)  # it has said why; a Ctrl-C reaches it as well
+            for path in sorted((output / name).glob("*.json")):
+                rows += [judged({"run": name, **row}) for row in read(str(path))]
             check_interrupt()
     finally:
-        rows = [judged({"run": name, **row}) for name in chosen for path in sorted((output / name).glob("*.json"))
-                for row in read(str(path))]  # fmt: skip
-        output.mkdir(parents=True, exist_ok=True)
-        about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick}
         (output / "suite.json").write_text(json.dumps({**about, "rows": rows}, indent=1), encoding="utf-8")
         if options.json:
             print(json.dumps(rows))
