@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import operator
 import pathlib
 import shlex
@@ -18,7 +19,8 @@ import subprocess
 import sys
 from typing import Any
 
-from common import SIXLANE, BenchError, UsageError, check_interrupt, cpus, need_root
+from common import SIXLANE, BenchError, UsageError, cpus, need_root
+from progress import wait_for
 from rows import number, read
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
@@ -135,19 +137,26 @@ def run(options: argparse.Namespace) -> None:
     commit = subprocess.run(["git", "-C", SIXLANE.parent, "describe", "--always", "--dirty"], capture_output=True,
                             text=True, check=False).stdout.strip()  # fmt: skip
     about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick}
-    output, rows, failed = pathlib.Path(options.output), [], []
-    output.mkdir(parents=True, exist_ok=True)
+    output, failed = pathlib.Path(options.output), []
+    for name in chosen:  # of an earlier suite
+        shutil.rmtree(output / name, ignore_errors=True)
     try:
         for name in chosen:
-            shutil.rmtree(output / name, ignore_errors=True)  # of an earlier suite
             argv = [SIXLANE, "bench", *words_of(RUNS[name], options.quick), f"--output={output / name}"]
             print(f"\n# {shlex.join(map(str, argv))}", file=sys.stderr)
-            if subprocess.run(argv, stdout=subprocess.DEVNULL if options.json else None, check=False).returncode:
-                failed.append(name)  # it has said why; a Ctrl-C reaches it as well
-            for path in sorted((output / name).glob("*.json")):
-                rows += [judged({"run": name, **row}) for row in read(str(path))]
-            check_interrupt()
+            # In a session of its own, so that a Ctrl-C reaches it once, and none of what it starts.
+            with subprocess.Popen(argv, stdout=subprocess.DEVNULL if options.json else None,
+                                  start_new_session=True) as process:  # fmt: skip
+                try:
+                    wait_for(lambda: process.poll() is not None, math.inf, name, interval=0.1)
+                finally:
+                    process.terminate()
+            if process.returncode:
+                failed.append(name)  # it has said why
     finally:
+        rows = [judged({"run": name, **row}) for name in chosen for path in sorted((output / name).glob("*.json"))
+                for row in read(str(path))]  # fmt: skip
+        output.mkdir(parents=True, exist_ok=True)
         (output / "suite.json").write_text(json.dumps({**about, "rows": rows}, indent=1), encoding="utf-8")
         if options.json:
             print(json.dumps(rows))
