@@ -20,7 +20,8 @@ from typing import Any
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data" / "mlrsearch.json.gz"
 DEVICES = 200
 LOW, HIGH = 9001.0, 14_880_952.0
-NDR = {"loss_ratio": 0.0, "exceed_ratio": 0.5, "width": 0.005, "initial_s": 1.0, "final_s": 1.0, "sum_s": 21.0}
+NDR = {"loss_ratio": 0.0, "exceed_ratio": 0.5, "width": 0.005, "initial_s": 1.0, "final_s": 1.0, "sum_s": 21.0,
+       "preceding": 2, "expansion": 2}  # fmt: skip
 PDR = {**NDR, "loss_ratio": 0.005}
 OURS = {**NDR, "initial_s": 0.5, "final_s": 0.5, "sum_s": 10.0}
 RFC2544 = {**NDR, "exceed_ratio": 0.0, "final_s": 60.0, "sum_s": 60.0}
@@ -72,9 +73,7 @@ def run_package(seed: int) -> dict[str, Any]:
             sent, lost = device.lost(intended_load, intended_duration)
             return MeasurementResult(intended_duration, intended_load, offered_count=sent, loss_count=lost)
 
-    goals = [SearchGoal(goal["loss_ratio"], goal["exceed_ratio"], goal["width"], goal["initial_s"], goal["final_s"],
-                        goal["sum_s"], goal.get("preceding", 2), goal.get("expansion", 2), fail_fast=False)
-             for goal in device.goals]  # fmt: skip
+    goals = [SearchGoal(*goal.values(), fail_fast=False) for goal in device.goals]
     config = Config()
     config.goals, config.min_load, config.max_load, config.warmup_duration = goals, LOW, device.high, None
     search = MultipleLossRatioSearch(config)

@@ -4,15 +4,19 @@
 import json
 import os
 
-import machine
 import pytest
 from commands import Command
 
 
 @pytest.fixture
-def plan(capsys, monkeypatch):
-    monkeypatch.setattr(machine, "read", lambda: machine.Machine("x86_64", "6.1", "Some CPU", 4, "", False))
+def plan(capsys):
     return Command("plan", capsys)
+
+
+@pytest.fixture
+def write(tmp_path):
+    path = tmp_path / "forward.json"
+    return lambda rows: path.write_text(rows if isinstance(rows, str) else json.dumps(rows)) and path
 
 
 def values(plan, *words):
@@ -21,20 +25,9 @@ def values(plan, *words):
 
 def forward(frame_bytes=64, threads=1, **others):
     """A row as `bench forward` makes them, of 400 ns, or as said."""
-    row = {"bench": "forward", "engine": "compiled", "table": "10k", "routes": 10000, "pattern": "random", "mode": None,
-           "threads": threads, "writer_rate": 0, "frame_bytes": frame_bytes, "unit": "ns", "median": 400.0,
-           "cpu": "Some CPU", "emulated": False}  # fmt: skip
-    return {**row, **others}
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(rows):
-        path = tmp_path / "forward.json"
-        path.write_text(rows if isinstance(rows, str) else json.dumps(rows, indent=1))
-        return path
-
-    return write
+    return {"bench": "forward", "engine": "compiled", "table": "10k", "pattern": "random", "mode": None, "unit": "ns",
+            "threads": threads, "writer_rate": 0, "frame_bytes": frame_bytes, "median": 400.0, "cpu": "Some CPU",
+            "emulated": False, **others}  # fmt: skip
 
 
 def test_rows(plan):
@@ -56,9 +49,7 @@ def test_table_and_files(plan, tmp_path):
     assert "350.0 ns" in text and "scaling assumed. Extrapolated, not measured" in text
     assert sorted(os.listdir(tmp_path / "results")) == ["plan.csv", "plan.json", "plan.png", "plan.svg"]
     rows = json.loads((tmp_path / "results" / "plan.json").read_text())
-    assert rows == plan.rows(*words)
-    assert {row["note"] for row in rows} == {
-        f"limit: {what}; extrapolated from --ns; scaling assumed" for what in ("line", "CPU")}  # fmt: skip
+    assert rows == plan.rows(*words) and "limit: CPU; extrapolated from --ns; scaling assumed" in rows[0]["note"]
 
 
 def expected(plan, path, *words, size=64):
@@ -78,14 +69,12 @@ def test_from_file(plan, write):
     assert "compiled, Some CPU; scaling measured with 4 CPUs" in text
 
 
-OTHERS = ({"pattern": "miss"}, {"mode": "p99"}, {"engine": "kernel"}, {"unit": "Mpps"}, {"writer_rate": 1000},
-          {"bench": "lookup"})  # fmt: skip
-
-
 @pytest.mark.parametrize("rows, by_words", [
     # the slowest counts, of rows of forwarding
     ([{}, {"table": "1m", "median": 800.0}, {"pattern": "zipf 1.1", "median": 300.0}, {"table": "none", "median": None},
-      *({"median": 5000.0, **other} for other in OTHERS)], {"--cores 1": 1.25}),
+      *({"median": 5000.0, key: other} for key, other in {
+          "pattern": "miss", "mode": "p99", "engine": "kernel", "unit": "Mpps", "writer_rate": 1000,
+          "bench": "lookup"}.items())], {"--cores 1": 1.25}),
     # at the most CPUs, by the pattern that scales worst
     ([{}, {"pattern": "flow"}, {"threads": 4, "median": 500.0}, {"threads": 4, "median": 800.0, "pattern": "flow"},
       {"threads": 2, "median": 900.0}, {"threads": 4, "median": 4000.0, "table": "of no row with one thread"}],
@@ -100,7 +89,7 @@ def test_which_rows_count(plan, write, rows, by_words):
 
 
 @pytest.mark.parametrize("content, wanted", [
-    ("[\n {,\n", "line 2"), ("[1, null, []]", "no rows"), ("[]", "no row"), ([forward(threads=2)], "no row"),
+    ("{,", "line 1"), ("[1, null, []]", "no rows"), ("[]", "no row"), ([forward(threads=2)], "no row"),
     ([forward(engine="kernel")], "no row of bench forward of compiled"),
     ([forward(), forward(128, emulated=True)], "emulated CPU"),
 ])  # fmt: skip
@@ -109,9 +98,6 @@ def test_bad_files(plan, write, content, wanted):
     assert "forward.json" in said and wanted in said
 
 
-@pytest.mark.parametrize("words", [
-    "", "--ns 0", "--ns -1", "--ns nan", "--ns 1e9", "--ns 9 --from x", "--ns 9 --rate 10,,25",
-    "--ns 9 --sizes 63", "--ns 9 --ports 0", "--from none.json",
-])  # fmt: skip
+@pytest.mark.parametrize("words", ["", "--ns 0", "--ns nan", "--ns 9 --from x", "--ns 9 --sizes 63", "--from none.json"])
 def test_refused(plan, words):
     assert plan.refuse(*words.split())
