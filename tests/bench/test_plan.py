@@ -98,6 +98,6 @@ def test_bad_files(plan, write, content, wanted):
     assert "forward.json" in said and wanted in said
 
 
-@pytest.mark.parametrize("words", ["", "--ns 0", "--ns nan", "--ns 9 --from x", "--ns 9 --sizes 63", "--from none.json"])
+@pytest.mark.parametrize("words", ["", "--ns 0", "--ns nan", "--ns 9 --from x", "--ns 9 --sizes 1", "--from none.json"])
 def test_refused(plan, words):
     assert plan.refuse(*words.split())

@@ -28,9 +28,9 @@ SUMMARY = (
 )
 
 
-def spread(row: Row | None) -> str:
+def spread(row: Row) -> str:
     """Median and, if they differ, lowest and highest."""
-    if not row or row["median"] is None:
+    if row["median"] is None:
         return "–"
     ends = f" ({number(row['low'])} – {number(row['high'])})" if row["low"] != row["high"] else ""
     return number(row["median"]) + ends
