@@ -23,29 +23,24 @@ Row = dict[str, Any]
 AXES = {"routes": "routes", "threads": "CPUs", "frame_bytes": "bytes a frame", "writer_rate": "changes a second"}
 
 
-def _is_wide(values: list[float]) -> bool:
-    """Whether only a logarithm shows them all."""
-    return min(values) > 0 and max(values) / min(values) > 30
-
-
-def _draw_panel(axes: Any, lines: dict[str, list[Row]], axis: str, colours: dict[str, str]) -> None:
+def _draw_panel(axes: Any, lines: dict[str, list[Row]], axis: str) -> None:
     """Of lines by their labels."""
     rows = sum(lines.values(), [])
     is_varied = len({row[axis] for row in rows}) > 1
     for label, line in lines.items():
         line.sort(key=lambda row: row[axis])
         median, low, high = (np.array([row[key] for row in line]) for key in ("median", "low", "high"))
-        style = {"yerr": np.maximum(0, [median - low, high - median]), "label": label, "color": colours[label]}
+        style = {"yerr": np.maximum(0, [median - low, high - median]), "label": label, "capsize": 2}
         if is_varied:
-            axes.errorbar([row[axis] for row in line], median, marker="o", markersize=3, capsize=2, **style)
+            axes.errorbar([row[axis] for row in line], median, marker="o", markersize=3, **style)
         else:
-            axes.bar([label] * len(line), median, alpha=0.6, capsize=2, **style)
+            axes.bar([label] * len(line), median, alpha=0.6, **style)
     if is_varied:
-        axes.set(xlabel=AXES[axis], xscale="log" if _is_wide([row[axis] for row in rows]) else "linear")
+        axes.set(xlabel=AXES[axis], xscale="log" if axis == "routes" else "linear")
     else:
         axes.set_xticks([])
     ends = [row[end] for row in rows for end in ("low", "high")]
-    if _is_wide(ends):
+    if min(ends) > 0 and max(ends) / min(ends) > 30:  # only a logarithm shows them all
         axes.set_yscale("log")
     elif min(ends) >= 0:
         axes.set_ylim(bottom=0)
@@ -66,12 +61,10 @@ def draw(rows: list[Row], machine: object, base: pathlib.Path) -> None:
         kind = re.sub("^[0-9].*|:.*", "", row["table"] or "") if axis == "routes" else row["table"]
         label = ", ".join(filter(None, (row["engine"], kind)))
         panels.setdefault((title, row["unit"]), {}).setdefault(label, []).append(row)
-    labels = dict.fromkeys(label for lines in panels.values() for label in lines)
-    colours = {label: f"C{place % 10}" for place, label in enumerate(labels)}
     figure, grid = plt.subplots(len(panels), squeeze=False, figsize=(8, 4 * len(panels)), layout="constrained")
     for axes, ((title, unit), lines) in zip(grid.flat, panels.items()):
         axes.set(title=title, ylabel=unit)
-        _draw_panel(axes, lines, axis, colours)
+        _draw_panel(axes, lines, axis)
     last = max(rows, key=lambda row: row["queues"])
     driver = f"; driver {last['driver']}, {last['queues']} queues" if last["driver"] else ""
     texts = f"{machine}{driver}; seed {last['seed']}", last["command"]
