@@ -61,10 +61,9 @@ packages_of()
 optional_of()
 {
 	case $1 in
-	# and tables of routes are also read from MRT
-	bench) echo libdpdk-dev python3-mrtparse bgpdump ;;
-	# a second opinion of what is read from MRT
-	test) echo python3-mrtparse bgpdump ;;
+	# and BGP updates are read from MRT
+	bench) echo libdpdk-dev bgpdump ;;
+	test) echo bgpdump ;;
 	esac
 }
 

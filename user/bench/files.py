@@ -7,8 +7,8 @@
 - FRR: `show ipv6 route` and `show bgp ipv6 unicast`, as text and as JSON
 - MRT table dumps (RFC 6396, RFC 8050), and what `bgpdump -m` makes of them
 
-The format is that of the first line that is a route in any of them; the file's name does not matter. gzip, bzip2 and
-xz are unpacked. A file is read once, from front to back, so that it may be a pipe.
+The first line that is a route in any of them tells which it is; the file's name does not matter. gzip, bzip2 and xz
+are unpacked. A file is read once, from front to back, so that it may be a pipe.
 """
 
 from __future__ import annotations
@@ -21,200 +21,121 @@ import itertools
 import json
 import lzma
 import re
-import signal
+import struct
 import zlib
 from collections import Counter
-from socket import AF_INET6, inet_pton
-from typing import Any, BinaryIO, Container, Iterable, Iterator, NamedTuple
+from socket import AF_INET6, inet_ntop, inet_pton
+from typing import Any, BinaryIO, Iterator, NamedTuple
 
 from common import BenchError, warn
 
 MOST_ERRORS = 10
-HEAD_LINES = 1000  # within which a line must be known
 UNPACK = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, json.JSONDecodeError, RecursionError)
 
-# --- formats of text ------------------------------------------------------------------------------
+# --- formats --------------------------------------------------------------------------------------
 
 ADDRESS = r"(?=[0-9A-Fa-f]{0,4}[:.])[0-9A-Fa-f:.]{1,45}"  # bounded, lest a long line take squares of its length
-HOST = rf"{ADDRESS}(?:/\d+)?"
+WORD = rf"{ADDRESS}(?:/\d+)?"
 PREFIX = rf"(?P<prefix>{ADDRESS}/\d+)"
-TYPES = "unicast|local|broadcast|multicast|anycast|blackhole|unreachable|prohibit|throw"
-OWN_TYPES = ("local", "broadcast", "multicast", "anycast", "L")  # of a router's own addresses; L: FRR's letter
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+LINK_LOCAL, LOOPBACK = 0xFE80 << 112, (1, 128)
+OWN = ("local", "broadcast", "multicast", "anycast")  # types of routes to a router's own addresses
 
 
 class Format(NamedTuple):
-    """One of text."""
+    """What a file may be."""
 
     name: str
     example: str
-    route: re.Pattern[str]  # matches the whole of a line with a prefix
+    line: str = ""  # of text: a line that has a prefix, or is known to have none to take
 
 
-PLAIN = Format("a list of prefixes", "2001:db8::/32", _compile(rf"\s*(?P<prefix>{HOST})\s*(?:#.*)?"))
+PLAIN = Format("a list of prefixes", "2001:db8::/32", rf"\s*(?P<prefix>{WORD})?\s*(?:#.*)?")
 FORMATS = (
     PLAIN,
     Format("bgpdump -m of a table", "TABLE_DUMP2|TIME|B|PEER|AS|2001:db8::/32|...",
-           _compile(rf"TABLE_DUMP2?(?:_AP)?\|[^|]*\|B\|[^|]*\|[^|]*\|{PREFIX}\|.*")),
-    Format("BIRD's show route", "2001:db8::/32 unicast [...", _compile(rf"{PREFIX}(?: from \S+)?\s+\w+ \[.*")),
+           rf"TABLE_DUMP2?(?:_AP)?\|[^|]*\|B\|[^|]*\|[^|]*\|{PREFIX}\|.*"),
+    Format("BIRD's show route", "2001:db8::/32 unicast [...", rf"{PREFIX}(?: from \S+)?\s+\w+ \[.*"),
+    # L: a router's own address
     Format("FRR's show ipv6 route", "B>* 2001:db8::/32 [20/0] via ...",
-           _compile(rf"(?P<type>[A-Za-z~])(?:\[\d+\])?[> ][*qrbto ]\s+{PREFIX}\s.*")),
+           rf"L[> ].*|[A-Za-z~](?:\[\d+\])?[> ][*qrbto ]\s+{PREFIX}\s.*"),
     # RPKI, status, best or multipath, internal
     Format("FRR's show bgp ipv6 unicast", "*> 2001:db8::/32 ...",
-           _compile(rf"[VIN ]?[RSs* ][hud>= ][i ]\s*{PREFIX}(?:\s.*)?")),
+           rf"[VIN ]?[RSs* ][hud>= ][i ]\s*{PREFIX}(?:\s.*)?"),
     Format("ip -6 route", "2001:db8::/32 via fe80::1 dev eth0",
-           _compile(rf"(?:(?P<type>{TYPES}) )?(?P<prefix>default|{HOST}) +"
-                    r"(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*")),
+           rf"(?:{'|'.join(OWN)}) .*|(?:(?:unicast|blackhole|unreachable|prohibit|throw) )?(?P<prefix>default|{WORD}) +"
+           r"(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*"),
 )  # fmt: skip
-EMPTY, LIKE_PREFIX = _compile(r"\s*(?:#.*)?"), _compile(rf"{ADDRESS}/\d")
+JSON = Format("JSON of ip -6 route or FRR", '"2001:db8::/32"')
+MRT = Format("an MRT table dump", "a prefix")
+TABLE_DUMP_V2, RIB_IPV6_UNICAST = 13, (4, 10)  # type; subtypes, the second with ADD-PATH
+MRT_TYPES = (12, TABLE_DUMP_V2, 16, 17)  # the others: TABLE_DUMP, BGP4MP, BGP4MP_ET
 
-# --- prefixes -------------------------------------------------------------------------------------
-
-WORD = _compile(HOST)
-IPV4 = _compile(r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?")
-TAKEN, LEFT_IPV4, LEFT_OWN = "", "IPv4 prefixes", "link-local and multicast prefixes and a router's own addresses"
-GLOBAL, MULTICAST, LINK_LOCAL, LOOPBACK = (0x2000 << 112, 3), (0xFF00 << 112, 8), (0xFE80 << 112, 10), (1, 128)
-
-# number of the line or entry, its text, the prefix in it, the route's type
-Route = tuple[int, str, str, str | None]
+Route = tuple[str, Format, str, str]  # where it is in the file, what stands there, the prefix in that or ""
 
 
-def _judge(word: str) -> str:
-    """Why a prefix is left out, or TAKEN. Raises ValueError or OSError if it is none."""
-    if IPV4.fullmatch(word):
-        return LEFT_IPV4
-    address, _, digits = word.partition("/")
-    bits, length = int.from_bytes(inet_pton(AF_INET6, address), "big"), int(digits or 128)
-    if not WORD.fullmatch(word) or length > 128:
-        raise ValueError(word)
-
-    def overlaps(other: tuple[int, int]) -> bool:
-        shift = 128 - min(length, other[1])
-        return bits >> shift == other[0] >> shift
-
-    if overlaps(GLOBAL) or not (overlaps(MULTICAST) or overlaps(LINK_LOCAL) or (bits, length) == LOOPBACK):
-        return TAKEN
-    return LEFT_OWN
+def _match(form: Format, line: str) -> re.Match[str] | None:
+    return re.fullmatch(form.line, line.rstrip(), re.ASCII)
 
 
-def _take(name: str, what: str, form: str, example: str, routes: Iterable[Route]) -> list[str]:
-    """The prefixes of routes, each once, which are so many of `what` in the file. Warns of what is left out. Raises
-    BenchError if any is bad, or none is left."""
-    found: dict[tuple[str, bool], str] = {}
-    errors = []
-    for number, text, word, kind in routes:
-        key = word, kind in OWN_TYPES
-        if key in found:
-            continue
-        try:
-            found[key] = LEFT_OWN if key[1] else _judge(word)
-        except (OSError, ValueError):
-            errors.append(f"{name}:{what}{number}: {text.strip()[:60]!r}; expected {example}, as in {form}")
-            if len(errors) == MOST_ERRORS:
-                errors.append(f"{name}: {MOST_ERRORS} errors, and the rest was not read")
-                break
-    if errors:
-        raise BenchError("\n".join(errors))
-    left = Counter(found.values())
-    if left_out := "; ".join(f"{why}: {count}" for why, count in left.items() if why != TAKEN):
-        warn(f"{name}: left out: {left_out}")
-    if not left[TAKEN]:
-        raise BenchError(f"{name} has no prefixes of IPv6; expected {example}, as in {form}")
-    return [word if "/" in word else f"{word}/128" for (word, _), why in found.items() if why == TAKEN]
+def _text_routes(file: BinaryIO) -> Iterator[Route]:
+    """Lines without a prefix may be anything, but in a list of prefixes."""
+    lines, form = io.TextIOWrapper(file, "utf-8-sig", "backslashreplace"), None
+    for number, line in enumerate(lines, 1):
+        if not form and line.lstrip().startswith(("[", "{")):
+            # a route with encapsulation has a second "dst", that of the outer header: the first counts
+            value = json.loads(line + lines.read(), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+            yield from (("", JSON, word, word) for word in map(str, _json_words(value)))
+            return
+        form = form or next((each for each in FORMATS if (match := _match(each, line)) and match["prefix"]), None)
+        match = form and _match(form, line)
+        if match and match["prefix"]:
+            yield f":{number}", form, line, match["prefix"]
+        elif not match and (form is PLAIN or re.search(rf"{ADDRESS}/\d", line, re.ASCII)):
+            yield f":{number}", form or PLAIN, line, ""
 
 
-# --- text -----------------------------------------------------------------------------------------
-
-
-def _default(route: Container[str]) -> str:
-    """The kernel gives routes of IPv6 a preference, which those of IPv4 do not have. route: its words or keys."""
-    return "::/0" if "pref" in route else "0.0.0.0/0"
-
-
-def _text_routes(lines: Iterable[tuple[int, str]], form: Format) -> Iterator[Route]:
-    """Other lines may be anything without a prefix, but in a list of these."""
-    for number, line in lines:
-        if match := form.route.fullmatch(line.rstrip()):
-            word, kind = match["prefix"], match.groupdict().get("type")
-            yield number, line, _default(line.split()) if word == "default" else word, kind
-        elif not EMPTY.fullmatch(line.rstrip()) and (form is PLAIN or LIKE_PREFIX.search(line)):
-            yield number, line, "", ""
-
-
-def _entries(value: Any) -> Iterator[tuple[str, str]]:
-    """Prefixes and types. iproute2 has a list of routes, FRR objects with prefixes as keys, at any depth."""
-    for key, inner in reversed(value.items()) if isinstance(value, dict) else ():  # as in the file, see below
-        yield from [(key, "")] if "/" in key else _entries(inner)
+def _json_words(value: Any) -> Iterator[Any]:
+    """Of a list of routes by iproute2, or of objects by FRR, with prefixes as keys, at any depth."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from [key] if "/" in key else _json_words(inner)
     for route in value if isinstance(value, list) else ():
         route = route if isinstance(route, dict) else {"dst": route}
-        yield str(_default(route) if route.get("dst") == "default" else route.get("dst")), route.get("type", "")
+        if route.get("type") not in OWN:
+            yield route.get("dst")
 
 
-def _read_json(name: str, text: str) -> list[str]:
-    try:
-        # a route with encapsulation has a second "dst", that of the outer header: the first counts
-        entries = list(_entries(json.loads(text, object_pairs_hook=lambda pairs: dict(reversed(pairs)))))
-    except (ValueError, RecursionError) as error:
-        raise BenchError(f"{name} is no JSON: {error}") from None
-    routes = ((number, word, word, kind) for number, (word, kind) in enumerate(entries, 1))
-    return _take(name, " entry ", "JSON of ip -6 route or FRR", '"2001:db8::/32"', routes)
+def _mrt_routes(file: BinaryIO) -> Iterator[Route]:
+    """Of a RIB only the prefix is read, not the attributes of all its paths (RFC 6396, 4.3.2)."""
+    for number in itertools.count(1):
+        if not (header := file.read(12)):
+            return
+        kind, subtype, size = struct.unpack(">4xHHI", header.ljust(12, b"\0"))
+        body = file.read(size)
+        if kind != TABLE_DUMP_V2 or len(body) < max(size, 5):
+            raise OSError(f"record {number} is cut off, or of type {kind}; expected TABLE_DUMP_V2, as in a collector's "
+                          "rib or bview (updates are for `bench churn --updates`)")  # fmt: skip
+        if subtype in RIB_IPV6_UNICAST:
+            length = body[4]  # behind a sequence number
+            address = inet_ntop(AF_INET6, body[5 : 5 + (length + 7) // 8].ljust(16, b"\0")[:16])
+            yield f": record {number}", MRT, f"{address}/{length}", f"{address}/{length}"
 
 
-def _read_text(name: str, file: BinaryIO) -> list[str]:
-    lines = enumerate(io.TextIOWrapper(file, "utf-8-sig", "backslashreplace"), 1)
-    head, form = [], None
-    while not form and len(head) < HEAD_LINES and (numbered := next(lines, None)):
-        line = numbered[1]
-        if line.lstrip().startswith(("[", "{")):
-            return _read_json(name, line + "".join(line for _, line in lines))
-        head.append(numbered)
-        form = next((form for form in FORMATS if form.route.fullmatch(line.rstrip())), None)
-    form = form or PLAIN
-    return _take(name, "", form.name, form.example, _text_routes(itertools.chain(head, lines), form))
+# --- reading --------------------------------------------------------------------------------------
 
 
-# --- MRT ------------------------------------------------------------------------------------------
-
-TABLE_DUMP_V2 = 13
-MRT_TYPES = (12, TABLE_DUMP_V2, 16, 17)  # the first and the last two: TABLE_DUMP, BGP4MP, BGP4MP_ET
-UNICAST = (2, 4, 8, 10)  # RIB_IPV4_UNICAST, RIB_IPV6_UNICAST, and the same with ADD-PATH
-MRT_EXPECTED = "expected TABLE_DUMP_V2, as in a collector's rib or bview (updates are for `bench churn --updates`)"
-
-
-def _mrt_routes(name: str, file: BinaryIO) -> Iterator[Route]:
-    """Decodes the prefixes only: all attributes of all paths take mrtparse 35 us a path, so minutes for a table of
-    a collector with 30 peers."""
-    on_pipe, prefix = signal.getsignal(signal.SIGPIPE), ""
-    try:
-        import mrtparse
-    except ImportError:
-        raise BenchError(f"{name} is an MRT table dump, which takes mrtparse to read: install the package "
-                         "python3-mrtparse, or give what `bgpdump -m` makes of it") from None  # fmt: skip
-    signal.signal(signal.SIGPIPE, on_pipe)  # with the default, that it sets, a write to an ended process ends this one
-
-    class Rib(mrtparse.AfiSpecRib):
-        def unpack(self) -> int:
-            nonlocal prefix
-            self.val_num(4)
-            length = self.val_num(1)
-            prefix = f"{self.val_addr(mrtparse.af_num.afi, length)}/{length}"
-            return self.p
-
-    mrtparse.AfiSpecRib = Rib
-    for number, reader in enumerate(mrtparse.Reader(file), 1):
-        record = getattr(reader, "mrt", reader)  # of mrtparse 1.6 (Debian 12) and 2
-        if record.err:
-            raise BenchError(f"{name}: record {number}: {record.err}: {record.err_msg}; {MRT_EXPECTED}")
-        subtype = record.subtype if record is not reader else next(iter(reader.data["subtype"]))
-        if subtype in UNICAST:
-            yield number, prefix, prefix, ""
-
-
-# --- the interface --------------------------------------------------------------------------------
+def _left_out(word: str) -> str:
+    """Why a prefix is not taken; empty: it is. Raises ValueError or OSError if it is none."""
+    if "." in word and ":" not in word:
+        return "IPv4 prefixes"
+    address, _, digits = word.partition("/")
+    first, length = int.from_bytes(inet_pton(AF_INET6, address), "big"), int(digits or 128)
+    if length > 128 or not re.fullmatch(WORD, word, re.ASCII):
+        raise ValueError(word)
+    # from fe80:: on there is nothing else, but for site-local addresses, which are no more (RFC 3879)
+    last = first | (1 << 128 - length) - 1
+    is_special = length and last >= LINK_LOCAL or (first, length) == LOOPBACK
+    return "link-local, multicast and loopback prefixes" if is_special else ""
 
 
 @contextlib.contextmanager
@@ -238,10 +159,25 @@ def content(path: str) -> bytes:
 def read(path: str) -> list[str]:
     """The IPv6 prefixes of a file ("-": the standard input) as it spells them, each spelling once; there may be bits
     behind the length. Warns of what is left out. Raises BenchError, with a line for each bad one."""
+    found: dict[str, str] = {}  # prefixes, and why they are left out
+    errors: list[str] = []
+    form = PLAIN
     with _opened(path) as (name, file):
-        kind = int.from_bytes(file.peek(8)[4:6], "big")
-        if kind not in MRT_TYPES:
-            return _read_text(name, file)
-        if kind != TABLE_DUMP_V2:
-            raise BenchError(f"{name} is an MRT file of type {kind}; {MRT_EXPECTED}")
-        return _take(name, " record ", "an MRT table dump", "a prefix", _mrt_routes(name, file))
+        routes = _mrt_routes if int.from_bytes(file.peek(8)[4:6], "big") in MRT_TYPES else _text_routes
+        for place, form, text, word in routes(file):
+            word = "::/0" if word == "default" else word
+            try:
+                found[word] = found[word] if word in found else _left_out(word)
+            except (OSError, ValueError):
+                errors.append(f"{name}{place}: {text.strip()[:60]!r}; expected {form.example}, as in {form.name}")
+            if len(errors) == MOST_ERRORS:
+                errors.append(f"{name}: {MOST_ERRORS} errors, and the rest was not read")
+                break
+    if errors:
+        raise BenchError("\n".join(errors))
+    counts = Counter(found.values())
+    if left_out := "; ".join(f"{why}: {count}" for why, count in counts.items() if why):
+        warn(f"{name}: left out: {left_out}")
+    if not counts[""]:
+        raise BenchError(f"{name} has no prefixes of IPv6; expected {form.example}, as in {form.name}")
+    return [word if "/" in word else f"{word}/128" for word, why in found.items() if not why]
