@@ -32,7 +32,7 @@ def matched(table, halves):
 def test_patterns(name, pattern, ipv4):
     table, fallback = tables.named(name, 1), pattern == "fallback"
     table = table.with_fallback() if fallback else table
-    table = table.as_ipv4(fallback) if ipv4 else table
+    table = table.as_ipv4() if ipv4 else table
     found, values = matched(table, tables.draw(table, pattern, 300, 1))
     lengths = {table.length[value - 1] for value in values if value}
     if pattern == "miss":
@@ -45,20 +45,11 @@ def test_patterns(name, pattern, ipv4):
     assert ipv4 or all(address in ipaddress.ip_network("2000::/3") for address in found)
 
 
-@pytest.mark.parametrize("prefix, within", [("::/0", "2000::/3"), ("::/1", "2000::/3"), ("4000::/2", "4000::/2"),
-                                            ("2001:db8::7/128", "2001:db8::7/128"), ("2001:db8::/63", "2001:db8::/63"),
-                                            ("2001:db8::/65", "2001:db8::/65")])  # fmt: skip
-def test_addresses_of_a_prefix(prefix, within):
-    """What covers more than is for routing stands for 2000::/3."""
-    table = tables.from_prefixes("one", 1, [prefix])
-    found = texts(table, tables.draw(table, "hit", 500, 1))
-    assert all(address in ipaddress.ip_network(within) for address in found)
-
-
 def test_routes_within_routes():
-    """Each length along one way; siblings of many lengths beside each other; and no route at all."""
+    """Each length along one way, the shortest within 2000::/3; siblings of many lengths; and no route at all."""
     nested = tables.named("nested", 1)
-    assert len(set(matched(nested, tables.draw(nested, "hit", 300, 1))[1])) > 100
+    found, values = matched(nested, tables.draw(nested, "hit", 300, 1))
+    assert len(set(values)) > 100 and all(address in ipaddress.ip_network("2000::/3") for address in found)
     siblings = [f"2001:{first:x}::/{length}" for first in range(0x100, 0x140) for length in range(24, 33)]
     table = tables.from_prefixes("some", 1, siblings)
     assert len(set(matched(table, table.halves)[1])) < len(table)
@@ -86,7 +77,7 @@ def test_zipf():
 
 @pytest.mark.parametrize("name, count, length", [
     ("dense-48", 65536, 48), ("dense-48-4", 16384, 48), ("dense-48-16:10k", 10000, 48), ("hosts-108", 100_000, 128),
-    ("hosts-108:1048576", 1 << 20, 128), ("10k", 10000, None), ("1K", 1000, None), ("nested", 129, None),
+    ("hosts-108:1048576", 1 << 20, 128), ("10k", 10000, None), ("nested", 129, None),
 ])  # fmt: skip
 def test_sizes(name, count, length):
     table = tables.named(name, 3)
@@ -95,11 +86,9 @@ def test_sizes(name, count, length):
 
 
 def test_seeds():
-    """Each seed has its table; a few of the hosts of a /108 are not those that are next to each other."""
+    """Each seed has its table."""
     one, again, other = (tables.named("1k", seed).prefixes() for seed in (1, 1, 2))
     assert one == again != other
-    quarters = np.bincount((tables.named("hosts-108:1k", 3).low >> np.uint64(18)).astype(int), minlength=4)
-    assert all(150 < quarter < 350 for quarter in quarters)
 
 
 def test_refused(tmp_path):

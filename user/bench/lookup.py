@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import itertools
 import pathlib
 from dataclasses import dataclass, field
@@ -27,12 +28,11 @@ from progress import Progress
 HELP = "Measure what lookups cost, by sixlane's engines and by others, in turn."
 MODES = ("independent", "dependent")
 ADDRESSES = 65536  # WALK_ADDRESSES: so many that no branch predictor learns them
-ROUND_NS, MOST_LOOKUPS = 20e6, ADDRESSES * 64  # of one side
+ROUND_NS, MOST_TIMES = 20e6, 64  # of one side; all addresses at most so often
 LEAST_CHANGES, MOST_CHANGES = 1000, 20000  # of single routes that are timed
 ENOUGH_TO_WEIGH = 10_000  # routes: with fewer, the growth of the machine's memory says nothing
 
-
-OWN = ("compiled", "trie", "load", "compiled-chunks", "kernel6", "kernel4")
+OWN = ("compiled", "trie", "kernel6", "kernel4")
 # of a route in the kernel's tables: 810 and 150 as measured with a million, and some more
 ROUTE_BYTES = {"kernel6": 1000, "kernel4": 200}
 DPDK = {name: "peer-dpdk.so" for name in ("dpdk-fib6", "dpdk-fib6-vector")}
@@ -106,7 +106,7 @@ def _is_here(name: str, peer: str) -> bool:
     try:
         if peer:
             find(peer)
-        if not name.endswith("vector") or "avx512f" in pathlib.Path("/proc/cpuinfo").read_text("ascii"):
+        if name != "dpdk-fib6-vector" or "avx512f" in pathlib.Path("/proc/cpuinfo").read_text("ascii"):
             return True
         warn(f"{name} is left out: this CPU has no AVX512")
     except BenchError:
@@ -134,8 +134,8 @@ class Side:
         """Its answers to all addresses of the first list, by way of a file. Raises BenchError if any is wrong."""
         engine.do("answers", side=self.opened["side"], to=str(path))
         found, wanted = np.fromfile(path, np.uint32), self.expected
-        if self.table.is_ipv4 or self.name == "load":  # which do not say which route they found, or find none
-            found, wanted = found != 0, (wanted != 0) | (self.name == "load")
+        if self.table.is_ipv4:  # which does not say which route it found
+            found, wanted = found != 0, wanted != 0
         wrong = np.flatnonzero(found != wanted)
         if len(wrong):
             at = wrong[0]
@@ -153,27 +153,32 @@ def _namespace(net: lab.Lab) -> dict[str, Any]:
     return {"netns": ns.path, "ifindex": ns.link("bench0")["ifindex"]}
 
 
+@functools.lru_cache(2)
+def _addresses(table: tb.Table, pattern: str, seed: int, threads: int) -> tuple[bytes, np.ndarray]:
+    """A list for each thread, and the answers to the first."""
+    lists = [tb.draw(table, pattern, ADDRESSES, seed + number) for number in range(threads)]
+    return b"".join(tb.to_bytes(halves).tobytes() for halves in lists), table.match(lists[0])
+
+
 def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, peer: str, table: tb.Table,
           pattern: str) -> Side:  # fmt: skip
-    """With a list of addresses for each thread. Raises BenchError, also if answers are wrong."""
+    """Raises BenchError, also if answers are wrong."""
     prefixes, addresses, answers = (pathlib.Path(net.tmp, part) for part in ("prefixes", "addresses", "answers"))
-    arguments: dict[str, Any] = {"engine": name, "prefixes": str(prefixes), "addresses": str(addresses)}
-    if name == "kernel4":
-        table = table.as_ipv4(pattern == "fallback")
-    if name in ROUTE_BYTES:
-        arguments |= _namespace(net) | {"ipv4": table.is_ipv4}
+    table = table.as_ipv4() if name == "kernel4" else table
+    arguments = _namespace(net) | {"ipv4": table.is_ipv4} if name in ROUTE_BYTES else {}
     if peer:
         arguments["object"] = str(find(peer))
-    lists = [tb.draw(table, pattern, ADDRESSES, options.seed + number) for number in range(max(options.threads))]
+    drawn, expected = _addresses(table, pattern, options.seed, max(options.threads))
+    addresses.write_bytes(drawn)
     table.write(prefixes)
-    addresses.write_bytes(b"".join(tb.to_bytes(halves).tobytes() for halves in lists))
-    side = Side(name, peer, table, pattern, table.match(lists[0]), engine.do("open", **arguments))
+    opened = engine.do("open", engine=name, prefixes=str(prefixes), addresses=str(addresses), **arguments)
     prefixes.unlink()  # the engine has mapped it
     addresses.unlink()
+    side = Side(name, peer, table, pattern, expected, opened)
     side.check(engine, answers)
-    if side.opened["changes"] and pattern == "hit":
+    if opened["changes"] and pattern == "hit":
         count = min(max(LEAST_CHANGES, 10 * len(table)), MOST_CHANGES)  # of few routes every one often enough
-        side.change_ns = engine.do("changes", side=side.opened["side"], count=count, seed=options.seed)["ns"]
+        side.change_ns = engine.do("changes", side=opened["side"], count=count, seed=options.seed)["ns"]
     return side
 
 
@@ -191,27 +196,18 @@ class Series:
     lookups: int = ADDRESSES
     gross: list[float] = field(default_factory=list)  # ns a lookup, with the loop around it
     ns: list[float] = field(default_factory=list)  # less the dry run of the same round
-    elapsed: list[float] = field(default_factory=list)  # the same until all threads had ended, of the lookups of all
     changes: list[float] = field(default_factory=list)  # a second
 
-    def measure(self, engine: Engine) -> dict[str, float]:
-        """The program's times: nanoseconds a lookup, and changes a second."""
-        return engine.do("measure", side=self.side.opened["side"], dependent=self.mode == "dependent",
-                         threads=self.threads, lookups=self.lookups, writer_rate=self.writer_rate,
-                         seed=len(self.ns) + 1)  # fmt: skip
-
-    def calibrate(self, engine: Engine) -> None:
-        """So many lookups as take about ROUND_NS, but all addresses at least. It also warms up."""
-        gross = self.measure(engine)["gross_ns"]
-        while self.lookups < MOST_LOOKUPS and 2 * self.lookups * gross < ROUND_NS:
-            self.lookups *= 2
-
-    def add_round(self, engine: Engine) -> None:
-        """Measures once more, and takes the dry run off."""
-        times = self.measure(engine)
+    def measure(self, engine: Engine, is_first: bool = False) -> None:
+        """Once more. The first time warms up, and tells how many lookups take about ROUND_NS."""
+        times = engine.do("measure", side=self.side.opened["side"], dependent=self.mode == "dependent",
+                          threads=self.threads, lookups=self.lookups, writer_rate=self.writer_rate,
+                          seed=len(self.ns) + 1)  # fmt: skip
+        if is_first:
+            self.lookups *= min(max(1, int(ROUND_NS / times["gross_ns"] / ADDRESSES)), MOST_TIMES)
+            return
         self.gross.append(times["gross_ns"])
         self.ns.append(times["gross_ns"] - times["dry_ns"])
-        self.elapsed.append(times["elapsed_ns"] - times["dry_ns"] / self.threads)
         self.changes.append(times["changes_per_s"])
 
 
@@ -222,21 +218,9 @@ def _make_series(options: argparse.Namespace, sides: list[Side]) -> list[Series]
             rates = (options.writers or []) if threads == 1 and side.opened["changes"] else []
             series += [Series(side, mode, threads, rate) for rate in (0, *rates)]
     if options.writers and not any(one.writer_rate for one in series):
-        raise UsageError("--writer: none of these engines has routes that can be changed" if 1 in options.threads
-                         else "--writer is measured with one thread: add --threads 1")  # fmt: skip
+        raise UsageError("--writer takes one thread, and an engine whose routes can be changed: add --threads 1 or "
+                         "--engine compiled")  # fmt: skip
     return series
-
-
-def _measure_rounds(series: list[Series], rounds: int, engine: Engine) -> None:
-    with Progress("lookups, all sides in turn", len(series) * (rounds + 1)) as progress:
-        for one in series:
-            one.calibrate(engine)
-            progress.step()
-        for number in range(rounds):
-            # there and back, so that nobody always comes after the same one
-            for one in series if number % 2 == 0 else reversed(series):
-                one.add_round(engine)
-                progress.step()
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -289,32 +273,25 @@ def _ratios(series: list[Series]) -> Iterator[rows.Row]:
 
 def _filling(side: Side) -> Iterator[rows.Row]:
     """What filling it took, and a change of a single route."""
-    routes, by_kernel = len(side.table), side.name in ROUTE_BYTES
-
-    def row(mode: str, unit: str, values: list[float], note: str = "") -> rows.Row:
-        return rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode, note=note)
-
-    yield row("insert", "ns/route", [side.opened["insert_ns"] / routes])
-    if side.opened["bytes"] and (routes >= ENOUGH_TO_WEIGH or not by_kernel):
-        note = "growth of Slab and Percpu of the machine" if by_kernel else ""
-        yield row("memory", "bytes/route", [side.opened["bytes"] / routes], note)
-    if side.opened["depth"]:
-        yield row("depth", "nodes", [float(side.opened["depth"])])
+    opened, routes, by_kernel = side.opened, len(side.table), side.name in ROUTE_BYTES
+    figures = [("insert", "ns/route", [opened["insert_ns"] / routes])]
+    if opened["bytes"] and (routes >= ENOUGH_TO_WEIGH or not by_kernel):
+        figures.append(("memory", "bytes/route", [opened["bytes"] / routes]))
+    if opened["depth"]:
+        figures.append(("depth", "nodes", [float(opened["depth"])]))
     if side.change_ns:
-        yield row("change", "ns/change", side.change_ns)
-        yield row("change-p99", "ns/change", [rows.percentile(side.change_ns, 99)])
+        figures += [("change", "ns/change", side.change_ns),
+                    ("change-p99", "ns/change", [rows.percentile(side.change_ns, 99)])]  # fmt: skip
+    for mode, unit, values in figures:
+        note = "growth of Slab and Percpu of the machine" if mode == "memory" and by_kernel else ""
+        yield rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode, note=note)
 
 
 def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
     """Times, ratios, and what filling took of sides that are hit."""
-    for one in series:
-        yield _row(one, one.ns)
-        if one.threads > 1:
-            yield _row(one, one.elapsed, mode=f"{one.mode}, elapsed")
+    yield from (_row(one, one.ns) for one in series)
     yield from _ratios(series)
-    for side in sides:
-        if side.pattern == "hit":
-            yield from _filling(side)
+    yield from (row for side in sides if side.pattern == "hit" for row in _filling(side))
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -328,8 +305,9 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     engines = [each for each in options.engines or map(_engine, (*OWN, *DPDK)) if _is_here(*each)]
     if not engines:
         raise BenchError("nothing to measure")
-    wanted = [(*engine, table.with_fallback() if pattern == "fallback" else table, pattern)
-              for pattern in options.patterns or ["hit"] for table in tables for engine in engines]  # fmt: skip
+    targets = [(table.with_fallback() if pattern == "fallback" else table, pattern)
+               for pattern in options.patterns or ["hit"] for table in tables]  # fmt: skip
+    wanted = [(*engine, *target) for target in targets for engine in engines]
     needed = sum(ROUTE_BYTES.get(name, 0) * len(table) for name, _, table, _ in wanted)
     memory.check("the routes of all tables", "the kernel's tables", needed)
     # The engine is started within the mounts of the lab, where the names of its namespaces are.
@@ -341,7 +319,12 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
                 progress.step(len(sides[-1].table))
         series = _make_series(options, sides)
         try:
-            _measure_rounds(series, options.rounds, engine)
+            with Progress("lookups, all sides in turn", len(series) * (options.rounds + 1)) as progress:
+                for number in range(options.rounds + 1):
+                    # there and back, so that nobody always comes after the same one
+                    for one in series if number % 2 else reversed(series):
+                        one.measure(engine, number == 0)
+                        progress.step()
             for side in sides if options.writers else ():
                 side.check(engine, pathlib.Path(net.tmp, "answers"))
         finally:  # what was measured until then is right

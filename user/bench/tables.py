@@ -7,7 +7,6 @@ in network order. An IPv4 address is the first four of these bytes.
 
 from __future__ import annotations
 
-import functools
 import pathlib
 import re
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import files
 from common import BenchError, UsageError, find
 
 MOST_ROUTES = 4_000_000
-NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48-16, hosts-108, nested, nested-1000"
+NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48-16, hosts-108, nested"
 PATTERNS = ("hit", "zipf", "miss", "fallback")
 GLOBAL = (0x2000_0000_0000_0000, 3)  # 2000::/3: what of ::/0 is for routing
 # Routes of each length in tests/data/full-view-v6.txt.gz; of those that are too few to be seen in any result only
@@ -30,13 +29,13 @@ REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926
         47: 3153, 48: 75488, 56: 24, 64: 184, 126: 19, 127: 42, 128: 6}  # fmt: skip
 # As the Internet has them: six of ten routes are /24s, and few are shorter than /16.
 REAL_IPV4 = {16: 13, 17: 8, 18: 14, 19: 25, 20: 44, 21: 52, 22: 115, 23: 105, 24: 624}
-NESTED = {"nested": 1, "nested-1000": 1000}  # ways down
 DENSE = {"dense-48": 1, "dense-48-4": 4, "dense-48-16": 16}  # /48s from one to the next
 DENSE_FIRST = 0x3FFF_0001_0000_0000  # 3fff:1::, which is for documentation (RFC 9637)
 HOSTS_FIRST, MOST_HOSTS, HOSTS = 0x2001_0DB8_0000_0001, 1 << 20, 100_000  # 2001:db8:0:1::/108
 MISS_BITS = 24  # the last of a prefix, of which some differ in an address that misses it
-MISS_DRAWS = 32  # times that twice as many addresses as are wanted are drawn near the routes
+MISS_DRAWS = 64  # times that more addresses than are wanted are drawn near the routes
 RECORD = np.dtype([("addr", "u1", 16), ("len", "<u4"), ("zero", "<u4")])  # struct bench_prefix
+FIRST = np.array([[GLOBAL[0]], [0]], np.uint64)  # 2000::
 # 2 × 129: the bits that count of a prefix, by its length
 MASKS = np.array([divmod((1 << 128) - (1 << (128 - length)), 1 << 64) for length in range(129)], np.uint64).T
 
@@ -50,31 +49,21 @@ def to_bytes(halves: Halves | Sequence[np.ndarray]) -> np.ndarray:
     return np.stack(halves, axis=1).astype(">u8").view(np.uint8).reshape(-1, 16)
 
 
-def _keys(halves: Halves) -> np.ndarray:
-    """Texts in the order of the addresses. numpy compares text bytewise, and as if zeros followed it."""
-    return to_bytes(halves).view("S16").ravel()
-
-
-def _random(generator: np.random.Generator, count: int) -> Halves:
-    return generator.integers(0, 2**64, (2, count), np.uint64)
-
-
-def _random_global(generator: np.random.Generator, count: int) -> Halves:
-    """Within 2000::/3."""
-    high, low = _random(generator, count)
-    return np.stack([high >> np.uint64(GLOBAL[1]) | np.uint64(GLOBAL[0]), low])
+def _keys(halves: Halves, length: int) -> np.ndarray:
+    """In the order of addresses, of which so many bits count. numpy compares text bytewise, as if zeros followed."""
+    return halves[0] if length <= 64 else to_bytes(halves).view("S16").ravel()
 
 
 def _under(halves: Halves, lengths: np.ndarray, generator: np.random.Generator) -> Halves:
     """The first bits of each, and random ones behind its length."""
     masks = MASKS[:, lengths]
-    return halves & masks | _random(generator, len(lengths)) & ~masks
+    return halves & masks | generator.integers(0, 2**64, masks.shape, np.uint64) & ~masks
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class Table:
     """Routes in the order of their addresses, shorter before longer, each once, without bits behind the length. The
     value of a route is its place, from 1 on."""
@@ -108,39 +97,27 @@ class Table:
         records["addr"], records["len"] = to_bytes(self.halves), self.length
         records.tofile(path)
 
-    def _first_covering(self, places: np.ndarray, parents: np.ndarray, addresses: Halves) -> np.ndarray:
-        """Of each place, its parent, the parent of that and so on the first that covers the address, or -1; in
-        `places`, which may be the parents themselves as far as they are known."""
-        left = np.flatnonzero(places >= 0)
-        while len(left):
-            at = places[left]
-            differ = (self.halves[:, at] ^ addresses[:, left]) & MASKS[:, self.length[at]]
-            left = left[differ.any(axis=0)]
-            places[left] = parents[places[left]]
-            left = left[places[left] >= 0]
-        return places
-
-    @functools.cached_property
-    def _index(self) -> tuple[np.ndarray, np.ndarray]:
-        """Keys, and parents: the places of the longest route that covers another one, or -1."""
-        before = np.arange(-1, len(self) - 1)
-        return _keys(self.halves), self._first_covering(before, before, self.halves)
-
     def match(self, halves: Halves | Sequence[np.ndarray]) -> np.ndarray:
         """The value of the longest prefix of each address; 0: none."""
-        keys, parents = self._index
-        addresses = np.asarray(halves)
-        # the last route that begins at or before the address, and if that ends before it, one around it
-        places = np.searchsorted(keys, _keys(addresses), "right") - 1
-        return (self._first_covering(places, parents, addresses) + 1).astype(np.uint32)
+        halves = np.asarray(halves)
+        values = np.zeros(halves.shape[1], np.uint32)
+        for length in np.unique(self.length)[::-1]:
+            places, left = np.flatnonzero(self.length == length), np.flatnonzero(values == 0)
+            routes = _keys(self.halves[:, places], length)
+            wanted = _keys(halves[:, left] & MASKS[:, [length]], length)
+            at = np.searchsorted(routes, wanted) % len(routes)
+            found = routes[at] == wanted
+            values[left[found]] = places[at[found]] + 1
+        return values
 
     def with_fallback(self) -> "Table":
         """The same with a route to ::/0."""
         halves = np.hstack([self.halves, np.zeros((2, 1), np.uint64)])
         return Table(self.name, self.seed, halves, np.append(self.length, 0), self.is_ipv4)
 
-    def as_ipv4(self, fallback: bool = False) -> "Table":
-        """As many routes of IPv4 instead, of lengths as the Internet has them; with a fallback, one is to 0.0.0.0/0."""
+    def as_ipv4(self) -> "Table":
+        """As many routes of IPv4 instead, of lengths as the Internet has them, and to 0.0.0.0/0 if there is ::/0."""
+        fallback = self.length[0] == 0
         table = _draw(f"ipv4:{self.name}", self.seed, len(self) - fallback, REAL_IPV4, True)
         return table.with_fallback() if fallback else table
 
@@ -160,7 +137,7 @@ def _draw(name: str, seed: int, count: int, shares: dict[int, int], is_ipv4: boo
     table = Table(name, seed, np.empty((2, 0), np.uint64), np.empty(0, np.int64), is_ipv4)
     while missing := count - len(table):  # what was drawn twice is drawn again
         lengths = generator.choice(list(shares), missing, p=weights)
-        halves = _random(generator, missing) if is_ipv4 else _random_global(generator, missing)
+        halves = _under(FIRST, np.full(missing, 0 if is_ipv4 else GLOBAL[1]), generator)
         keep = _is_routed(halves[0], is_ipv4)
         table = Table(name, seed, np.hstack([table.halves, halves[:, keep]]), np.append(table.length, lengths[keep]),
                       is_ipv4)  # fmt: skip
@@ -182,8 +159,8 @@ def named(name: str, seed: int) -> Table:
         return of_file(str(find("full-view.txt")), seed)
     if count := parse_count(name):
         return _draw(name, seed, count, REAL)
-    if paths := NESTED.get(name):  # every length from 0 to 128 on each
-        return Table(name, seed, _random_global(generator, paths).repeat(129, axis=1), np.tile(np.arange(129), paths))
+    if name == "nested":
+        return Table(name, seed, _under(FIRST, [GLOBAL[1]], generator).repeat(129, axis=1), np.arange(129))
     step = DENSE.get(kind, 0)
     count = parse_count(size) if colon else 65536 // step if step else HOSTS
     if step and count:
@@ -228,35 +205,16 @@ def parse_pattern(word: str) -> tuple[str, float]:
     return kind, float(exponent or 1)
 
 
-def _within(table: Table, places: np.ndarray, generator: np.random.Generator) -> Halves:
-    """A random address under each of these routes; of what covers 2000::/3, within that."""
-    halves, length = table.halves[:, places], table.length[places]
-    wide = (length < GLOBAL[1]) & ((halves[0] ^ np.uint64(GLOBAL[0])) & MASKS[0, length] == 0)
-    halves[:, wide], length[wide] = [[GLOBAL[0]], [0]], GLOBAL[1]
-    return _under(halves, length, generator)
-
-
-def _zipf(table: Table, exponent: float, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Places of routes by Zipf's law. Which are the frequent ones is random, since neighbours in the table are
-    neighbours in memory."""
-    below = np.cumsum(np.arange(1, len(table) + 1, dtype=float) ** -exponent)
-    order = generator.permutation(len(table))
-    return order[np.searchsorted(below, generator.random(count) * below[-1], side="right")]
-
-
-def _misses(table: Table, count: int, generator: np.random.Generator, fallback: bool) -> Halves:
-    """Near a random route each, and under none; with a fallback, under none but ::/0. Far from all routes, the first
-    node would end every lookup."""
-    found = np.empty((2, 0), np.uint64)
-    places = np.flatnonzero(table.length > 0)
+def _misses(table: Table, count: int, generator: np.random.Generator, value: int) -> Halves:
+    """Near a random route each, since far from all of them the first node would end every lookup. value: of the route
+    that they have: none, or ::/0, which is the first of its table."""
+    found, places = np.empty((2, 0), np.uint64), np.flatnonzero(table.length)
     for _ in range(MISS_DRAWS if len(places) else 0):
-        near = generator.choice(places, 2 * count)
-        length = table.length[near]
-        cut = length - 1 - generator.integers(0, np.minimum(length, MISS_BITS))
+        near = generator.choice(places, count + count // 4)
+        cut = np.maximum(table.length[near] - generator.integers(1, MISS_BITS + 1, len(near)), 0)
         drawn = _under(table.halves[:, near], cut, generator)
-        value = table.match(drawn)
-        free = (value > 0) & (table.length[value.astype(np.int64) - 1] == 0) if fallback else value == 0
-        found = np.hstack([found, drawn[:, free & _is_routed(drawn[0], table.is_ipv4)]])
+        drawn = drawn[:, _is_routed(drawn[0], table.is_ipv4)]
+        found = np.hstack([found, drawn[:, table.match(drawn) == value]])
         if found.shape[1] >= count:
             return found[:, :count]
     raise BenchError(f"table {table.name} covers all that is near its routes: nothing misses it")
@@ -264,12 +222,19 @@ def _misses(table: Table, count: int, generator: np.random.Generator, fallback: 
 
 def draw(table: Table, pattern: str, count: int, seed: int) -> Halves:
     """Addresses of a table by a pattern of parse_pattern(): `hit` and `random` are uniform over the routes, `zipf:S`
-    by Zipf's law over them, `flow` is one address, `miss` and `fallback` are under no route but ::/0."""
+    by Zipf's law over them, `flow` is one address, `miss` and `fallback` are under no route but ::/0. Of a route that
+    is shorter than /3 they are within 2000::/3. Raises BenchError if nothing misses the table."""
     kind, exponent = parse_pattern(pattern)
     generator = np.random.default_rng([seed, 1])
     if kind in ("miss", "fallback"):
-        return _misses(table, count, generator, kind == "fallback")
-    if kind == "zipf":
-        return _within(table, _zipf(table, exponent, count, generator), generator)
-    drawn = _within(table, generator.integers(0, len(table), 1 if kind == "flow" else count), generator)
+        return _misses(table, count, generator, int(kind == "fallback"))
+    places = generator.integers(0, len(table), 1 if kind == "flow" else count)
+    if kind == "zipf":  # in a random order: neighbours in the table are neighbours in memory
+        below = np.cumsum(np.arange(1, len(table) + 1, dtype=float) ** -exponent)
+        ranks = np.searchsorted(below, generator.random(count) * below[-1], side="right")
+        places = generator.permutation(len(table))[ranks]
+    halves, length = table.halves[:, places], table.length[places]
+    wide = length < GLOBAL[1]
+    halves[0, wide], length[wide] = GLOBAL
+    drawn = _under(halves, length, generator)
     return drawn.repeat(count, axis=1) if kind == "flow" else drawn

@@ -99,9 +99,9 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* Returns the mean of all threads' times. longest: that of the one that took longest. */
+/* Returns the mean of all threads' times. */
 static double run_all(const struct lookup_side *side, int prog, unsigned int threads,
-		      uint64_t lookups, double *longest)
+		      uint64_t lookups)
 {
 	_cleanup_free_ struct runner *runners = plan_alloc(threads, sizeof(*runners));
 	pthread_barrier_t begin;
@@ -116,11 +116,9 @@ static double run_all(const struct lookup_side *side, int prog, unsigned int thr
 		runners[i].packet.list = i;
 		plan_check(pthread_create(&runners[i].thread, NULL, run, &runners[i]), "threads");
 	}
-	*longest = 0;
 	for (unsigned int i = 0; i < threads; i++) {
 		pthread_join(runners[i].thread, NULL);
 		sum += runners[i].ns;
-		*longest = runners[i].ns > *longest ? runners[i].ns : *longest;
 	}
 	pthread_barrier_destroy(&begin);
 	return sum / threads;
@@ -129,26 +127,24 @@ static double run_all(const struct lookup_side *side, int prog, unsigned int thr
 json_t *bpf_measure(struct lookup_side *side, bool dependent, unsigned int threads,
 		    uint64_t lookups)
 {
-	double dry, gross, longest;
+	double dry, gross;
 
-	dry = run_all(side, side->bpf.dry[dependent], threads, DRY_LOOKUPS, &longest);
+	dry = run_all(side, side->bpf.dry[dependent], threads, DRY_LOOKUPS);
 	/* Another engine has had the caches: all addresses once before time is taken. */
-	run_all(side, side->bpf.run[dependent], threads, WALK_ADDRESSES, &longest);
-	gross = run_all(side, side->bpf.run[dependent], threads, lookups, &longest);
+	run_all(side, side->bpf.run[dependent], threads, WALK_ADDRESSES);
+	gross = run_all(side, side->bpf.run[dependent], threads, lookups);
 	/* The next measurement begins where this one ended. */
 	side->bpf.packet.cursor += (uint32_t)lookups;
-	return json_pack("{s:f, s:f, s:f}", "gross_ns", gross / WALK_BATCH, "dry_ns",
-			 dry / WALK_BATCH, "elapsed_ns", longest / WALK_BATCH / threads);
+	return json_pack("{s:f, s:f}", "gross_ns", gross / WALK_BATCH, "dry_ns", dry / WALK_BATCH);
 }
 
 void bpf_answers(struct lookup_side *side, uint32_t *out)
 {
 	uint32_t cursor = side->bpf.packet.cursor, key = 0;
-	double longest;
 
 	side->bpf.packet.cursor = 0;
 	/* One answer a run. */
-	run_all(side, side->bpf.run[2], 1, (uint64_t)WALK_ADDRESSES * WALK_BATCH, &longest);
+	run_all(side, side->bpf.run[2], 1, (uint64_t)WALK_ADDRESSES * WALK_BATCH);
 	side->bpf.packet.cursor = cursor;
 	plan_check(bpf_map_lookup_elem(bpf_map_of(side, "answers"), &key, out), "answers");
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The compiled FIB, built by the daemon's own code over maps that nobody else has: nothing is
- * pinned. And a load from its memory, the least that an index of this size costs.
- */
+/* The compiled FIB, built by the daemon's own code over maps that nobody else has: nothing is
+ * pinned. */
 #include "../../compiled/compiled.h"
 
 #include <bpf/bpf.h>
@@ -69,13 +67,13 @@ void compiled_open(struct lookup_side *side)
 		.publish = maps_write_fib,
 		.grace = maps_write_grace,
 	};
-	bool arena = strcmp(side->name, "compiled-chunks") != 0 && loader_arena_usable() > 0;
 	struct compiled_stats stats;
 	uint64_t start;
 
-	bpf_open(side, arena ? "bench-compiled.arena.bpf.o" : "bench-compiled.bpf.o");
+	bpf_open(side,
+		 loader_arena_usable() > 0 ? "bench-compiled.arena.bpf.o" : "bench-compiled.bpf.o");
 	choose_maps(side->bpf.object);
-	bpf_load(side, strcmp(side->name, "load") ? "compiled" : "load");
+	bpf_load(side, "compiled");
 	start = util_now_ns();
 	open_maps(side, &own->maps);
 	own->compiled = compiled_new(&memory, value_of);
@@ -87,7 +85,6 @@ void compiled_open(struct lookup_side *side)
 	side->insert_ns = util_now_ns() - start;
 	compiled_get_stats(own->compiled, &stats);
 	side->bytes = stats.chunk_bytes;
-	own->maps.meta->fib_used_bytes = stats.used_bytes;
 }
 
 /* A prefix without a value is one that the trie does not have. */

@@ -15,8 +15,6 @@
 
 static const struct lookup_engine engines[] = {
 	{ "compiled", compiled_open, compiled_put, compiled_deepest },
-	{ "compiled-chunks", compiled_open, NULL, NULL }, /* as on a kernel without arenas */
-	{ "load", compiled_open, NULL, NULL },		  /* a load from its memory, no lookup */
 	{ "trie", trie_open, trie_put, lookup_trie_deepest },
 	{ "kernel6", kernel_open, kernel_put, kernel6_deepest },
 	{ "kernel4", kernel_open, kernel_put, NULL },
@@ -241,8 +239,7 @@ static json_t *step_changes(json_t *arguments)
 /*
  * {"side": NUMBER, "dependent": BOOLEAN, "threads": N, "lookups": N of each thread, "writer_rate":
  * changes a second meanwhile, "seed": N} -> {"gross_ns", "dry_ns": of a lookup of one thread, the
- * mean of all; "elapsed_ns": of a lookup of all, until the last one had ended, gross;
- * "changes_per_s"}
+ * mean of all; "changes_per_s"}
  */
 static json_t *step_measure(json_t *arguments)
 {
