@@ -36,10 +36,7 @@ OWN = ("compiled", "trie", "kernel6", "kernel4")
 # of a route in the kernel's tables: 810 and 150 as measured with a million, and some more
 ROUTE_BYTES = {"kernel6": 1000, "kernel4": 200}
 DPDK = {name: "peer-dpdk.so" for name in ("dpdk-fib6", "dpdk-fib6-vector")}
-# of `make peers`: shared objects with the interface of engine/peer.h
-PEERS = {"poptrie": "peer-poptrie.so", "bart": "peer-bart.so", "bart-fast": "peer-bart.so",
-         "prefix-trie": "peer-rust.so", "iptrie": "peer-rust.so"}  # fmt: skip
-NAMES = ", ".join((*OWN, *DPDK, *PEERS))
+NAMES = ", ".join((*OWN, *DPDK, "NAME@FILE of a shared object (engine/peer.h)"))
 
 # The experiments of papers, part by part; a part has a million routes at most in a table.
 FOUR = "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
@@ -63,9 +60,9 @@ def _engine(word: str) -> tuple[str, str]:
     name, at, path = word.partition("@")
     if at and name and pathlib.Path(path).is_file():
         return name, str(pathlib.Path(path).resolve())
-    if word not in (*OWN, *DPDK, *PEERS):
-        raise argparse.ArgumentTypeError(f'"{word}" is not an engine; there are {NAMES}, and NAME@PEER.so')
-    return word, (DPDK | PEERS).get(word, "")
+    if word not in (*OWN, *DPDK):
+        raise argparse.ArgumentTypeError(f'"{word}" is not an engine; there are {NAMES}')
+    return word, DPDK.get(word, "")
 
 
 def _pattern(word: str) -> str:
@@ -79,7 +76,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("preset", nargs="?", choices=PRESETS, help="an experiment of a paper, in place of the rest")
     opt.add_tables(parser)
     parser.add_argument("--engine", dest="engines", type=_engine, action=opt.Once, metavar="NAME",
-                        help=f"{NAMES}, or NAME@FILE of a shared object; repeatable")  # fmt: skip
+                        help=f"{NAMES}; repeatable")  # fmt: skip
     opt.add_words(parser, "--mode", MODES, "whether the next address is known before the last answer")
     parser.add_argument("--pattern", dest="patterns", type=_pattern, action=opt.Once, metavar="PATTERN",
                         help="hit (uniform over routes), zipf[:S] over them, miss, fallback; repeatable")  # fmt: skip
@@ -103,16 +100,14 @@ def _parts(options: argparse.Namespace) -> list[argparse.Namespace]:
 
 def _is_here(name: str, peer: str) -> bool:
     """Whether it can be measured on this machine. Warns if not."""
-    try:
-        if peer:
-            find(peer)
-        if name != "dpdk-fib6-vector" or "avx512f" in pathlib.Path("/proc/cpuinfo").read_text("ascii"):
-            return True
+    if name == "dpdk-fib6-vector" and "avx512f" not in pathlib.Path("/proc/cpuinfo").read_text("ascii"):
         warn(f"{name} is left out: this CPU has no AVX512")
+        return False
+    try:
+        return not peer or bool(find(peer))
     except BenchError:
-        how = "where libdpdk-dev is installed" if name in DPDK else "by `make peers`"
-        warn(f"{name} is left out: {peer} is built {how}")
-    return False
+        warn(f"{name} is left out: {peer} is built where libdpdk-dev is installed")
+        return False
 
 
 # --- sides ----------------------------------------------------------------------------------------
@@ -272,19 +267,17 @@ def _ratios(series: list[Series]) -> Iterator[rows.Row]:
 
 
 def _filling(side: Side) -> Iterator[rows.Row]:
-    """What filling it took, and a change of a single route."""
-    opened, routes, by_kernel = side.opened, len(side.table), side.name in ROUTE_BYTES
-    figures = [("insert", "ns/route", [opened["insert_ns"] / routes])]
-    if opened["bytes"] and (routes >= ENOUGH_TO_WEIGH or not by_kernel):
-        figures.append(("memory", "bytes/route", [opened["bytes"] / routes]))
-    if opened["depth"]:
-        figures.append(("depth", "nodes", [float(opened["depth"])]))
+    """What filling it took, and a change of a single route, as far as that is known."""
+    routes, took = len(side.table), side.opened
+    weighed = took["bytes"] if routes >= ENOUGH_TO_WEIGH or side.name not in ROUTE_BYTES else 0
+    figures = {("insert", "ns/route"): took["insert_ns"] / routes, ("memory", "bytes/route"): weighed / routes,
+               ("depth", "nodes"): float(took["depth"])}  # fmt: skip
+    values = {key: [value] for key, value in figures.items() if value}
     if side.change_ns:
-        figures += [("change", "ns/change", side.change_ns),
-                    ("change-p99", "ns/change", [rows.percentile(side.change_ns, 99)])]  # fmt: skip
-    for mode, unit, values in figures:
-        note = "growth of Slab and Percpu of the machine" if mode == "memory" and by_kernel else ""
-        yield rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode, note=note)
+        values |= {("change", "ns/change"): side.change_ns,
+                   ("change-p99", "ns/change"): [rows.percentile(side.change_ns, 99)]}  # fmt: skip
+    for (mode, unit), each in values.items():
+        yield rows.Row("lookup", side.name, unit, each, side.table.name, routes, mode=mode)
 
 
 def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
@@ -300,11 +293,9 @@ def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
 def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     options.threads = options.threads or [1]
     tables = tb.make(options.tables, options.seed, options.most_routes)
-    if not tables:
-        return
     engines = [each for each in options.engines or map(_engine, (*OWN, *DPDK)) if _is_here(*each)]
-    if not engines:
-        raise BenchError("nothing to measure")
+    if not tables or not engines:
+        return
     targets = [(table.with_fallback() if pattern == "fallback" else table, pattern)
                for pattern in options.patterns or ["hit"] for table in tables]  # fmt: skip
     wanted = [(*engine, *target) for target in targets for engine in engines]
@@ -341,5 +332,5 @@ def run(options: argparse.Namespace) -> None:
             Progress.part = f"part {number} of {len(parts)}, " if len(parts) > 1 else ""
             _measure(part, results)
         if not results.rows:
-            raise BenchError(f"all tables have more than {options.most_routes} routes, so none is measured: raise "
-                             "--most-routes, or choose a smaller table")  # fmt: skip
+            raise BenchError("nothing was measured: all engines were left out, or all tables have more than "
+                             f"{options.most_routes} routes (--most-routes)")  # fmt: skip

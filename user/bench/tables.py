@@ -75,10 +75,9 @@ class Table:
     is_ipv4: bool = False
 
     def __post_init__(self) -> None:
-        halves = self.halves & MASKS[:, self.length]
-        order = np.lexsort((self.length, *halves[::-1]))
-        routes = np.vstack([halves, self.length.astype(np.uint64)])[:, order]
-        new = np.ones(len(order), bool)
+        routes = np.vstack([self.halves & MASKS[:, self.length], self.length.astype(np.uint64)])
+        routes = routes[:, np.lexsort(routes[::-1])]
+        new = np.ones(routes.shape[1], bool)
         new[1:] = (routes[:, 1:] != routes[:, :-1]).any(axis=0)
         self.halves, self.length = routes[:2, new], routes[2, new].astype(np.int64)
         self.high, self.low = self.halves
@@ -134,13 +133,12 @@ def _draw(name: str, seed: int, count: int, shares: dict[int, int], is_ipv4: boo
     """Random prefixes, with these shares of lengths."""
     generator = np.random.default_rng(seed)
     weights = np.array(list(shares.values())) / sum(shares.values())
-    table = Table(name, seed, np.empty((2, 0), np.uint64), np.empty(0, np.int64), is_ipv4)
+    table = Table(name, seed, FIRST[:, :0], np.arange(0), is_ipv4)
     while missing := count - len(table):  # what was drawn twice is drawn again
-        lengths = generator.choice(list(shares), missing, p=weights)
         halves = _under(FIRST, np.full(missing, 0 if is_ipv4 else GLOBAL[1]), generator)
         keep = _is_routed(halves[0], is_ipv4)
-        table = Table(name, seed, np.hstack([table.halves, halves[:, keep]]), np.append(table.length, lengths[keep]),
-                      is_ipv4)  # fmt: skip
+        length = np.append(table.length, generator.choice(list(shares), missing, p=weights)[keep])
+        table = Table(name, seed, np.hstack([table.halves, halves[:, keep]]), length, is_ipv4)
     return table
 
 
