@@ -18,6 +18,7 @@ from common import BenchError
 ROUTES = ["2001:db8:1::/48", "2001:db8:2::/48", "2001:db8:3::/48", "::/0"]
 PLAIN = "# routes\n2001:db8:1::1/48\n 2001:DB8:2:0::/48 # host bits\n\n2001:db8:3:0:0:0:0:0/48\n::/0\n2001:db8:1::/48\n"
 IP_ROUTE = """\
+multicast ff00::/8 dev v0 table local proto kernel metric 256 pref medium
 2001:db8:1::/48 via fe80::1 dev v0 table 100 metric 1024 pref medium
 2001:db8:2::/48 proto bird metric 32 pref medium
 \tnexthop via fe80::1 dev v0 weight 1\x20
@@ -25,7 +26,6 @@ blackhole 2001:db8:3::/48 dev lo proto bird metric 32 pref medium
 default nhid 5 via fe80::1 dev v0 proto ra metric 1024 expires 96sec pref medium
 10.0.0.0/8 via 192.0.2.1 dev v0\x20
 local 2001:db8:b::1 dev v0 table local proto kernel metric 0 pref medium
-multicast ff00::/8 dev v0 table local proto kernel metric 256 pref medium
 """
 IP_JSON = """[{"dst":"2001:db8:1::/48","gateway":"fe80::1","dev":"v0","flags":[],"pref":"medium"},
 {"dst":"2001:db8:2::/48","encap":"ip6","id":3,"src":"::","dst":"2001:db8::9","dev":"v0","pref":"medium"},
@@ -52,12 +52,12 @@ Table master6:
 FRR_ROUTE = """\
 Codes: K - kernel route, C - connected, L - local, S - static, R - RIPng,
 
+L * 2001:db8:b::1/128 is directly connected, lo, 00:00:14
 B>* ::/0 [20/0] via fe80::1, v0, weight 1, 00:00:06
   *             via fe80::2, v0, weight 1, 00:00:06
 S>* 2001:db8:1::/48 [1/0] unreachable (blackhole), weight 1, 00:00:14
 B>q 2001:db8:2::/48 [20/0] via fe80::1, v0, weight 1, 00:00:06
 C   2001:db8:3::/48 is directly connected, v0, 00:00:14
-L>* 2001:db8:b::1/128 is directly connected, v0, 00:00:14
 C * fe80::/64 is directly connected, v0, 00:00:13
 """
 FRR_BGP = """\

@@ -31,7 +31,8 @@ def side_of(name, table=TABLE):
 
 def series(side, *times, threads=1, rate=0):
     """times: (gross, dry, changes a second) of each round."""
-    made, engine = Series(side_of(side) if isinstance(side, str) else side, "independent", threads, rate), Engine(*times)
+    made = Series(side_of(side) if isinstance(side, str) else side, "independent", threads, rate)
+    engine = Engine(*times)
     for _ in times:
         made.measure(engine)
     return made

@@ -74,10 +74,6 @@ MRT_TYPES = (12, TABLE_DUMP_V2, 16, 17)  # the others: TABLE_DUMP, BGP4MP, BGP4M
 Route = tuple[str, Format, str, str]  # where it is in the file, what stands there, the prefix in that or ""
 
 
-def _match(form: Format, line: str) -> re.Match[str] | None:
-    return re.fullmatch(form.line, line.rstrip(), re.ASCII)
-
-
 def _text_routes(file: BinaryIO) -> Iterator[Route]:
     """Lines without a prefix may be anything, but in a list of prefixes."""
     lines, form = io.TextIOWrapper(file, "utf-8-sig", "backslashreplace"), None
@@ -87,9 +83,10 @@ def _text_routes(file: BinaryIO) -> Iterator[Route]:
             value = json.loads(line + lines.read(), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
             yield from (("", JSON, word, word) for word in map(str, _json_words(value)))
             return
-        form = form or next((each for each in FORMATS if (match := _match(each, line)) and match["prefix"]), None)
-        match = form and _match(form, line)
+        tried = ((each, re.fullmatch(each.line, line.rstrip(), re.ASCII)) for each in ([form] if form else FORMATS))
+        known, match = next((pair for pair in tried if pair[1]), (form, None))
         if match and match["prefix"]:
+            form = known
             yield f":{number}", form, line, match["prefix"]
         elif not match and (form is PLAIN or re.search(rf"{ADDRESS}/\d", line, re.ASCII)):
             yield f":{number}", form or PLAIN, line, ""
