@@ -109,43 +109,35 @@ def test_all_tables_are_too_large(tmp_path):
 
 
 PEER = """
-#include <stdlib.h>
 #include <string.h>
 #include "user/bench/engine/peer.h"
-struct table { const struct bench_prefix *prefixes; size_t n; };
+static size_t n_routes;
 static void *fill(const struct bench_prefix *prefixes, size_t n, uint64_t *ns)
 {
-	struct table *table = malloc(sizeof(*table));
-
-	*table = (struct table){ prefixes, n };
-	return table;
+	n_routes = n;
+	return (void *)prefixes;
 }
 static uint64_t bytes(const void *fib) { return 1000; }
 /* In order, so that the last that covers an address is the longest. */
 static void find(const void *fib, const uint8_t (*addrs)[16], uint32_t *values, size_t n)
 {
-	const struct table *table = fib;
+	const struct bench_prefix *prefixes = fib;
 
-	for (size_t k = 0; k < n; k++) {
-		values[k] = 0;
-		for (size_t i = 0; i < table->n; i++)
-			if (!memcmp(addrs[k], table->prefixes[i].addr, table->prefixes[i].len / 8))
-				values[k] = i + 1 WRONG;
-	}
+	memset(values, 0, n * sizeof(*values));
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < n_routes; i++)
+			if (!memcmp(addrs[k], prefixes[i].addr, prefixes[i].len / 8))
+				values[k] = i + 1;
 }
 const struct bench_peer bench_peers[] = { { "linear", NULL, fill, bytes, find }, { NULL } };
 """
 
 
-@pytest.mark.parametrize("wrong", ["", "+ 1"])
-def test_peer(tmp_path, wrong):
-    """A library beside sixlane, by its C interface; its answers are checked."""
-    (tmp_path / "peer.c").write_text(PEER.replace("WRONG", wrong))
+def test_peer(tmp_path):
+    """A library beside sixlane, by its C interface."""
+    (tmp_path / "peer.c").write_text(PEER)
     command(["gcc", "-shared", "-fPIC", "-O2", "-I", REPO, "-o", tmp_path / "peer.so", tmp_path / "peer.c"])
     words = ("--rounds", 1, "--table", "dense-48:16", "--engine", "compiled", "--engine", f"linear@{tmp_path}/peer.so")
-    if wrong:
-        assert "answers are wrong" in LOOKUP.refuse(*words, code=1)
-        return
     rows = LOOKUP.rows(*words)
     found = {(row["engine"], row["mode"]) for row in rows if row["unit"] in ("ns", "ratio")}
     assert {("linear", "independent"), ("linear", "dependent"), ("compiled/linear", "independent")} <= found
