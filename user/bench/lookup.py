@@ -332,5 +332,5 @@ def run(options: argparse.Namespace) -> None:
             Progress.part = f"part {number} of {len(parts)}, " if len(parts) > 1 else ""
             _measure(part, results)
         if not results.rows:
-            raise BenchError("nothing was measured: all engines were left out, or all tables have more than "
-                             f"{options.most_routes} routes (--most-routes)")  # fmt: skip
+            raise BenchError("nothing to measure: each engine was left out, or each table has more routes than "
+                             "--most-routes allows")  # fmt: skip
