@@ -5,6 +5,7 @@ That every packet of a run went where it should, by whom it should, the bench it
 test_lost and test_miss.
 """
 
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from lab import BPFFS, SIXLANE
 from netns import command, wait_until
 
 ENGINES = ["compiled", "trie", "kernel", "fib", "floor"]
-EVERY = [*ENGINES, "bare", "load", "least"]
 LOOKS_UP = ["compiled", "trie", "kernel", "fib", "bare"]  # the others forward what has no route
 CPUS = len(os.sched_getaffinity(0))
 FEW = ["--rounds", 2, "--count", 1024]
@@ -33,13 +33,6 @@ def engines(*names):
     return [word for name in names for word in ("--engine", name)]
 
 
-def assert_latencies(rows, count):
-    """Both of each, and in this order."""
-    p50, p99 = rows_of(rows, "ns", "p50"), rows_of(rows, "ns", "p99")
-    assert len(p50) == len(p99) == count
-    assert all(0 < a["median"] <= b["median"] for a, b in zip(p50, p99))
-
-
 def test_rows():
     """By default: all engines but those of single steps, by one CPU and by all, and their ratios."""
     rows = measure("--seed", 7)
@@ -53,34 +46,20 @@ def test_rows():
         assert {(row["engine"], row["threads"]) for row in rows_of(rows, unit)} == both
     ratios = {(row["engine"], row["threads"]) for row in rows_of(rows, "ratio")}
     assert ratios == {("compiled/" + engine, n) for engine in ENGINES[1:] for n in threads}
-    assert_latencies(rows, len(both))
 
-
-@pytest.mark.parametrize("names, has_latency", [
-    (EVERY, {64: True, 1518: True}), (["compiled"], {66: False, 71: False, 72: True}),
-])  # fmt: skip
-def test_sizes(names, has_latency):
-    """From 66 bytes on there is UDP, from 72 on room for the time of sending behind it."""
-    sizes = [word for size in has_latency for word in ("--size", size)]
-    rows = measure(*engines(*names), *sizes, "--rounds", 1)
-    found = {(row["frame_bytes"], row["engine"]) for row in rows_of(rows, "ns")}
-    assert found == {(size, name) for size in has_latency for name in names}
-    for size, has in has_latency.items():
-        assert_latencies([row for row in rows if row["frame_bytes"] == size], has * len(names) * len({1, CPUS}))
-
-
-def test_patterns_and_what_is_given_twice():
+def test_sizes_and_patterns():
+    """From 66 bytes on there is UDP. What is given twice is measured once."""
     words = [word for name in ("zipf", "zipf:1.5", "flow", "zipf:1") for word in ("--pattern", name)]
-    rows = measure(*engines(*LOOKS_UP, "trie"), *words, "--rounds", 1, "--size", 64, "--size", 64, "--threads", 1)
-    found = [(row["pattern"], row["engine"]) for row in rows_of(rows, "ns")]
-    assert found == [(name, engine) for name in ("zipf 1", "zipf 1.5", "flow") for engine in LOOKS_UP]
+    words += [word for size in (64, 66, 1518, 64) for word in ("--size", size)]
+    rows = measure(*engines(*LOOKS_UP, "trie"), *words, "--rounds", 1, "--threads", 1)
+    assert [(row["frame_bytes"], row["pattern"], row["engine"]) for row in rows_of(rows, "ns")] == list(
+        itertools.product((64, 66, 1518), ("zipf 1", "zipf 1.5", "flow"), LOOKS_UP))  # fmt: skip
 
 
 def test_miss():
-    """Passed to the kernel, by all that can tell; nothing arrives, and so nothing has a latency."""
-    rows = measure(*engines(*EVERY), "--pattern", "miss")
+    """Passed to the kernel, by all that can tell."""
+    rows = measure(*engines(*ENGINES, "bare"), "--pattern", "miss")
     assert {row["engine"] for row in rows_of(rows, "ns")} == set(LOOKS_UP)
-    assert not rows_of(rows, "ns", "p50")
 
 
 def test_xdp_forward():
@@ -119,15 +98,15 @@ def test_lost(tmp_path, engine):
 
 
 def test_nothing_to_measure():
-    assert "nothing" in refuse(*engines("floor", "load"), "--pattern", "miss", code=1)
+    assert "nothing" in refuse(*engines("floor"), "--pattern", "miss", code=1)
     assert shutil.which("xdp-forward") or "no engine is left" in refuse(*engines("xdp-forward"), code=1)
     assert "nothing misses it" in refuse(*FEW, "--table", "nested", "--pattern", "miss", code=1)
 
 
 @pytest.mark.parametrize("words, said", [
     (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "nosuch"), (["--pattern", "zipf:11"], "zipf:11"),
-    (["--threads", 100_000], "from 1 to"), (["--size", 63], "from 64 to"), (["--size", 1519], "to 1518"),
-    (["--count", 1000], "from 1024"), (["nosuch"], "nosuch"), (["--table", "nosuch"], "dense-48"),
+    (["--threads", 100_000], "from 1 to"), (["--size", 63], "from 64 to 1518"), (["--count", 1000], "from 1024"),
+    (["--flood", "udp", "--threads", CPUS], "one thread"), (["nosuch"], "nosuch"),
 ])  # fmt: skip
 def test_bad_arguments(words, said):
     assert said in refuse(*words)
@@ -163,8 +142,7 @@ def test_interrupted_before_anything():
         wait_until(lambda: children(process.pid), 60, "the router is made")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
-    assert process.returncode == 130 and json.loads(out) == [], err
-    assert "error" not in err
+    assert process.returncode == 130 and json.loads(out) == [] and "error" not in err, err
 
 
 def test_nothing_is_touched(net):
@@ -178,11 +156,13 @@ def test_nothing_is_touched(net):
 
 def test_states():
     """What each costs beside the same router without, there and back; the command checks by whom packets go."""
-    states = ("rules", "ecmp", "ecmp-ports", "sources")
-    rows = measure("--threads", 1, *engines("compiled", *states))
+    states = ["ecmp", "ecmp-ports", "sources", "vlans"]
+    done = FORWARD.run(*FEW, "--table", "10", "--threads", 1, *engines("compiled", *states))
+    if "vlans is left out" in done.stderr:  # the kernel has no 802.1Q
+        states.remove("vlans")
+    rows = json.loads(done.stdout)
     found = {row["engine"] for row in rows_of(rows, "ns")}
     assert found == {"compiled", *states, *(f"{name} - compiled" for name in states)}
-    assert {row["engine"] for row in rows_of(rows, "Mpps")} == {"compiled", *states}
     assert {row["engine"] for row in rows_of(rows, "ratio")} == {f"compiled/{name}" for name in states}
 
 

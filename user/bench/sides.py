@@ -2,21 +2,21 @@
 """The sides of forwarding: sixlane's engines, some also with the router in another state, and the programs that they
 are compared with; and floods beside them.
 
-To add a side, build an object file with an XDP program, and add an entry to SIDES.
+To add a side, add a program to engine/sides.bpf.c and an entry to SIDES.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 import pathlib
 import shutil
+import socket
 import struct
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Iterator
+from typing import Iterator, Sequence
 
 import numpy as np
 from common import BenchError, find
@@ -26,9 +26,6 @@ from progress import wait_for
 from router import A_MAC, B_MAC, P0_MAC, P1_MAC, PORTS, Router, lab_errors
 from tables import Table, to_bytes
 
-SIXLANE = "sixlane"  # the name of the program on p0, for either engine
-OWN = "bench-sides.bpf.o"
-MOST_LOAD = 4 << 20  # bytes of OWN's map "memory"
 XDP_FORWARD = "xdp-forward"
 BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])  # of "bare_routes"
 FOLLOW_S = 60  # many times what sixlaned takes to follow, also on an emulated machine
@@ -38,64 +35,43 @@ FOLLOW_S = 60  # many times what sixlaned takes to follow, also on an emulated m
 class Side:
     """Who forwards."""
 
-    engine: str | None = None  # of sixlane, or else:
-    object: str = OWN  # a path, or the name of a file that is built or installed
-    program: str = ""
-    state: str | None = None  # of STATES, of the router
+    program: str = "sixlane"  # in bench-packets: OBJECT.PROGRAM, or sixlane's on p0
+    engine: str | None = None  # of sixlane
+    state: str | None = None  # of the router, of state()
     looks_up: bool = True  # it notices that there is no route
     by_kernel: bool = False  # the stack forwards
     drops: bool = False  # no packet arrives
-    needs_load: bool = False  # it loads from as much memory as the compiled FIB has
     by_default: bool = True
-
-    @property
-    def loaded(self) -> str:
-        """The name of its program in bench-packets."""
-        return SIXLANE if self.engine else f"{pathlib.Path(self.object).name.split('.')[0]}.{self.program}"
 
 
 SIDES = {
-    "compiled": Side("compiled"),
-    "trie": Side("trie"),
-    "kernel": Side(program="side_kernel", by_kernel=True),
-    "fib": Side(program="side_fib"),
-    "floor": Side(program="side_floor", looks_up=False),
-    "bare": Side(program="side_bare", by_default=False),
-    "load": Side(program="side_load", looks_up=False, needs_load=True, by_default=False),
-    "least": Side(program="side_least", looks_up=False, needs_load=True, by_default=False),
-    **{name: Side("compiled", state=name, by_default=False)
-       for name in ("rules", "ecmp", "ecmp-ports", "sources", "vlans")},
-    XDP_FORWARD: Side(object=XDP_FORWARD, program="xdp_fwd_fib_full", by_default=False),
+    "compiled": Side(engine="compiled"),
+    "trie": Side(engine="trie"),
+    "kernel": Side("sides.side_kernel", by_kernel=True),
+    "fib": Side("sides.side_fib"),
+    "floor": Side("sides.side_floor", looks_up=False),
+    "bare": Side("sides.side_bare", by_default=False),
+    **{name: Side(engine="compiled", state=name, by_default=False)
+       for name in ("ecmp", "ecmp-ports", "sources", "vlans")},
+    XDP_FORWARD: Side(f"{XDP_FORWARD}.xdp_fwd_fib_full", by_default=False),
 }  # fmt: skip
 
 
-def load(router: Router, sides: list[Side], table: Table, load_bytes: int) -> None:
-    """Load the programs of all sides, with the table's routes. Raises BenchError."""
-    engine = router.engine(router.r)
-    engine.do("load", device="p0", name=SIXLANE)
-    for name in dict.fromkeys(side.object for side in sides if not side.engine):
-        if name == OWN:
-            _load_own(router, table, load_bytes)
-        elif name == XDP_FORWARD:
-            _load_xdp_forward(router)
-        else:
-            path = pathlib.Path(name) if "/" in name else find(name)
-            ObjectFile(path).load(engine, path.name.split(".")[0])
-    if any(side.state for side in sides):  # so that the trie is as deep with sources there as without
-        router.r.batch(f"route add {prefix} via {router.gateways[0]} dev p1 onlink" for prefix in ELSEWHERE)
-        router.sixlane.barrier()
-
-
-def _load_own(router: Router, table: Table, load_bytes: int) -> None:
-    engine, egress, file = router.engine(router.r), router.ifindex(router.r, "p1"), ObjectFile(find(OWN))
-    file.set(egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC), load_bytes=load_bytes)
-    file.load(engine, "bench-sides")
-    hop = struct.pack("=II", 0, egress) + mac(B_MAC) + mac(P1_MAC)
-    engine.do("fill", object="bench-sides", map="hops", data=hop.hex())
+def load(router: Router, names: Sequence[str], table: Table) -> None:
+    """Load the programs of these sides, with the table's routes. Raises BenchError."""
+    engine, own = router.engine(router.r), ObjectFile(find("bench-sides.bpf.o"))
+    engine.do("load", device="p0", name="sixlane")
+    own.set(egress=router.ifindex(router.r, "p1"), dst_mac=mac(B_MAC), src_mac=mac(P1_MAC))
+    own.load(engine, "sides")
     keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
     keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, to_bytes((table.high, table.low))
     keys.tofile(path)
-    engine.do("fill", object="bench-sides", map="bare_routes", file=str(path))
+    engine.do("fill", object="sides", map="bare_routes", file=str(path))
+    if XDP_FORWARD in names:
+        _load_xdp_forward(router)
+    if any(SIDES[name].state for name in names):  # so that the trie is as deep with sources there as without
+        router.r.batch(f"route add {prefix} via {router.gateways[0]} dev p1 onlink" for prefix in ELSEWHERE)
+        router.sixlane.barrier()
 
 
 # --- xdp-tools' xdp-forward ---------------------------------------------------------------------------
@@ -121,7 +97,7 @@ def carried_object(path: str | pathlib.Path, program: str) -> bytes:
 def _load_xdp_forward(router: Router) -> None:
     """As `xdp-forward load p0 p1`, but without libxdp's dispatcher, which cannot be tail-called."""
     engine, path = router.engine(router.r), router.file(f"{XDP_FORWARD}.bpf.o")
-    path.write_bytes(carried_object(xdp_forward(), SIDES[XDP_FORWARD].program))
+    path.write_bytes(carried_object(xdp_forward(), SIDES[XDP_FORWARD].program.partition(".")[2]))
     engine.do("load", name=XDP_FORWARD, object=str(path))
     for port in PORTS:
         index = router.ifindex(router.r, port).to_bytes(4, sys.byteorder)
@@ -131,65 +107,31 @@ def _load_xdp_forward(router: Router) -> None:
 # --- states of the router -----------------------------------------------------------------------------
 
 ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # that no packet goes to
-VLANS = range(2, 6)
-# sixlane passes all packets while this table exists. When that ends, it has also read what was loaded with it.
-MARKER = """table netdev marker {
-  chain c { type filter hook ingress device p0 priority 0; policy drop; }
-}
-"""
-ACCEPTING = """table ip6 filter {
-  chain USER { counter return; }
-  chain BRIDGES { iifname "docker0" counter accept; counter return; }
-  chain FORWARD { type filter hook forward priority filter; policy accept;
-    counter jump USER; counter jump BRIDGES; }
-}
-"""  # of the shape of Docker's
 
 
-def _multipath(router: Router, table: Table, on: bool, policy: int) -> None:
-    hops = [f"via {gateway} dev p1 onlink" for gateway in router.gateways]
-    way, policy = ("nexthop " + " nexthop ".join(hops), policy) if on else (hops[0], 0)
-    router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-    router.r.batch(f"route replace {prefix} proto static metric 1024 {way}" for prefix in table.prefixes())
-    wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, FOLLOW_S, "the policy is followed")
+@contextlib.contextmanager
+def state(router: Router, table: Table, name: str) -> Iterator[None]:
+    """The router is in this state during the block; sixlane follows. Raises BenchError."""
+    hops, of = [f"via {gateway} dev p1 onlink" for gateway in router.gateways], ELSEWHERE
+    if name == "vlans":
+        begin, end, of = "link add link p1 name p1.{0} up type vlan id {0}", "link delete dev p1.{}", range(2, 6)
+    elif name == "sources":
+        begin, end = (f"route {verb} {{}} from 2001:db8::/32 {hops[1]}" for verb in ("add", "delete"))
+    else:
+        replace, of = "route replace {} proto static metric 1024 ", table.prefixes()
+        begin, end = replace + " nexthop ".join(["", *hops]), replace + hops[0]
 
+    def change(words: str, policy: int) -> None:
+        with lab_errors():
+            router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+            router.r.batch(words.format(each) for each in of)
+            wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, FOLLOW_S,
+                     "sixlaned follows the hash policy")  # fmt: skip
+            router.sixlane.barrier()
 
-def _sources(router: Router, _table: Table, on: bool) -> None:
-    verb, way = "add" if on else "delete", f"via {router.gateways[1]} dev p1 onlink"
-    router.r.batch(f"route {verb} {prefix} from 2001:db8::/32 {way}" for prefix in ELSEWHERE)
-
-
-def _vlans(router: Router, _table: Table, on: bool) -> None:
-    words = "link add link p1 name p1.{0} up type vlan id {0}" if on else "link delete dev p1.{}"
-    router.r.batch(words.format(number) for number in VLANS)
-
-
-def _rules(router: Router, _table: Table, on: bool) -> None:
-    for text, marked in ((f"flush ruleset\n{MARKER}{ACCEPTING * on}", True), ("delete table netdev marker\n", False)):
-        router.r.run("nft", "-f", "-", stdin=text)
-        wait_for(lambda: ("in_firewall" in router.sixlane.port_status("p0")["flags"]) == marked, FOLLOW_S,
-                 "sixlaned follows the firewall")  # fmt: skip
-
-
-# What begins a state of the router, or ends it.
-STATES: dict[str, Callable[[Router, Table, bool], None]] = {
-    "ecmp": partial(_multipath, policy=0), "ecmp-ports": partial(_multipath, policy=1), "sources": _sources,
-    "vlans": _vlans, "rules": _rules}  # fmt: skip
-
-
-def change_state(router: Router, table: Table, old: str | None, new: str | None) -> None:
-    """From one of STATES, or none, to another. Returns when sixlane follows. Raises BenchError."""
-    with lab_errors():
-        for name, on in ((old, False), (new, True)):
-            if name:
-                STATES[name](router, table, on)
-        router.sixlane.barrier()
-
-
-def has_vlans(router: Router) -> bool:
-    """Whether the kernel has 802.1Q."""
-    done = router.r.ip("link add link p1 name probe type vlan id 1", check=False)
-    return not done.returncode and not router.r.ip("link delete dev probe").returncode
+    change(begin, int(name == "ecmp-ports"))
+    yield
+    change(end, 0)
 
 
 # --- floods -------------------------------------------------------------------------------------------
@@ -205,11 +147,7 @@ ECHO, TOO_BIG, REDIRECT = 128, 2, 137
 PORT, MTU = 7, 1300
 FAR = 1 << 62  # frames
 WAIT_S = 10
-
-
-def packed(address: str) -> bytes:
-    """The 16 bytes of an IPv6 address."""
-    return ipaddress.IPv6Address(address).packed
+packed = partial(socket.inet_pton, socket.AF_INET6)  # the 16 bytes of an address
 
 
 def too_big(src: bytes, own: bytes, about: bytes, mtu: int) -> bytes:
@@ -229,17 +167,11 @@ def _message(kind: str, router: Router, about: bytes) -> bytes:
 
 
 def frames(kind: str, router: Router) -> np.ndarray:
-    """NUMBERS × bytes. A number stands in 32 bits of the destination, and its complement behind it, so that all
-    checksums are the same."""
-    about = packed(ABOUT)[:8] + bytes(4) + b"\xff" * 4
-    frame = ethernet(P0_MAC, A_MAC, _message(kind, router, about))
-    found = np.tile(np.frombuffer(frame + bytes(len(frame) % 2), np.uint8), (NUMBERS, 1))
-    numbers = np.arange(NUMBERS, dtype=">u4").view(np.uint8).reshape(-1, 4)
-    place = frame.find(about)
-    while place >= 0:
-        found[:, place + 8 : place + 12], found[:, place + 12 : place + 16] = numbers, ~numbers
-        place = frame.find(about, place + 1)
-    return found
+    """NUMBERS × bytes. The destination ends with a number and its complement, so that all checksums are the same."""
+    numbered = [packed(ABOUT)[:8] + struct.pack(">II", number, ~number & 0xFFFFFFFF) for number in range(NUMBERS)]
+    first = ethernet(P0_MAC, A_MAC, _message(kind, router, numbered[0]))
+    made = b"".join(first.replace(numbered[0], about) for about in numbered)
+    return np.frombuffer(made, np.uint8).reshape(NUMBERS, -1)
 
 
 @contextlib.contextmanager
