@@ -124,9 +124,9 @@ class Measurement:
 
     def _learn(self) -> None:
         self._send(PATH_MTU)
-        wait_for(lambda: self.router.kernel_routes()[1] == self.options.exceptions, KEEP_S, lambda: "the kernel has "
-                 f"{self.router.kernel_routes()[1]} exceptions instead of {self.options.exceptions}: it limits those of "
-                 "one route; use fewer exceptions, or a table with more routes")  # fmt: skip
+        wanted, found = self.options.exceptions, self.router.kernel_routes
+        wait_for(lambda: found()[1] == wanted, KEEP_S, lambda: f"the kernel has {found()[1]} exceptions instead of "
+                 f"{wanted}: it limits those of one route; use fewer, or a table with more routes")  # fmt: skip
         self._follow()
 
     def _forget(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import shutil
 import statistics
 import time
 from collections import Counter, defaultdict
@@ -24,7 +25,7 @@ import tables as tb
 from common import BenchError, UsageError, check_interrupt, cpus, need_root, warn
 from progress import Progress
 from router import A_MAC, P0_MAC, Router, lab_errors
-from sides import KINDS, SIDES, XDP_FORWARD, flood, load, state, xdp_forward
+from sides import KINDS, SIDES, XDP_FORWARD, flood, load, state
 
 HELP = """Measure the cost of forwarding, by sixlane and others in turn, without a NIC.
 
@@ -104,10 +105,11 @@ class Runner:
         return Counter(self.router.kernel_counters() | self.router.verdicts() | {"arrived": arrived, "wrong": wrong})
 
     def run(self, series: Series, count: int) -> list[pk.Lane]:
-        """Send so many packets as if p0 had received them, by the last CPU; of several CPUs at least so many each, while all
-        send. All targets once first, untimed, so that no side starts with the caches of the side before."""
+        """Send so many packets as if p0 had received them, by the last CPU; by each of several at least so many, while
+        all send. All targets once first, untimed, so that no side starts with the caches of the side before."""
         side, generator = SIDES[series.name], self._generators[series.packets]
         ports, several = 1 if series.pattern == "flow" else pk.PORTS, series.threads > 1
+        numbers = range(series.threads) if several else [len(cpus()) - 1]
         with state(self.router, self.table, side.state) if side.state else contextlib.nullcontext():
             if side.engine:
                 self.router.choose(side.engine)
@@ -116,8 +118,7 @@ class Runner:
             before, sent = self._counts(), 0
             for most in (min(count, TARGETS), count):
                 check_interrupt()
-                lanes = [generator.lane(number, cpu, most)
-                         for number, cpu in enumerate(range(series.threads) if several else [len(cpus()) - 1])]
+                lanes = [generator.lane(number, cpu, most) for number, cpu in enumerate(numbers)]
                 lanes = pk.run(self.engine, generator.frames, lanes, ingress="p0", ports=ports, count=most * several)
                 sent += sum(lane.sent for lane in lanes)
             deadline = time.monotonic() + ARRIVE_S
@@ -155,9 +156,8 @@ def opened(table: tb.Table, names: Sequence[str]) -> Iterator[Runner]:
 def make_row(table: tb.Table, series: Series, engine: str, unit: str, values: Sequence[float], note: str = "",
              mode: str | None = None) -> rows.Row:  # fmt: skip
     """A row of what was measured with a series' packets, beside its flood."""
-    kind, exponent = tb.parse_pattern(series.pattern)
-    pattern, beside = f"zipf {exponent:g}" if kind == "zipf" else kind, f", beside {series.flood}" * bool(series.flood)
-    return rows.Row("forward", engine + beside, unit, values, table.name, len(table), pattern, mode, series.threads,
+    engine, pattern = engine + f", beside {series.flood}" * bool(series.flood), series.pattern.replace(":", " ")
+    return rows.Row("forward", engine, unit, values, table.name, len(table), pattern, mode, series.threads,
                     frame_bytes=series.size, note=note)  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def run(options: argparse.Namespace) -> None:
     options.flood = options.flood or []
     if options.flood and (len(cpus()) < 2 or 1 not in options.threads):
         raise UsageError("--flood is measured with one thread, and needs another CPU, which this process may run on")
-    if XDP_FORWARD in options.engine and not xdp_forward():
+    if XDP_FORWARD in options.engine and not shutil.which(XDP_FORWARD):
         warn(f"{XDP_FORWARD} is left out: install the package xdp-tools (1.5 or newer)")
         options.engine.remove(XDP_FORWARD)
     need_root("bench forward")

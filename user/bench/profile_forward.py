@@ -65,8 +65,8 @@ def step_of(address: int, symbol: str, lines: Lines) -> str:
     return HARNESS.get(found[1], f"sixlane: {step}")
 
 
-def _sample(runner: Runner, series: Series, count: int, lines: Lines) -> Counter[str]:
-    """How many samples of a round, while packets are forwarded, count for each step."""
+def _shares(runner: Runner, series: Series, count: int, lines: Lines) -> Counter[str]:
+    """The per cent of a round's samples, while packets are forwarded, that count for each step."""
     path = runner.router.file("perf.data")
     words = ["perf", "record", "-q", "--all-kernel", "-F", str(FREQUENCY), "-p", str(runner.engine.pid), "-o", path]
     with subprocess.Popen([*words, "--", "sleep", str(ROUND_S)], stderr=subprocess.PIPE, text=True) as perf:
@@ -81,7 +81,7 @@ def _sample(runner: Runner, series: Series, count: int, lines: Lines) -> Counter
     steps = Counter(step_of(int(address, 16), symbol, lines) for address, symbol in samples)
     if steps.total() < LEAST_SAMPLES:
         raise BenchError(f"perf took {steps.total()} samples in {ROUND_S} s: this machine does not let it")
-    return steps
+    return Counter({step: 100 * n / steps.total() for step, n in steps.items()})
 
 
 def measure(options: argparse.Namespace, results: rows.Results) -> None:
@@ -92,12 +92,10 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
             runner.draw(series, options.seed)
             lines, shares = source_lines(runner.router.sixlane.port_status("p0")["program_id"]), []
             for _ in range(options.rounds):
-                steps = _sample(runner, series, options.count, lines)
-                shares.append(Counter({step: 100 * count / steps.total() for step, count in steps.items()}))
+                shares.append(_shares(runner, series, options.count, lines))
                 progress.step()
             shown = [step for step, share in sum(shares, Counter()).most_common() if share / len(shares) >= LEAST]
             columns = {step: [share[step] for share in shares] for step in shown}
             columns["rest"] = [100 - sum(share[step] for step in shown) for share in shares]
             for step, values in columns.items():
-                note = f"of {ENGINE}, by samples of perf"
-                results.add(make_row(table, series, step, "%", values, note, "profile"))
+                results.add(make_row(table, series, step, "%", values, f"of {ENGINE}, by samples of perf", "profile"))

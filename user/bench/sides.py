@@ -8,7 +8,6 @@ To add a side, add a program to engine/sides.bpf.c and an entry to SIDES.
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
 import shutil
 import socket
@@ -77,13 +76,8 @@ def load(router: Router, names: Sequence[str], table: Table) -> None:
 # --- xdp-tools' xdp-forward ---------------------------------------------------------------------------
 
 
-def xdp_forward() -> str | None:
-    """The command of the package xdp-tools, if it is installed. Its BPF objects are embedded in it."""
-    return shutil.which(XDP_FORWARD, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
-
-
 def carried_object(path: str | pathlib.Path, program: str) -> bytes:
-    """Extract the embedded BPF object that has this program. Raises BenchError."""
+    """The BPF object with this program, of those that are embedded in a command. Raises BenchError."""
     data, at = pathlib.Path(path).read_bytes(), 1
     while (at := data.find(b"\x7fELF", at)) >= 0:
         (sections,), (each, count) = struct.unpack_from("=Q", data, at + 40), struct.unpack_from("=HH", data, at + 58)
@@ -97,7 +91,7 @@ def carried_object(path: str | pathlib.Path, program: str) -> bytes:
 def _load_xdp_forward(router: Router) -> None:
     """As `xdp-forward load p0 p1`, but without libxdp's dispatcher, which cannot be tail-called."""
     engine, path = router.engine(router.r), router.file(f"{XDP_FORWARD}.bpf.o")
-    path.write_bytes(carried_object(xdp_forward(), SIDES[XDP_FORWARD].program.partition(".")[2]))
+    path.write_bytes(carried_object(shutil.which(XDP_FORWARD), SIDES[XDP_FORWARD].program.partition(".")[2]))
     engine.do("load", name=XDP_FORWARD, object=str(path))
     for port in PORTS:
         index = router.ifindex(router.r, port).to_bytes(4, sys.byteorder)
