@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
-import subprocess
-import sys
 from collections import Counter
 from types import SimpleNamespace
 
 import common
-import nic_check
 import nic_counts
 import nic_devices
 import nic_setup
 import nic_trials
 import pytest
-from common import BenchError, Interrupted
-from netns import wait_until
+from common import Interrupted
+from netns import CommandError, wait_until
 from nic_counts import Port, Run
-from nic_undo import Undo, text_of
+from nic_undo import Undo
 
 # --- plans ----------------------------------------------------------------------------------------
 
@@ -31,7 +27,7 @@ def state(**other):
     made = nic_devices.State.__new__(nic_devices.State)
     vars(made).update({"dev": "nic0", "is_up": True, "mtu": 1500, "link": {"num_rx_queues": 8, "num_tx_queues": 8},
                        "most": {"combined": 8}, "channels": {"combined": 8}, "most_ring": {"rx": 4096, "tx": 2048},
-                       "rings": {"rx": 512, "tx": 512}, "is_in_sysfs": True, **other})  # fmt: skip
+                       "rings": {"rx": 512, "tx": 512}, **other})  # fmt: skip
     return made
 
 
@@ -42,14 +38,13 @@ def plan(monkeypatch):
     monkeypatch.setattr(nic_devices, "ethtool", lambda *_: [features])
 
     def steps(nic, **want):
-        made = nic_setup.device_steps(nic, SimpleNamespace(**{"queues": None, "ring": None, "mtu": None, **want}))
-        return [(text_of(words), text_of(undo)) for words, undo in made]
+        return list(nic_setup.device_steps(nic, SimpleNamespace(**{"queues": None, "ring": None, "mtu": None, **want})))
 
     return steps
 
 
 def test_plan(plan):
-    lro = ("ethtool -K nic0 rx-lro off", "ethtool -K nic0 rx-lro on")
+    lro = ("ethtool -K nic0 large-receive-offload off", "ethtool -K nic0 large-receive-offload on")
     assert plan(state()) == plan(state(), queues=8, ring=512, mtu=1500) == [lro]
     assert plan(state(is_up=False), queues=4, ring=4096, mtu=9000) == [
         ("ethtool -L nic0 combined 4", "ethtool -L nic0 combined 8"),
@@ -58,17 +53,15 @@ def test_plan(plan):
         ("ip link set dev nic0 up", "ip link set dev nic0 down")]  # fmt: skip
 
 
-@pytest.mark.parametrize("most, now, can, queues, words", [
-    ({"rx": 4, "tx": 6}, {"rx": 1, "tx": 2}, 4, 4, ["ethtool -L nic0 rx 4 tx 4"]),
-    ({"rx": 4, "tx": 6}, {"rx": 1, "tx": 2}, 4, 5, []),  # which is refused
+@pytest.mark.parametrize("most, now, words", [
+    ({"rx": 4, "tx": 6}, {"rx": 1, "tx": 2}, ["ethtool -L nic0 rx 3 tx 3"]),
     # i40e takes 8 pairs and also rings of one direction: pairs are what is meant
-    ({"rx": 2, "tx": 2, "combined": 8}, {"rx": 1, "tx": 1, "combined": 1}, 8, 3,
-     ["ethtool -L nic0 rx 0 tx 0 combined 3"]),
-    ({}, {}, 8, 8, []),
+    ({"rx": 2, "tx": 2, "combined": 8}, {"rx": 1, "tx": 1, "combined": 1}, ["ethtool -L nic0 rx 0 tx 0 combined 3"]),
+    ({}, {}, []),  # which is refused
 ])  # fmt: skip
-def test_queues(plan, most, now, can, queues, words):
-    nic = state(most=most, channels=now, rings={})
-    assert nic.most_queues() == can and [made for made, _ in plan(nic, queues=queues, ring=8)][:-1] == words
+def test_queues(plan, most, now, words):
+    steps = plan(state(most=most, channels=now, rings={}), queues=3, ring=8)
+    assert [made for made, _ in steps][:-1] == words
 
 
 @pytest.mark.parametrize("name, queue", [
@@ -84,55 +77,32 @@ def test_names_of_interrupts(name, queue):
 def test_where_queues_go(monkeypatch):
     monkeypatch.setattr(nic_devices, "irqs_of", lambda _dev: {"31": 0, "33": 2})
     base = "/sys/class/net/nic0/queues"
-    assert nic_devices.queue_files(state(), 3, [2, 3, 40]) == {
+    assert nic_devices.queue_files(state(channels={"combined": 3}), [2, 3, 40]) == {
         "/proc/irq/31/smp_affinity_list": "2", "/proc/irq/33/smp_affinity_list": "40", f"{base}/tx-0/xps_cpus": "4",
         f"{base}/tx-1/xps_cpus": "8", f"{base}/tx-2/xps_cpus": "100,00000000",
         **{f"{base}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
 
 
-@pytest.mark.parametrize("connection, peers", [
-    ("192.0.2.9 50000 192.0.2.1 22", {"192.0.2.9"}), ("2001:db8::5 50000 2001:db8::1 22", {"2001:db8::5"}),
-    ("::ffff:192.0.2.9 50000 ::ffff:192.0.2.1 22", {"192.0.2.9"}),
-    ("fe80::1%lo 50000 fe80::2%lo 22", {"fe80::1%lo"}), ("", set()), ("UNKNOWN 65535 UNKNOWN 65535", set()),
-])  # fmt: skip
-def test_logins(connection, peers):
-    """Of a process whose parent has had it."""
-    code = f"import sys; sys.path[:0] = {sys.path!r}; import nic_check; print(*nic_check.logins())"
-    asked = f"env -u SSH_CONNECTION {shlex.join([sys.executable, '-c', code])}; :"
-    done = subprocess.run(["sh", "-c", asked], env={**os.environ, "SSH_CONNECTION": connection}, capture_output=True,
-                          text=True, check=True)  # fmt: skip
-    assert set(done.stdout.split()) - nic_check.logins() == peers - nic_check.logins()
-
-
-def test_what_a_login_passes():
-    """eth0 and eth1 in bond0, vlan5 on that; eth2 by itself, in a VRF; either end of a veth is below the other one."""
-    links = {"eth0": {"master": "bond0"}, "eth1": {"master": "bond0"}, "bond0": {}, "vlan5": {"link": "bond0"},
-             "eth2": {"master": "red"}, "red": {}, "veth0": {"link": "veth1"}, "veth1": {"link": "veth0"}}  # fmt: skip
-    pairs = [("eth0", "eth0"), ("bond0", "eth1"), ("vlan5", "eth0"), ("vlan5", "bond0"), ("veth0", "veth1"),
-             ("red", "eth2")]  # fmt: skip
-    assert all(nic_check.passes(links, *pair) for pair in pairs)
-    others = [("vlan5", "eth2"), ("eth1", "eth0"), ("eth0", "bond0"), ("veth0", "eth0"), ("nic9", "eth0")]
-    assert not any(nic_check.passes(links, *pair) for pair in others)
-
-
-def test_what_a_driver_refuses():
+def test_what_a_driver_refuses(monkeypatch):
     """Features and rings are noted: nobody could leave the features out."""
+    def refuse(words):
+        raise CommandError(words, 1, "", "Operation not supported\n")
+
     setup = nic_setup.Setup.__new__(nic_setup.Setup)
-    setup.notes, setup.undo = [], SimpleNamespace(make=lambda *_: "Operation not supported")
-    setup.make("nic0", ("ethtool", "-K", "nic0", "rx-lro", "off"))
-    assert setup.notes == ["not set: ethtool -K nic0 rx-lro off (Operation not supported)"]
-    with pytest.raises(BenchError, match="not supported"):
-        setup.make("nic0", ("ethtool", "-L", "nic0", "combined", "4"))
+    setup.notes = []
+    monkeypatch.setattr(nic_setup, "command", refuse)
+    setup.make("nic0", "ethtool -K nic0 rx-gro-hw off")
+    assert setup.notes == ["not set: ethtool -K nic0 rx-gro-hw off (Operation not supported)"]
+    with pytest.raises(CommandError):
+        setup.make("nic0", "ethtool -L nic0 combined 4")
 
 
-@pytest.mark.parametrize("ask", [lambda: nic_devices.ip("link", "show", "dev", "nosuch"),
-                                 lambda: nic_devices.ethtool("-S", "nosuch")])  # fmt: skip
-def test_ctrl_c_ends_commands_as_well(monkeypatch, ask):
-    """So a device that such a command does not show is not gone."""
+def test_ctrl_c_ends_commands_as_well(monkeypatch):
+    """So what such a command does not show is not missing."""
     monkeypatch.setattr(common, "_signals", [signal.SIGINT])
     monkeypatch.setattr(nic_devices, "command", lambda *_, **_options: SimpleNamespace(returncode=-2, stdout=""))
     with pytest.raises(Interrupted):
-        ask()
+        nic_devices.ethtool("-S", "nosuch")
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -232,48 +202,33 @@ def test_frames_in_no_time(sent, faults):
 
 
 @pytest.fixture
-def files(tmp_path):
-    """Stand for all that there is to set."""
-    paths = [tmp_path / name for name in "abc"]
-    for path in paths:
-        path.write_text("old")
-    return paths
+def log(tmp_path):
+    """What was undone."""
+    path = tmp_path / "log"
+    path.touch()
+    return path
 
 
-def change(undo, path, text, old="old"):
-    return undo.make(path.name, ("echo", text, str(path)), ("echo", old, str(path)))
-
-
-def texts(files):
-    return [path.read_text() for path in files]
-
-
-def test_undone_in_reverse(files, capfd):
+def test_what_cannot_be_restored(log, capfd):
+    """All else is, last first. What is gone needs nothing; what has a device's name by then is not to get its
+    settings."""
     undo = Undo()
-    assert [change(undo, files[0], "1"), change(undo, files[1], "2"), change(undo, files[0], "3", "1")] == ["", "", ""]
-    undo.keep("c", ("echo", "kept", str(files[2])))
-    assert "No such file" in undo.make("a", ("echo", "1", "/nowhere/a"))
-    assert texts(files) == ["3", "2", "old"]
-    assert undo.close() and texts(files) == ["old", "old", "kept"] and not capfd.readouterr().err
+    undo.keep("a", f"echo 1 >>{log}")
+    undo.keep("b", "false")
+    undo.keep("b", "no-such-command 'in quotes'")
+    undo.keep("x", "ip link set dev no-such-dev up")
+    undo.keep("d", f"echo wrong >>{log}")
+    undo.keep("d", "echo File exists >&2; exit 2", "d is lost")
+    undo.keep("a", f"echo 2 >>{log}")
+    undo.keep("", f"echo 3 >>{log}")
+    assert log.read_text() == "" and not undo.close() and log.read_text() == "3\n2\n1\n"
+    said = capfd.readouterr().err.splitlines()
+    assert [line.partition("; ")[2] for line in said] == [
+        "d is lost", "restore it by hand: no-such-command 'in quotes'", "restore it by hand: false"]  # fmt: skip
+    assert "File exists" in said[0]
 
 
-def test_what_cannot_be_restored(files, capfd):
-    """The others are. What is gone needs nothing; what has a device's name by then is not to get its settings."""
-    undo = Undo()
-    change(undo, files[0], "1")
-    undo.keep("b", ("false",))
-    change(undo, files[2], "3")
-    files[2].unlink()
-    undo.keep("x", ("ip", "link", "set", "dev", "no-such-dev", "up"))
-    undo.keep("d", ("echo", "wrong", str(files[1])))
-    undo.keep("d", ("sh", "-c", "echo File exists >&2; exit 2", "netns"))
-    assert not undo.close() and texts(files[:2]) == ["old", "old"]
-    said = capfd.readouterr().err
-    assert said.count("cannot restore") == 2 and "by hand: false" in said and "File exists" in said
-
-
-def test_nobody_reads_what_cannot_be_restored(files):
-    """All else is restored, also after a command that cannot be run."""
+def test_nobody_reads_what_cannot_be_restored(log):
     reading, writing = os.pipe()
     stderr = os.dup(2)
     os.dup2(writing, 2)
@@ -281,48 +236,48 @@ def test_nobody_reads_what_cannot_be_restored(files):
     os.dup2(stderr, 2)
     for number in (reading, writing, stderr):
         os.close(number)
-    change(undo, files[0], "1")
-    undo.keep("b", ("no-such-command",))
-    assert not undo.close() and texts(files)[0] == "old"
+    undo.keep("a", f"echo 1 >>{log}")
+    undo.keep("b", "false")
+    assert not undo.close() and log.read_text() == "1\n"
 
 
-def test_killed(files):
-    """By another process, after the one that measures has gone."""
+def test_killed(log):
+    """It ignores what ends others, and outlives the one that measures."""
     child = os.fork()
     if not child:
         try:  # never back into the other tests
             undo = Undo()
-            change(undo, files[0], "1")
-            os.kill(undo.pid, signal.SIGTERM)  # which it ignores
-            signal.pause()
+            undo.keep("a", f"echo 1 >>{log}")
+            os.kill(undo.pid, signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
-    wait_until(lambda: files[0].read_text() == "1")
-    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    wait_until(lambda: files[0].read_text() == "old")
+    wait_until(lambda: log.read_text() == "1\n")
 
 
-def test_killed_while_a_program_is_tried(tmp_path, monkeypatch):
-    log, stub = tmp_path / "log", tmp_path / "sixlane"
+def test_killed_while_a_program_is_tried(log, tmp_path, monkeypatch):
+    stub = tmp_path / "sixlane"
     stub.write_text(f'#!/bin/sh\necho $1 >>{log}\n[ $1 = detach ] || kill -KILL $TO_KILL\n')
     stub.chmod(0o755)
     monkeypatch.setattr(nic_setup, "SIXLANE", stub)
+    monkeypatch.setattr(nic_setup, "_problems", lambda *_: [])
+    monkeypatch.setattr(nic_devices, "links", lambda: ["nic0"])
     child = os.fork()
     if not child:
         try:
             os.environ["TO_KILL"] = str(os.getpid())
-            nic_setup.try_xdp("nic0", True)
+            nic_setup.check(SimpleNamespace(devs=["nic0"], bonds={}))
         finally:
             os._exit(1)
     os.waitpid(child, 0)
     wait_until(lambda: log.read_text() == "attach\ndetach\n")
 
 
-def test_no_guardian(files):
+def test_no_guardian():
+    """So nothing is changed that nobody would restore."""
     undo = Undo()
     os.kill(undo.pid, signal.SIGKILL)
     os.waitid(os.P_PID, undo.pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(BenchError, match="has ended: nothing is changed"):
-        change(undo, files[0], "1")
-    assert texts(files)[0] == "old" and not undo.close()
+    with pytest.raises(BrokenPipeError):
+        undo.keep("a", "true")

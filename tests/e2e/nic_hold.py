@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices that `sixlane bench nic --hold` changes and sets back: starting it, and what there is to compare."""
+"""Devices that `sixlane bench nic` changes and sets back: starting it, and what there is to compare."""
 
 import json
 
@@ -9,11 +9,28 @@ from lab import SIXLANE, command
 SYSFS = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh"]
 
 
-def hold(ns, *argv, under=()):
+HELLO = {"generator": "none", "least_frame_bytes": 64,
+         "ports": [{"role": role, "mac": "02:00:00:00:00:99"} for role in ("tx", "rx")]}  # fmt: skip
+# It never answers what it is asked for when all is set.
+AGENT = f"read hello; echo '{json.dumps(HELLO)}'; read run; echo ready >&2; cat >&2"
+
+
+def hold(ns, *argv):
     """Start it; returns when all is set."""
-    process = ns.popen(*under, SIXLANE, "bench", "nic", "--hold", *argv, stdout=-1, stderr=-1)
+    process = ns.popen(SIXLANE, "bench", "nic", "--hold", *argv, stdout=-1, stderr=-1)
     line = process.stdout.readline()
     assert line.startswith(b"ready"), (line, process.stderr.read())
+    return process
+
+
+def measure(ns, *argv):
+    """Start a measurement, which has a network namespace of its own; returns when all is set."""
+    words = [SIXLANE, "bench", "nic", "--table", "1", "--engine", "kernel", "--generator", AGENT, *argv]
+    process = ns.popen(*words, stdout=-1, stderr=-1)
+    said = []
+    while not said or said[-1] != b"ready\n":
+        said.append(process.stderr.readline())
+        assert said[-1], said
     return process
 
 

@@ -12,42 +12,30 @@ from typing import Any
 from common import check_interrupt
 from netns import command
 
-Links = dict[str, dict[str, Any]]
-
-
-def _run(*words: str) -> Any:
-    """Run a command that may fail. Raises Interrupted: Ctrl-C has ended it as well, and its output is none."""
-    done = command(words, check=False)
-    if done.returncode < 0:  # by a signal
-        check_interrupt()
-    return done
-
-
 def ip(*words: str, tool: str = "ip") -> Any:
-    """The output of `ip -j`; an empty list where the kernel lacks what is asked for."""
-    done = _run(tool, "-j", *words)
-    return json.loads(done.stdout or "[]") if not done.returncode else []
+    """The output of `ip -j`. Raises CommandError, also if Ctrl-C has ended the command."""
+    return json.loads(command([tool, "-j", *words]).stdout or "[]")
 
 
-def links() -> Links:
+def links() -> dict[str, dict[str, Any]]:
     """All devices of the network namespace, with their counters."""
     return {link["ifname"]: link for link in ip("-d", "-s", "-s", "link", "show")}
 
 
 def find(dev: str) -> dict[str, Any] | None:
     """The device of this name, which may be an alternative one; None if there is none."""
-    return next(iter(ip("-d", "link", "show", "dev", dev)), None)
+    return next((link for name, link in links().items() if dev in (name, *link.get("altnames", []))), None)
 
 
 def ethtool(option: str, dev: str) -> list[dict[str, str]]:
-    """The sections of ethtool's output. Version 6.1 has JSON for few options, so this parses text."""
-    sections: list[dict[str, str]] = [{}]
-    for line in _run("ethtool", *filter(None, [option]), dev).stdout.splitlines():
-        name, _, value = line.partition(":")
-        if name in ("Pre-set maximums", "Current hardware settings"):
-            sections.append({})
-        sections[-1][name.strip().lower()] = value.strip()
-    return sections
+    """The sections of ethtool's output; one without names if the driver does not support the option. Version 6.1 has
+    JSON for few options, so this parses text. Raises Interrupted: Ctrl-C ends the command as well."""
+    done = command(["ethtool", option, dev], check=False)
+    if done.returncode < 0:
+        check_interrupt()
+    sections = re.split("^(?:Pre-set maximums|Current hardware settings):$", done.stdout, flags=re.MULTILINE)
+    return [{name.strip().lower(): value.strip() for name, _, value in
+             (line.partition(":") for line in section.splitlines())} for section in sections]  # fmt: skip
 
 
 def numbers(option: str, dev: str) -> list[dict[str, int]]:
@@ -71,22 +59,13 @@ def read(path: str | pathlib.Path) -> str | None:
 
 
 class State:
-    """The settings of a device."""
+    """The settings of a device. link: what find() returns."""
 
     def __init__(self, dev: str, link: dict[str, Any]) -> None:
         self.dev, self.link = dev, link
         self.is_up, self.mtu = "UP" in link["flags"], link["mtu"]
         self.most, self.channels = numbers("-l", dev)
         self.most_ring, self.rings = numbers("-g", dev)
-        # In a network namespace /sys may belong to another one.
-        shown = [read(f"/sys/class/net/{dev}/{name}") for name in ("ifindex", "address")]
-        self.is_in_sysfs = shown == [str(link["ifindex"]), link["address"]]
-
-    def most_queues(self) -> int:
-        """The maximum. A driver has combined channels, or separate ones for rx and tx, or both; then combined count."""
-        if self.channels:
-            return self.most.get("combined") or min(self.most.get("rx", 0), self.most.get("tx", 0))
-        return min(self.link["num_rx_queues"], self.link["num_tx_queues"])
 
     def queues(self, side: str) -> int:
         """Queues in use. side: "rx" or "tx"."""
@@ -102,23 +81,19 @@ def queue_of_irq(name: str) -> int | None:
 
 def irqs_of(dev: str) -> dict[str, int]:
     """The MSI interrupts that serve a queue: {number: queue}. Those of a virtio device are of its PCI device."""
-    vectors = [vector.name for folder in ("device", "device/..")
+    vectors = [vector for folder in ("device", "device/..")
                for vector in pathlib.Path(f"/sys/class/net/{dev}/{folder}/msi_irqs").glob("*")]  # fmt: skip
     # /proc/irq/NUMBER/ has a directory with the interrupt's name.
-    queues = {vector: queue_of_irq(folder.name) for vector in vectors
-              for folder in pathlib.Path("/proc/irq", vector).glob("*/")}  # fmt: skip
-    return {vector: queue for vector, queue in queues.items() if queue is not None}
+    return {vector.name: queue for vector in vectors for folder in pathlib.Path("/proc/irq", vector.name).glob("*/")
+            if (queue := queue_of_irq(folder.name)) is not None}  # fmt: skip
 
 
-def queue_files(state: State, queues: int | None, cpus: list[int]) -> dict[str, str]:
-    """{file: text} that binds queue n to the n-th CPU: its interrupts, what it sends (XPS), and no RPS. queues: their
-    number; None for those in use. The kernel has no XPS on a device with one queue."""
-    if not state.is_in_sysfs:
-        return {}
-    base, irqs = f"/sys/class/net/{state.dev}/queues", irqs_of(state.dev)
-    files = {f"/proc/irq/{irq}/smp_affinity_list": str(cpus[queue % len(cpus)]) for irq, queue in irqs.items()}
-    senders = queues or state.queues("tx")
-    for queue in range(senders if senders > 1 else 0):
+def queue_files(state: State, cpus: list[int]) -> dict[str, str]:
+    """{file: text} that binds queue n to the n-th CPU: its interrupts, what it sends (XPS), and no RPS."""
+    base, files = f"/sys/class/net/{state.dev}/queues", dict[str, str]()
+    for irq, queue in irqs_of(state.dev).items():
+        files[f"/proc/irq/{irq}/smp_affinity_list"] = str(cpus[queue % len(cpus)])
+    for queue in range(state.queues("tx")):
         cpu = cpus[queue % len(cpus)]  # words of eight digits, the highest first
         files[f"{base}/tx-{queue}/xps_cpus"] = f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
-    return files | {f"{base}/rx-{queue}/rps_cpus": "0" for queue in range(queues or state.queues("rx"))}
+    return files | {f"{base}/rx-{queue}/rps_cpus": "0" for queue in range(state.queues("rx"))}

@@ -1,91 +1,107 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prepare devices and bonds for a measurement, and restore them however this process ends."""
+"""Check that devices are idle, prepare them and bonds of them for a measurement, and restore them however this process
+ends. A measurement sets their queues anew, floods the line, and stops all other use."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import pathlib
-from typing import Any, Iterable, Iterator, NamedTuple
+import shlex
+from typing import Any, Iterable, Iterator
 
 import nic_devices as devices
-from common import BenchError, Interrupted, cpus, warn
+from common import BenchError, Interrupted, check_interrupt, cpus, warn
 from lab import BPFFS, SIXLANE, Lab
-from netns import command
+from netns import CommandError, command
 from nic_counts import Port
 from nic_devices import State
-from nic_undo import Undo, Words, text_of
+from nic_undo import Undo
 from progress import wait_for
 
-# Features that XDP cannot have, or that change packets, as `ethtool -K` and `ethtool -k` name them. GRO stays: it comes
-# after XDP, and a veth needs it.
-FEATURES = {"rx-lro": "large-receive-offload", "rx-gro-hw": "rx-gro-hw", "rx-vlan-hw-parse": "rx-vlan-offload",
-            "rx-vlan-stag-hw-parse": "rx-vlan-stag-hw-parse"}  # fmt: skip
-OPTIONAL = ("-G", "-K")  # of ethtool: without them the measurement has other figures, not none
-MODES = ("balance-rr", "active-backup", "balance-xor", "802.3ad")  # bonds have native XDP in these
-HASHES = ("layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4")
+# What XDP cannot have, or what changes packets, as `ethtool -k` names it. GRO stays: it comes after XDP, and a veth
+# needs it.
+FEATURES = ("large-receive-offload", "rx-gro-hw", "rx-vlan-offload", "rx-vlan-stag-hw-parse")
+OPTIONAL = ("ethtool -G", "ethtool -K")  # without them the measurement has other figures, not none
 MIIMON_MS, LINK_S = 50, 10  # seconds for autonegotiation
+# The /sys of this network namespace, for this process and its guardian; the kernel refuses what is there already.
+MOUNT = ["sh", "-c", f"mount -t sysfs sixlane-lab /sys && mount -t bpf sixlane-lab {BPFFS}"]
+SAVE = "ip addr save dev {} | base64 -w0"
 
 
-class Bond(NamedTuple):
-    name: str
-    slaves: list[str]
+def check(options: argparse.Namespace) -> None:
+    """Raise BenchError with all reasons against using these devices, and what to do. Else try an XDP program on each.
+    That is the last check, since a driver may interrupt the link for it."""
+    links = devices.links()
+    found = [f"there is a device {name} already: give the bond another name, or delete that"
+             for name in options.bonds if name in links]  # fmt: skip
+    for dev in options.devs:
+        if dev not in links:
+            raise BenchError(f"cannot find device \"{dev}\": 'ip link' lists the devices")
+        found += _problems(links, dev, options)
+    for dev in options.devs if not found else ():
+        # In a session of its own: neither Ctrl-C nor the end of this process leaves a program on the device.
+        both = '"$0" attach "$1" native; "$0" detach "$1" >/dev/null 2>&1'
+        error = command(["sh", "-c", both, SIXLANE, dev], check=False, start_new_session=True).stderr.strip()
+        # Others may be due to queues or an MTU that the device is to get yet.
+        found += [error.removeprefix("sixlane: error: ")] if "no native XDP" in error else []
+    if found:
+        raise BenchError("\n".join(found))
 
 
-def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[Words, Words]]:
+def _problems(links: dict[str, dict[str, Any]], dev: str, options: argparse.Namespace) -> Iterator[str]:
+    link, state = links[dev], State(dev, links[dev])
+    kinds = {name: other.get("linkinfo", {}).get("info_kind") for name, other in links.items()}
+    above = [name for name, other in links.items() if other.get("link") == dev and kinds[name] != "veth"]
+    qdiscs = [qdisc["kind"] if "parent" in qdisc else "root" for qdisc in
+              devices.ip("qdisc", "show", "dev", dev, tool="tc") if qdisc["handle"] != "0:"]  # fmt: skip
+    addresses = [info for shown in devices.ip("addr", "show", "dev", dev, "scope", "global")
+                 for info in shown.get("addr_info", [])]  # fmt: skip
+    # "dev" would miss those of several hops
+    routes = [line for family in ("-6", "-4") for line in
+              command(["ip", family, "route", "show", "table", "all"]).stdout.splitlines()
+              if f" dev {dev} " in line + " " and "proto kernel" not in line]  # fmt: skip
+    loses = not options.hold or dev in options.bond_of
+    for is_so, reason, remedy in (
+        (link["link_type"] != "ether", "is not an Ethernet device", "measure another one"),
+        ("master" in link, f"is a slave of {link.get('master')}", f"'ip link set dev {dev} nomaster' first"),
+        (loses and kinds[dev] == "bond", "is a bond, and cannot be moved", "name its slaves, in a --bond"),
+        (above, f"has {' '.join(above)} on it", "'ip link delete' that first, or measure another device"),
+        ("xdp" in link, "runs an XDP program", f"'sixlane detach {dev}' first"),
+        (qdiscs, "has a qdisc", f"'tc qdisc del dev {dev} {' '.join(qdiscs[:1])}' first"),
+        (loses and routes, f"would lose {len(routes)} routes", f"'ip route flush dev {dev}' first"),
+        ((addresses or routes) and not options.force, f"has {len(addresses)} addresses and {len(routes)} routes",
+         "remove them, or use --force, which may cut off a login by this device"),
+        (options.queues and not state.channels and options.queues != state.queues("rx"),
+         f"has {state.queues('rx')} queues, which its driver cannot change", "leave --queues out"),
+    ):  # fmt: skip
+        if is_so:
+            yield f"{dev} {reason}: {remedy}"
+
+
+def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Commands and their undoing, from a state to the queues, ring and mtu of `want`, if it says any. A ring gets at
     most the driver's maximum."""
-    link = ("ip", "link", "set", "dev", state.dev)
 
-    def differ(option: str, now: dict[str, Any], wanted: dict[str, Any]) -> Iterator[tuple[Words, Words]]:
+    def differ(option: str, now: dict[str, int], wanted: dict[str, int]) -> Iterator[tuple[str, str]]:
         if now != wanted:
-            made, undo = ([str(word) for pair in each.items() for word in pair] for each in (wanted, now))
-            yield ("ethtool", option, state.dev, *made), ("ethtool", option, state.dev, *undo)
+            made, undo = (" ".join(f"{name} {value}" for name, value in each.items()) for each in (wanted, now))
+            yield f"ethtool {option} {state.dev} {made}", f"ethtool {option} {state.dev} {undo}"
 
-    if want.queues and state.channels and want.queues <= state.most_queues():
+    if want.queues:
         now = {kind: state.channels[kind] for kind in ("rx", "tx", "combined") if state.most.get(kind)}
-        wanted = {kind: want.queues if kind == "combined" or not state.most.get("combined") else 0 for kind in now}
+        wanted = {kind: want.queues if kind == "combined" or "combined" not in now else 0 for kind in now}
         yield from differ("-L", now, wanted)
     if want.ring and state.rings:
         now = {kind: state.rings[kind] for kind in ("rx", "tx")}
         yield from differ("-G", now, {kind: min(want.ring, state.most_ring[kind]) for kind in now})
     shown = devices.ethtool("-k", state.dev)[0]
-    for feature in [feature for feature, name in FEATURES.items() if shown.get(name) == "on"]:  # not "on [fixed]"
-        yield from differ("-K", {feature: "on"}, {feature: "off"})
+    for feature in [feature for feature in FEATURES if shown.get(feature) == "on"]:  # not "on [fixed]"
+        yield f"ethtool -K {state.dev} {feature} off", f"ethtool -K {state.dev} {feature} on"
     if want.mtu not in (None, state.mtu):
-        yield (*link, "mtu", str(want.mtu)), (*link, "mtu", str(state.mtu))
+        yield f"ip link set dev {state.dev} mtu {want.mtu}", f"ip link set dev {state.dev} mtu {state.mtu}"
     if not state.is_up:
-        yield (*link, "up"), (*link, "down")
-
-
-def _address_commands(dev: str) -> Iterator[Words]:
-    """Commands that restore the addresses, which a device loses when it goes down, in their order: the kernel puts a
-    new one of IPv4 behind the others, one of IPv6 before those of its scope."""
-    yield ["ip", "addr", "flush", "dev", dev]  # the kernel's own new one, too
-    shown = [info for info in devices.ip("addr", "show", "dev", dev)[0]["addr_info"] if "local" in info]
-    of_ip4 = [info for info in shown if info["family"] == "inet"]
-    for info in of_ip4 + shown[len(of_ip4) :][::-1]:  # those of IPv6 are shown last
-        words = ["ip", "addr", "replace", f"{info['local']}/{info['prefixlen']}", "dev", dev, "scope", info["scope"]]
-        words += ["peer", info["address"]] if "address" in info else []
-        words += ["broadcast", info["broadcast"]] if "broadcast" in info else []
-        words += ["nodad"] if info["family"] == "inet6" else []  # the kernel detected duplicates before
-        words += [flag for flag in ("home", "mngtmpaddr", "noprefixroute", "autojoin") if info.get(flag)]
-        if info.get("dynamic"):
-            words += ["valid_lft", str(info["valid_life_time"]), "preferred_lft", str(info["preferred_life_time"])]
-        yield words
-
-
-def try_xdp(dev: str, is_ready: bool) -> None:
-    """Attach sixlane's program in native mode, and detach it. Before the device is_ready, with its queues and MTU, only
-    an error that these cannot change counts. Raises BenchError."""
-    # In a session of its own: neither Ctrl-C nor the end of this process leaves a program on the device.
-    both = '"$0" attach "$1" native; status=$?; "$0" detach "$1" >/dev/null 2>&1; exit $status'
-    done = command(["sh", "-c", both, SIXLANE, dev], check=False, start_new_session=True)
-    text = f"{dev} accepts no XDP program in native mode: {done.stderr.strip().removeprefix('sixlane: error: ')}"
-    if done.returncode and (is_ready or "no native XDP" in text):
-        raise BenchError(text + "; other --queues, a smaller --mtu, or another device may help")
-    if done.returncode:
-        warn(text + "; tried again once it has its queues and its MTU")
+        yield f"ip link set dev {state.dev} up", f"ip link set dev {state.dev} down"
 
 
 class Setup:
@@ -94,7 +110,7 @@ class Setup:
     Interrupted."""
 
     def __init__(self, lab: Lab, options: argparse.Namespace) -> None:
-        self.devs, self.bonds, self.options = options.devs, options.bonds, options
+        self.devs, self.options = options.devs, options
         self.netns = lab.ns("r") if options.isolate else None
         self.notes: list[str] = []  # settings that could not be made
         self.undo, self._inside = Undo(), contextlib.ExitStack()
@@ -113,34 +129,50 @@ class Setup:
             self.notes.append(text)
             warn(text)
 
-    def make(self, dev: str, words: Words, undo: Words | None = None) -> None:
-        if error := self.undo.make(dev, words, undo):
-            if words[1] not in OPTIONAL:
-                raise BenchError(f"{text_of(words)}: {error}")
-            self.note(f"not set: {text_of(words)} ({error})")
+    def make(self, dev: str, line: str, undo: str = "", lost: str = "") -> None:
+        """Keep the undoing of a command, then run it. Raises CommandError; of what is OPTIONAL a failure is noted."""
+        check_interrupt()
+        if undo:
+            self.undo.keep(dev, undo, lost)
+        try:
+            command(line.split())
+        except CommandError as error:
+            if not line.startswith(OPTIONAL):
+                raise
+            self.note(f"not set: {line} ({error.err.strip()})")
 
     def open(self) -> None:
         """Make all settings: queues before bonds, since a driver may stop its device for them; interrupts last."""
-        if self.netns:
-            self._isolate()
+        command(MOUNT, check=False)
         for dev in self.devs:
-            state = self.state(dev)
-            self._keep_queues(state)
-            if self.options.queues not in (None, state.queues("rx")) and not state.channels:
-                self.note(f"{dev}: its driver has no number of queues to set; it has {state.queues('rx')}")
-            for words, undo in device_steps(state, self.options):
-                self.make(dev, words, undo)
-            self.undo.keep(dev, ("ip", "link", "set", "dev", dev, "xdp", "off"))
-            try_xdp(dev, True)
-        for bond in self.bonds:
-            self._make_bond(bond)
-            self.undo.keep(bond.name, ("ip", "link", "set", "dev", bond.name, "xdp", "off"))
+            self._keep(self.state(dev))
+        if self.netns:
+            self.undo.keep("", "umount -l /sys")
+            self.undo.netns = self.netns.path
+            for dev in self.devs:
+                move = f"ip link set dev {dev} netns"
+                self.make(dev, f"{move} {self.netns.name}", f"{move} {self.undo.pid}",
+                          f"{dev} will be where process 1 is, without its addresses and settings")  # fmt: skip
+            self._inside.enter_context(self.netns.entered())
+            command(MOUNT)
+        for dev in self.devs:
+            for line, undo in device_steps(self.state(dev), self.options):
+                self.make(dev, line, undo)
+            self.undo.keep(dev, f"ip link set dev {dev} xdp off")
+        mtu = f" mtu {self.options.mtu}" if self.options.mtu else ""
+        for bond in self.options.bonds:  # deleted, a bond gives its slaves their MAC and MTU back
+            self.make("", f"ip link add {bond}{mtu} type bond mode {self.options.mode} xmit_hash_policy "
+                      f"{self.options.hash} miimon {MIIMON_MS}", f"ip link delete dev {bond}")  # fmt: skip
+        for dev, bond in self.options.bond_of.items():
+            self.make(dev, f"ip link set dev {dev} down")
+            self.make(dev, f"ip link set dev {dev} master {bond}")
+        for bond in self.options.bonds:
+            self.make("", f"ip link set dev {bond} up")
         self.settle()
 
     def ports(self) -> dict[str, Port]:
         """All bonds and devices, to be counted."""
-        of = {dev: bond.name for bond in self.bonds for dev in bond.slaves}
-        return {name: Port(name, of.get(name, "")) for name in [*(bond.name for bond in self.bonds), *self.devs]}
+        return {name: Port(name, self.options.bond_of.get(name, "")) for name in [*self.options.bonds, *self.devs]}
 
     @staticmethod
     def state(dev: str) -> State:
@@ -148,76 +180,38 @@ class Setup:
             raise BenchError(f"there is no device {dev} any more")
         return State(dev, found)
 
-    def _isolate(self) -> None:
-        """Move the devices. Undoing restores sysctls before a device is up, since its automatic addresses depend on
-        them, and interrupts at the very end, since a driver may request them anew when the device goes up."""
-        for dev in self.devs:
-            state = self.state(dev)
-            self._keep_queues(state)
-            self._keep_addresses(state)
-            for folder in pathlib.Path("/proc/sys/net").glob(f"ipv[46]/*/{dev}"):
-                self._keep_files(dev, folder.iterdir())
-        self.undo.keep("", ("umount", "-l", "/sys"))
-        self.undo.netns = self.netns.path
-        for dev in self.devs:
-            move = ("ip", "link", "set", "dev", dev, "netns")
-            error = self.undo.make(dev, (*move, self.netns.name), (*move, str(self.undo.pid)))
-            if error:
-                raise BenchError(f"{dev} cannot be moved into another network namespace: {error} (no bond can: name "
-                                 "its slaves, and --bond makes another one of them)")  # fmt: skip
-        self._inside.enter_context(self.netns.entered())
-        for kind, path in (("sysfs", "/sys"), ("bpf", BPFFS)):
-            command(["mount", "-t", kind, "sixlane-lab", path])
-
-    def _keep_addresses(self, state: State) -> None:
-        """Restore whether a device is up, then its addresses, in their order."""
-        for words in reversed(list(_address_commands(state.dev))):
-            self.undo.keep(state.dev, words)
-        self.undo.keep(state.dev, ("ip", "link", "set", "dev", state.dev, "up" if state.is_up else "down"))
+    def _keep(self, state: State) -> None:
+        """Restore what a device loses. Where its interrupts go comes at the very end, since a driver may request them
+        anew when the device goes up; sysctls come first, since the automatic addresses then depend on them."""
+        dev = state.dev
+        self._keep_files(dev, devices.queue_files(state, cpus()))
+        if self.netns or dev in self.options.bond_of:
+            # The kernel puts a new address of IPv6 before the others: what is restored twice has its old order.
+            self.undo.keep(dev, f"dump={command(['sh', '-c', SAVE.format(dev)]).stdout}; for turn in 1 2; do "
+                                f"ip addr flush dev {dev} && echo $dump | base64 -d | ip addr restore || exit; "
+                                f"dump=$({SAVE.format(dev)}); done")  # fmt: skip
+            self.undo.keep(dev, f"ip link set dev {dev} {'up' if state.is_up else 'down'}")
+            self._keep_files(dev, pathlib.Path("/proc/sys/net").glob(f"ipv[46]/*/{dev}/*"))
 
     def _keep_files(self, dev: str, paths: Iterable[Any]) -> None:
-        """Restore these files. A file that cannot be read was not set by anybody."""
+        """Restore these files. One that cannot be read was not set by anybody; some refuse even what they have."""
         for path in paths:
-            text = devices.read(path)
-            if text is not None:
-                self.undo.keep(dev, ("echo", text, str(path)))
-
-    def _keep_queues(self, state: State) -> None:
-        """Restore the CPUs of queues and interrupts: they are lost when the number of queues changes."""
-        self._keep_files(state.dev, devices.queue_files(state, None, cpus()))
-
-    def _make_bond(self, bond: Bond) -> None:
-        """Make the bond first: not every kernel has bonds. It gives its slaves their MAC and MTU back."""
-        link = ("ip", "link", "set", "dev", bond.name)
-        made = ("ip", "link", "add", bond.name, "type", "bond", "mode", self.options.mode)
-        self.make("", (*made, "xmit_hash_policy", self.options.hash, "miimon", str(MIIMON_MS)),
-                  ("ip", "link", "delete", "dev", bond.name))  # fmt: skip
-        for dev in bond.slaves:
-            slave = ("ip", "link", "set", "dev", dev)
-            self._keep_addresses(self.state(dev))
-            self.make(dev, (*slave, "down"))
-            self.make(dev, (*slave, "master", bond.name), (*slave, "nomaster"))
-        self.make(bond.name, (*link, *(("mtu", str(self.options.mtu)) if self.options.mtu else ()), "up"))
+            if (text := devices.read(path)) is not None:
+                text = shlex.quote(text)
+                self.undo.keep(dev, f"[ \"$(cat {path})\" = {text} ] || echo {text} >{path}")
 
     def settle(self) -> None:
         """Wait for links, and set the CPUs of queues and interrupts again. To be called after an XDP program or a slave
         came or went: some drivers then open their queues and interrupts anew."""
-
-        def without() -> list[str]:
-            now = devices.links()
-            return [dev for dev in self.devs if "LOWER_UP" not in now.get(dev, {"flags": []})["flags"]]
-
-        wait_for(lambda: not without(), LINK_S, lambda: "no link: " + " ".join(without())
-                 + "; see to the cables, and to the other end", 0.02)  # fmt: skip
         if any(devices.read(path) == "irqbalance" for path in pathlib.Path("/proc").glob("[0-9]*/comm")):
             self.note("irqbalance moves interrupts while measuring: 'systemctl stop irqbalance' first")
         for dev in self.devs:
-            state = self.state(dev)
-            if not state.is_in_sysfs:
-                self.note(f"{dev}: its interrupts and queues stay where they are: /sys is that of another network "
-                          "namespace ('ip netns exec' has the right one)")  # fmt: skip
-            for path, text in devices.queue_files(state, self.options.queues, cpus()).items():
-                now = devices.read(path)
-                error = now != text and self.undo.make(dev, ("echo", text, path), now and ("echo", now, path))
-                if error:
-                    self.note(f"{path} was not set to {text}: {error}")
+            wait_for(lambda: "LOWER_UP" in self.state(dev).link["flags"], LINK_S,
+                     f"a link of {dev}; see to the cables, and to the other end", 0.02)  # fmt: skip
+            for path, text in devices.queue_files(self.state(dev), cpus()).items():
+                if devices.read(path) in (None, text):  # the kernel has no XPS on a device with one queue
+                    continue
+                try:
+                    pathlib.Path(path).write_text(text, encoding="utf-8")
+                except OSError as error:
+                    self.note(f"{path} was not set to {text}: {error.strerror}")
