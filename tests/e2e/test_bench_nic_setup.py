@@ -97,7 +97,7 @@ def test_plan(wire):
     (["ip link set p0 up", "ip link set lo up", "ip route add 198.51.100.0/24 nexthop dev p0 nexthop dev lo"],
      "--hold --force --bond bond0=p0", "would lose 1 routes"),
     (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0"], "--check --force p0", "would lose 1 routes"),
-    (["ip link add bond0 type dummy"], "--check --bond bond0=p0", "there is a device bond0 already"),
+    (["ip link add bond0 type dummy"], "--hold --bond bond0=p0", "there is a device bond0 already"),
 ])  # fmt: skip
 def test_refused(wire, first, argv, words):
     for command in first:
@@ -109,7 +109,8 @@ def test_refused(wire, first, argv, words):
 
 @pytest.mark.parametrize("argv, words", [
     ("", "devices are needed"), ("--bond bond0=p0 p0", "a device is named twice"), ("--bond bond0", "of the form"),
-    ("--mode broadcast p0", "balance-rr"), ("--hold p0", "not allowed with"),
+    ("--bond bond0=p0 --bond bond0=p1", "a device is named twice"), ("--mode broadcast p0", "balance-rr"),
+    ("--hold p0", "not allowed with"), ("--generator cat p0", "take no --generator"),
 ])  # fmt: skip
 def test_bad_arguments(wire, argv, words):
     assert words in wire.check(*argv.split(), code=2)

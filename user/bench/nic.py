@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 
 import memory
 import nic_devices as devices
@@ -50,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--in", dest="inside", metavar="DEV", help="the device or bond that the generator sends into")
     add("--out", dest="outside", metavar="DEV", help="the one that packets leave by")
     add("--generator", metavar="COMMAND", help='"sixlane bench generator --tx DEV --rx DEV", here or by ssh')
-    add("--prefixes", metavar="FILE", help="the table's file on the generator's machine, if its name differs")
+    add("--prefixes", metavar="FILE", help="of the table, on the generator's machine; needed if that is another")
     add_words(parser, "--engine", ENGINES, "what forwards")
     add_words(parser, "--measure", MEASURES, "what is measured")
     add("--size", dest="sizes", action=Once, type=number(*FRAMES), metavar="BYTES", help="of frames; repeatable")
@@ -66,6 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def finish(options: argparse.Namespace) -> None:
     """Check the options together, and set defaults. Raises UsageError."""
     options.preset = options.devs[:1] == ["wang"] and options.devs.pop(0)
+    named = [name for word in options.bonds for name in re.split("[=,]", word)] + options.devs
     options.bonds = {name: devs.split(",") for name, _, devs in (word.partition("=") for word in options.bonds)}
     ports = {*options.bonds, *options.devs}
     options.bond_of = {dev: bond for bond, devs in options.bonds.items() for dev in devs}
@@ -75,12 +77,11 @@ def finish(options: argparse.Namespace) -> None:
     for is_wrong, text in (
         (not options.devs, "devices are needed"),
         ("" in options.devs, "--bond is of the form NAME=DEV,DEV..."),
-        (len(set(options.devs)) < len(options.devs), "a device is named twice"),
-        (options.generator and not options.isolate, "--check and --hold take no --generator"),
-        (options.isolate and not {options.inside, options.outside} <= ports,
-         "--in and --out are needed: a --bond of this command, or one of its DEVs, for each"),
-        (options.isolate and options.inside == options.outside, "--in and --out are the same"),
-        (options.isolate and not options.generator, "--generator is needed: the command that sends and counts"),
+        (len(set(named)) < len(named), "a device is named twice"),
+        (options.isolate and not ({options.inside, options.outside} <= ports and options.inside != options.outside),
+         "--in and --out are needed, not the same: a --bond of this command, or one of its DEVs, for each"),
+        (bool(options.generator) != options.isolate,
+         "--generator is needed: the command that sends and counts; --check and --hold take no --generator"),
         (not options.trial > 0, f'--trial: a number above 0 is wanted, not "{options.trial:g}"'),
         (len(options.tables or []) > 1, "more than one table"),
         (options.preset and len(options.bonds.get(options.inside, [])) != WANG_NICS,
@@ -127,9 +128,7 @@ def measure(lab: Lab, options: argparse.Namespace, agent: Agent) -> None:
     # A generator on this machine reads the table from this process's memory.
     file = os.memfd_create("prefixes")
     os.write(file, "".join(prefix + "\n" for prefix in table.prefixes()).encode())
-    is_file, name = (options.tables or [(False, "")])[0]
-    options.prefixes = options.prefixes or (os.path.abspath(name) if is_file and name != "-" else
-                                            f"/proc/{os.getpid()}/fd/{file}")  # fmt: skip
+    options.prefixes = options.prefixes or f"/proc/{os.getpid()}/fd/{file}"
     with Setup(lab, options) as setup:
         # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
         kill = f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group}"

@@ -33,8 +33,7 @@ def check(options: argparse.Namespace) -> None:
     """Raise BenchError with all reasons against using these devices, and what to do. Else try an XDP program on each.
     That is the last check, since a driver may interrupt the link for it."""
     links = devices.links()
-    found = [f"there is a device {name} already: give the bond another name, or delete that"
-             for name in options.bonds if name in links]  # fmt: skip
+    found = [f"there is a device {name} already: name the bond otherwise" for name in options.bonds if name in links]
     for dev in options.devs:
         if dev not in links:
             raise BenchError(f"cannot find device \"{dev}\": 'ip link' lists the devices")
@@ -104,7 +103,7 @@ def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[str, 
         yield f"ip link set dev {state.dev} up", f"ip link set dev {state.dev} down"
 
 
-class Setup:
+class Setup(contextlib.AbstractContextManager):
     """The devices and bonds of a measurement. A context manager. With options.isolate, the devices and this process
     move into a network namespace that is visible in this process's mounts only. Methods raise BenchError and
     Interrupted."""
@@ -114,9 +113,6 @@ class Setup:
         self.netns = lab.ns("r") if options.isolate else None
         self.notes: list[str] = []  # settings that could not be made
         self.undo, self._inside = Undo(), contextlib.ExitStack()
-
-    def __enter__(self) -> Setup:
-        return self
 
     def __exit__(self, kind: Any, *_error: Any) -> None:
         self._inside.close()
