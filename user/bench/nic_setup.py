@@ -143,13 +143,13 @@ class Setup(contextlib.AbstractContextManager):
         for dev in self.devs:
             self._keep(self.state(dev))
         if self.netns:
-            self.undo.keep("", "umount -l /sys")
             self.undo.netns = self.netns.path
             for dev in self.devs:
                 move = f"ip link set dev {dev} netns"
                 self.make(dev, f"{move} {self.netns.name}", f"{move} {self.undo.pid}",
                           f"{dev} will be where process 1 is, without its addresses and settings")  # fmt: skip
             self._inside.enter_context(self.netns.entered())
+            self.undo.keep("", "umount -l /sys")
             command(MOUNT)
         for dev in self.devs:
             for line, undo in device_steps(self.state(dev), self.options):
