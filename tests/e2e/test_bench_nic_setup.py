@@ -182,9 +182,3 @@ def test_its_name_is_taken(wire, is_gone):
 def test_error_on_the_way(wire, how):
     wire.use()
     assert "rx 5 tx 5: exit status 1" in wire.fails(*how, *WANTED, "--queues", 5)
-
-
-def test_gone_meanwhile(wire):
-    process = hold(wire.r, *WANTED)
-    wire.r.ip("link delete p0")
-    assert wire.lab.end(process) == 130 and b"by hand" not in process.stderr.read()

@@ -110,4 +110,3 @@ def test_queues_and_interrupts(here):
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
     assert nic_state(here, "eth0") == before
-    refused(here, "ethtool -L eth0", "--hold", "--queues", 64, "eth0")
