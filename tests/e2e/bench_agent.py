@@ -9,21 +9,17 @@ import time
 
 PORTS = [{"role": role, "mac": "02:00:00:00:00:0%d" % i} for i, role in enumerate(("tx", "rx"))]
 HELLO = {"generator": "liar", "least_frame_bytes": 66, "least_syn_bytes": 78, "ports": PORTS}
-FEW = 64  # by which it is seen whether anything comes back
 
 
-def router(request, capacity, buffer=0, loses=0, most=10000, latency_ns=1000, says=None, exactly=None):
-    """As beside a router that forwards `capacity` frames a second, in which `buffer` frames wait, and that loses some
-    of each run in any case. Its generator sends `most` a second; of all runs but those of few frames it says something
-    else, or of all of them exactly that."""
+def router(request, capacity, loses=0, most=10000, latency_ns=1000, says=()):
+    """As beside a router that forwards `capacity` frames a second, and that loses some of each run in any case. Its
+    generator sends `most` a second, and says something else of all runs."""
     rate = min(request["rate_pps"] or most, most)
-    sent = request.get("count") or int(rate * request["seconds"])
-    seconds = sent / rate
-    received = max(0, min(sent, int(capacity * seconds) + buffer) - loses)
+    sent = int(rate * request["seconds"])
+    received = max(0, min(sent, int(capacity * sent / rate)) - loses)
     times = {name: latency_ns * n for n, name in enumerate(("p50", "p99", "max"), 1)}
-    reply = {"sent": sent, "received": received, "elapsed_ns": round(seconds * 1e9), "offered_pps": rate, "errors": [],
-             "latency_ns": {"n": 10, "sent": 10, **times} if request["latency"] else None}  # fmt: skip
-    return exactly if exactly is not None else {**reply, **(says or {} if request.get("count") != FEW else {})}
+    return {"sent": sent, "received": received, "elapsed_ns": round(sent / rate * 1e9), "errors": [],
+            "latency_ns": {"n": 10, "sent": 10, **times} if request["latency"] else None, **dict(says)}  # fmt: skip
 
 
 def serve(runs=None, **how):
@@ -44,9 +40,9 @@ def divide(reply, divisor, *keys):
             part[key] //= int(divisor)
 
 
-def limit(request, most, key="do"):
-    """Let it be asked for so many frames a second at the most, in requests with that key."""
-    if request["do"] == "run" and request.get(key):
+def limit(request, most):
+    """Let it be asked for so many frames a second at the most."""
+    if request["do"] == "run":
         request["rate_pps"] = min(request["rate_pps"] or float(most), float(most))
 
 

@@ -24,7 +24,7 @@ ENGINES = ["kernel", "trie", "compiled"]
 LATENCIES = [f"{name}@{part}%" for name in ("p50", "p99", "max") for part in (10, 50, 90)]
 EVENTS = ["churn", "next-hop", "restart"]
 # A trial has 100 frames, and a veth holds 256: however late they are taken from there, none is lost.
-SHORT = ["--table", "dense-48:100", "--trial", 0.1, "--sum", 0.2, "--width", 20, "--rate", 1000]
+SHORT = ["--table", "dense-48:100", "--trial", 0.1, "--rate", 1000]
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_agent.py")
 
 
@@ -120,9 +120,9 @@ def test_rows(bench):
     said."""
     def holds(rows):
         """Nothing was so late that timestamps are missing; and a restart is no reason to lose a packet."""
-        lost, times = modes(rows, "packets lost"), {key for key in modes(rows, "us") if key[1] != "buffer"}
+        lost = modes(rows, "packets lost")
         is_lossless = lost.get(("trie", "restart")) == lost.get(("compiled", "restart")) == 0
-        return is_valid(rows) and is_lossless and times == {(e, m) for e in ENGINES for m in LATENCIES}
+        return is_valid(rows) and is_lossless and set(modes(rows, "us")) == {(e, m) for e in ENGINES for m in LATENCIES}
 
     before = bench.state()
     rows = eventually(bench, "--seed", 7, holds=holds)
@@ -173,7 +173,7 @@ def test_table_of_a_file_and_the_command_that_makes_the_rows(bench, tmp_path):
 
 def figures(bench, *names, **router):
     """{mode: row}; that no counter of the devices knows of these frames is another matter, and outdoes other notes."""
-    rows = bench.rows("--rate", 10000, "--width", 2, *measure(*names), agent=bench.liar(**router))
+    rows = bench.rows("--rate", 10000, *measure(*names), agent=bench.liar(**router))
     assert all("INVALID" in row["note"] for row in rows if row["unit"] == "Mpps")
     return {row["mode"]: row["median"] for row in rows}
 
@@ -190,14 +190,6 @@ def test_rates_are_found(bench):
     assert all(found[mode] == pytest.approx(0.003, rel=0.03) for mode in ("ndr", "pdr", "flood", "flood-offered"))
 
 
-def test_bursts_are_found(bench):
-    """At 10,000 a second, of which half is forwarded, 80 that wait are the last half of 160 (RFC 9004)."""
-    found = figures(bench, "ndr", "burst", capacity=5000, buffer=80)
-    assert 157 <= found["burst"] <= 160
-    # the rate without loss, from short trials, has these 80 as well
-    assert found["buffer"] == pytest.approx(found["burst"] * 100 * (1 - found["ndr"] * 100), rel=0.01)
-
-
 def test_latency_is_what_was_said(bench):
     assert figures(bench, "latency", capacity=10000, latency_ns=1500) == {
         f"{name}@{part}%": 1.5 * n for n, name in enumerate(("p50", "p99", "max"), 1) for part in (10, 50, 90)
@@ -205,21 +197,17 @@ def test_latency_is_what_was_said(bench):
 
 
 def test_no_rate_without_loss(bench):
-    """So there is none of which a part could be measured; that is said."""
-    done = bench.run(*measure("latency", "churn", "ndr"), agent=bench.liar(capacity=10**6, loses=1, most=10**6))
-    rows = json.loads(done.stdout)
-    assert {row["mode"]: row["median"] for row in rows}["ndr"] == 0 and len(rows) == 2
-    assert "compiled: no latency" in done.stderr and "compiled: no churn" in done.stderr
+    """So there is none of which a part could be measured."""
+    assert figures(bench, "latency", "churn", "throughput", capacity=10**6, loses=1, most=10**6) == {"throughput": 0}
 
 
 # --- what the generator does ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("filter_, name, mode, note", [
-    # it is asked for 1,000 frames a second, or a part of that, and sends so many at most
-    (["before", "limit", 300], "ndr", "ndr", "is the limit"),
-    (["before", "limit", 300, "latency"], "latency", "p50@50%", r"sent at \d+ instead of \d+ frames"),
-    (["behind", "divide", 2, "n"], "latency", "p50@50%", r"\d+ of \d+ frames were lost"),
+    # it is asked for 1,000 frames a second, and sends so many at most
+    (["before", "limit", 500], "throughput", "throughput", "is the limit"),
+    (["behind", "divide", 2, "n"], "latency", "p50@50%", r"\d+ frames a second, [1-9]\d* of \d+ were lost"),
 ])  # fmt: skip
 def test_notes(bench, filter_, name, mode, note):
     rows = eventually(bench, *measure(name), agent=bench.filtered(*filter_))
@@ -227,12 +215,10 @@ def test_notes(bench, filter_, name, mode, note):
 
 
 @pytest.mark.parametrize("name, agent, note", [
-    ("flood", {"says": {"sent": 1000, "received": 1000}}, "received:"),
+    ("flood", {"says": {"sent": 1000, "received": 1000}}, "received by the generator:"),
     ("flood", {"says": {"errors": ["drivers refused 3 frames"]}}, "generator: drivers refused 3 frames"),
     # not the generator's: it knows of none, and the ingress port of many
-    ("flood", ["behind", "divide", 2, "sent", "received"], "sent:"),
-    # by its word; what happened in the rest of the time was not measured
-    ("churn", ["behind", "divide", 9, "elapsed_ns"], "the generator sent for"),
+    ("flood", ["behind", "divide", 2, "sent", "received"], "sent by the generator:"),
 ])  # fmt: skip
 def test_invalid(bench, name, agent, note):
     agent = bench.filtered(*agent) if isinstance(agent, list) else bench.liar(capacity=10000, **agent)
@@ -263,7 +249,7 @@ def test_forwarded_by_the_kernel_alone(bench):
         agent = bench.agent.replace(bench.g.path, g.path)
         done = r.run(*bench.argv(*measure("flood"), agent=agent), check=False)
         assert done.returncode == 1 and not done.stdout, done
-        assert "sixlane forwards nothing from d0 to d1" in done.stderr
+        assert re.search(r"compiled: of (\d+) frames \1 came back, and sixlane left \1 to the kernel", done.stderr)
         assert json.loads(r.run(*bench.argv(*measure("flood", engine="kernel"), agent=agent)).stdout)
 
 
@@ -272,14 +258,13 @@ def test_forwarded_by_the_kernel_alone(bench):
 
 @pytest.mark.parametrize("argv, agent, words", [
     (["--size", 128, "--size", 1518, "--mtu", 1300], {}, "its MTU of 1300 is too small; use --mtu 1500"),
-    (["--measure", "ndr", "--rate", 5], {}, "a longer --trial"),
-    ([], {"capacity": 0}, "none of 64 frames came back by way of d0 and d1 (engine kernel)"),
+    (["--measure", "ndr", "--rate", 100], {}, "a longer --trial"),
+    ([], {"capacity": 0}, "kernel: of 100 frames 0 came back"),
     # whether something was lost in an event is only seen if packets came all the time
     (measure("churn"), {"capacity": 9999}, "stopped sending before it was asked to"),
     ([], {"runs": 1}, "the generator ended"),
-    ([], {"exactly": {"sent": 64, "received": 64}}, 'no numbers "sent"'),
     ([], "exit 3", "ended with status 3"),
-    ([], "read line; echo hello", "is not JSON"),
+    ([], "read line; echo hello", "answered b'hello\\n', which is not JSON"),
     ([], """read line; echo '{"error": "no TRex at 192.0.2.1"}'""", "generator: no TRex at 192.0.2.1"),
     ([], """read line; echo '{"ports": []}'""", "it needs ports that send"),
 ])  # fmt: skip
@@ -290,9 +275,8 @@ def test_refused(bench, argv, agent, words):
 
 @pytest.mark.parametrize("words, said", [
     ("--in d9", "--in and --out are needed"), ("--out d0", "the same"), ("--engine dpdk", "'dpdk'"),
-    ("--trial 0", 'above 0 is wanted, not "0"'), ("--sum 0.05", "--sum is less"), ("--table 10", "more than one table"),
-    ("--check", "take no --generator"), ("--measure slave", "a bond of two devices"),
-    ("--measure restart --engine kernel", "no engine but sixlane's"),
+    ("--trial 0", 'above 0 is wanted, not "0"'), ("--table 10", "more than one table"),
+    ("--check", "take no --generator"), ("--measure restart --engine kernel", "no engine but sixlane's"),
 ])  # fmt: skip
 def test_usage(bench, words, said):
     assert said in bench.refuse(*words.split(), code=2)

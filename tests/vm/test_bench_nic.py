@@ -16,7 +16,7 @@ from lab import command
 HERE = pathlib.Path(__file__).resolve().parent
 EMULATED = "emulated: functional only"
 ENGINES = ["kernel", "trie", "compiled"]
-EVENTS = ["churn", "slave", "next-hop", "restart"]
+EVENTS = ["churn", "next-hop", "restart"]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from common import BenchError, check_interrupt
@@ -18,17 +18,15 @@ from common import BenchError, check_interrupt
 HELLO_S, END_S = 120, 90  # ssh may connect slowly; a stopped run still counts frames under way
 
 
-class Agent:
+class Agent(AbstractContextManager):
     """The agent's process. A context manager. Its session gets no Ctrl-C from the terminal; `group` is its process
     group. Methods raise BenchError and Interrupted."""
 
     def __init__(self, command: str) -> None:
-        self._process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         start_new_session=True)  # fmt: skip
-        self.group, self._heard = self._process.pid, b""
-
-    def __enter__(self) -> Agent:
-        return self
+        # Without buffers, of which select() knows nothing.
+        self._process = subprocess.Popen(["sh", "-c", command], bufsize=0, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
+        self.group = self._process.pid
 
     def __exit__(self, *_error: Any) -> None:
         self.close()
@@ -36,8 +34,7 @@ class Agent:
     def close(self) -> int:
         """End the agent, and its run, by the end of its input; then kill what is left of its group. Returns its exit
         status."""
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
+        self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         with suppress(ProcessLookupError):
@@ -45,36 +42,29 @@ class Agent:
         return self._process.wait()
 
     def tell(self, **request: Any) -> None:
-        with suppress(BrokenPipeError):  # wait() says so
+        with suppress(BrokenPipeError):  # hear() says so
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for an answer. Returns False after this time."""
+        """Wait for an answer, or the agent's end. Returns False after this time."""
         deadline = time.monotonic() + seconds
-        while b"\n" not in self._heard:
+        while (left := deadline - time.monotonic()) > 0:
             check_interrupt()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
             # The short timeout also notices a signal that came just before.
             if select.select([self._process.stdout], [], [], min(left, 0.2))[0]:
-                more = os.read(self._process.stdout.fileno(), 65536)
-                if not more:
-                    raise BenchError(f"the generator ended with status {self.close()}; it may say above why, or try "
-                                     "its command by hand")  # fmt: skip
-                self._heard += more
-        return True
+                return True
+        return False
 
     def hear(self, seconds: float) -> dict[str, Any]:
         """The answer to the first request that has none."""
         if not self.wait(seconds):
             raise BenchError(f"generator: no answer within {seconds:.0f} s")
-        line, _, self._heard = self._heard.partition(b"\n")
+        line = self._process.stdout.readline()
         try:
             answer = json.loads(line)
-        except ValueError as error:
-            raise BenchError(f"generator: its answer is not JSON ({error}); does its command print text?") from None
+        except ValueError:
+            said = f"answered {line!r}, which is not JSON" if line else f"ended with status {self.close()}"
+            raise BenchError(f"the generator {said}; it may say above why, or try its command by hand") from None
         if "error" in answer:
             raise BenchError(f"generator: {answer['error']}")
         return answer
