@@ -78,7 +78,7 @@ class Agent(AbstractContextManager):
         """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
         self.tell(do="hello")
         hello = self.hear(HELLO_S)
-        ports = {role: [port["mac"] for port in hello["ports"] if port["role"] == role] for role in ("tx", "rx")}
-        if not all(ports.values()):
+        macs = {role: [port["mac"] for port in hello["ports"] if port["role"] == role] for role in ("tx", "rx")}
+        if not all(macs.values()):
             raise BenchError("generator: it needs ports that send (--tx) and ports that count what comes back (--rx)")
-        return {**hello, "ports": ports}
+        return {**hello, "ports": macs}

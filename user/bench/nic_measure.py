@@ -23,7 +23,7 @@ SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divid
 SENT = 0.95  # a trial that sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
 LONGEST_S, ANSWER_S = 3600, 180
-LEFT, LEFT_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel, also during changes
+MAY_LEAVE, MAY_LEAVE_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel
 LIMIT = "the generator or --rate is the limit: no more was tried"
 NOT_COMPARED = "no comparison: the router was not the limit"
 
@@ -53,7 +53,7 @@ class Measurement:
                     self.router.choose(self.engine)
                     self.setup.settle()
                     for self.size in sizes:
-                        self.most = self.base = self.find_most()
+                        self.find_most()
                         for measure in measures:
                             measure(self)
                             self.progress.step()
@@ -75,40 +75,37 @@ class Measurement:
                         dst_macs=[self.router.mac] * len(self.hello["ports"]["tx"]), prefixes=options.prefixes,
                         pattern=options.pattern, seed=options.seed, latency=latency)  # fmt: skip
 
-    def end(self, answer: dict[str, Any], seconds: float, allowed: float) -> Run:
-        """Check the counts of a finished run. allowed: the share of frames that sixlane may leave to the kernel."""
-        run, run.latency = self.count(), answer["latency_ns"] or {"n": 0, "sent": 0}
+    def end(self, answer: dict[str, Any], seconds: float, may_leave: float) -> Run:
+        """Check the counts of a finished run."""
+        run, run.may_leave, run.latency = self.count(), may_leave, answer["latency_ns"] or {"n": 0, "sent": 0}
         run.seconds = max(answer["elapsed_ns"] / 1e9, seconds)
         run.sent, run.received = answer["sent"] + run.latency["sent"], answer["received"] + run.latency["n"]
         faults = [f"generator: {text}" for text in answer["errors"]]
-        back = run.since(self.before)
-        faults += [f"{back}: its counters went back meanwhile"] if back else check(run)
+        run.since(self.before)
+        faults += check(run)
         if run.by_sixlane and not self.router.answers(self.engine):
             faults.append("another engine answers now ('sixlane fib' says which)")
-        own = run.own()
-        total, run.left = own.total(), own.total() - own.pop("forward", 0)
-        note = f"{run.left} of {total} frames were not forwarded by sixlane ({', '.join(own)})" if run.left else ""
-        faults += [note] if run.left > allowed * total else []
-        run.notes = [*(f"INVALID: {fault}" for fault in faults), note, answer.get("note") or ""]
+        run.notes = [*(f"INVALID: {fault}" for fault in faults), answer.get("note") or ""]
         return run
 
     def trial(self, pps: float, seconds: float = 0, latency: bool = False) -> Run:
         """Send at this rate, for --trial unless another time is given."""
         seconds = seconds or self.options.trial
         self.begin(pps, seconds, latency)
-        return self.end(self.agent.hear(seconds + ANSWER_S), seconds, LEFT)
+        return self.end(self.agent.hear(seconds + ANSWER_S), seconds, MAY_LEAVE)
 
-    def find_most(self) -> float:
-        """The highest rate: --rate, or what the generator sends without a limit, in the best of some trials. Check that
-        the engine forwards."""
+    def find_most(self) -> None:
+        """Find the highest rate: --rate, or what the generator sends without a limit, in the best of some trials. Check
+        that the engine forwards."""
         runs, asked = [self.trial(self.options.rate) for _ in range(3)], self.options.rate
         last, most = runs[-1], max(run.pps for run in runs)
-        if last.left >= last.received:
-            raise BenchError(f"{self.engine}: of {last.sent} frames {last.received} came back, and sixlane left "
-                             f"{last.left} to the kernel: see to the cables of --in, --out and the generator")
-        if most * self.options.trial < 2 * FEWEST:
+        if not last.received or last.verdicts["forward"] < last.verdicts.total() / 2:
+            raise BenchError(f"{self.engine}: {last.received} of {last.sent} frames came back: see to the cables; "
+                             f"sixlane's verdicts: {dict(+last.verdicts)}")  # fmt: skip
+        self.most = self.base = asked if asked and most > asked * SENT else most
+        self.least = max(self.most / SLOWEST, FEWEST / self.options.trial)
+        if self.most < 2 * self.least:
             raise BenchError(f"the generator sends {most:g} frames a second: use a longer --trial, or a higher --rate")
-        return asked if asked and most > asked * SENT else most
 
     def add(self, mode: str, unit: str, value: float, runs: list[Run], note: str = "") -> None:
         """Add a round's value, which is of these runs."""
@@ -117,8 +114,8 @@ class Measurement:
 
     # -- rates
 
-    def search(self, make: Callable[[float, float], Any], bounds: dict[str, Callable[[Any], Any]]) -> None:
-        """Run the search make(lowest, highest rate), and add its lower bounds by mode, that without loss last."""
+    def search(self, found: Search | BinarySearch, bounds: Callable[[], dict[str, Any]]) -> None:
+        """Run a search, and add its lower bounds by mode, that without loss last."""
         tried: dict[float, list[Run]] = {}
 
         def measure(rate: float, seconds: float) -> float:
@@ -128,11 +125,9 @@ class Measurement:
             # What a generator cannot send is lost, too: its own limit is an upper bound.
             return run.loss if run.pps >= rate * SENT else 1 - run.received / (rate * run.seconds)
 
-        found = make(max(self.most / SLOWEST, FEWEST / self.options.trial), self.most)
         found.run(measure)
         sent = {rate: min(rate, *(run.pps for run in runs)) for rate, runs in tried.items()}
-        for mode, of in bounds.items():
-            lower, upper = of(found)[:2]
+        for mode, (lower, upper, *_) in bounds().items():
             self.base = sent.get(lower, 0)
             is_limited = not upper or sent[upper] < upper * SENT
             note = LIMIT if is_limited else "" if lower else "frames are lost at every rate"
@@ -141,12 +136,12 @@ class Measurement:
     def measure_ndr(self) -> None:
         trial, total = self.options.trial, self.options.sum
         pdr, ndr = (Goal(loss, EXCEED, self.options.width, trial, trial, total) for loss in (PDR_LOSS, 0))
-        self.search(lambda low, high: Search([ndr, pdr], low, high),
-                    {"pdr": lambda found: found.result(pdr), "ndr": lambda found: found.result(ndr)})  # fmt: skip
+        found = Search([ndr, pdr], self.least, self.most)
+        self.search(found, lambda: {"pdr": found.result(pdr), "ndr": found.result(ndr)})
 
     def measure_throughput(self) -> None:
-        self.search(lambda low, high: BinarySearch(self.options.trial, self.options.width, low, high),
-                    {"throughput": lambda found: (found.lower, found.upper)})  # fmt: skip
+        found = BinarySearch(self.options.trial, self.options.width, self.least, self.most)
+        self.search(found, lambda: {"throughput": (found.lower, found.upper)})
 
     def measure_flood(self) -> None:
         """Forwarding and loss at the highest rate (RFC 2544, 26.3)."""
@@ -170,7 +165,7 @@ class Measurement:
 
     def has_begun(self) -> bool:
         run = self.count()
-        return not run.since(self.before) and run.arrived() >= BEGUN
+        return not run.since(self.before) and run.total("in", "rx", "xdp_rx") >= BEGUN
 
     def event(self, name: str, happen: Callable[[], str | None]) -> None:
         """Measure the loss during an event, at half the rate without loss, if there is any. A third of a trial passes
@@ -183,7 +178,7 @@ class Measurement:
         self.let_pass(self.options.trial / 3)
         note = happen() or ""
         self.let_pass(self.options.trial / 3)
-        run = self.end(self.agent.stop(), time.monotonic() - begun, LEFT_IN_EVENTS)
+        run = self.end(self.agent.stop(), time.monotonic() - begun, MAY_LEAVE_IN_EVENTS)
         self.add(name, "packets lost", run.sent - run.received, [run], note)
         self.add(f"{name}-time", "ms of loss", 1e3 * run.loss * run.seconds, [run], note)
         self.router.restore()
