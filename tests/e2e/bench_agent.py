@@ -40,19 +40,13 @@ def divide(reply, divisor, *keys):
             part[key] //= int(divisor)
 
 
-def limit(request, most):
-    """Let it be asked for so many frames a second at the most."""
-    if request["do"] == "run":
-        request["rate_pps"] = min(request["rate_pps"] or float(most), float(most))
-
-
 def late(request, seconds):
     """Let it begin later with what is to be stopped."""
     if request.get("seconds", 0) > 60:
         time.sleep(float(seconds))
 
 
-FILTERS = {"divide": divide, "limit": limit, "late": late}
+FILTERS = {"divide": divide, "late": late}
 if sys.argv[1] in FILTERS:
     for line in sys.stdin:
         message = json.loads(line)

@@ -5,7 +5,6 @@ round, everything is measured with each engine. All counters are read before and
 from __future__ import annotations
 
 import argparse
-import time
 from collections import Counter
 from typing import Any, Callable, Iterable
 
@@ -18,19 +17,19 @@ from progress import Progress, wait_for
 from rows import Results, Row
 from search import BinarySearch, Goal, Search
 
+MEASURES = ("ndr", "throughput", "flood", "latency", "churn", "next-hop", "restart")
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
 SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
 SENT = 0.95  # a trial that sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
 LONGEST_S, ANSWER_S = 3600, 180
 MAY_LEAVE, MAY_LEAVE_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel
-LIMIT = "the generator or --rate is the limit: no more was tried"
-NOT_COMPARED = "no comparison: the router was not the limit"
+LIMIT = "the generator or --rate is the limit, not the router"
 
 
 def worst(notes: Iterable[str]) -> str:
-    """The first note that says INVALID, or else the first one."""
-    return min(filter(None, notes), key=lambda note: not note.startswith("INVALID"), default="")
+    """The first note that says INVALID, or else LIMIT if that is among them, or else the first one."""
+    return max(filter(None, notes), key=lambda note: (note.startswith("INVALID"), note == LIMIT), default="")
 
 
 class Measurement:
@@ -46,7 +45,7 @@ class Measurement:
 
     def run(self, sizes: list[int]) -> None:
         """Measure everything in all rounds."""
-        options, measures = self.options, [MEASURES[name] for name in MEASURES if name in self.options.measures]
+        options, measures = self.options, [name for name in MEASURES if name in self.options.measures]
         with Progress("nic", len(measures) * len(sizes) * len(options.engines) * options.rounds) as self.progress:
             for turn in range(options.rounds):
                 for self.engine in options.engines[:: -1 if turn % 2 else 1]:
@@ -54,8 +53,8 @@ class Measurement:
                     self.setup.settle()
                     for self.size in sizes:
                         self.find_most()
-                        for measure in measures:
-                            measure(self)
+                        for name in measures:
+                            getattr(self, "measure_" + name.replace("-", "_"))()
                             self.progress.step()
 
     # -- trials
@@ -75,14 +74,13 @@ class Measurement:
                         dst_macs=[self.router.mac] * len(self.hello["ports"]["tx"]), prefixes=options.prefixes,
                         pattern=options.pattern, seed=options.seed, latency=latency)  # fmt: skip
 
-    def end(self, answer: dict[str, Any], seconds: float, may_leave: float) -> Run:
-        """Check the counts of a finished run."""
+    def end(self, answer: dict[str, Any], least_s: float, may_leave: float) -> Run:
+        """Check the counts of a finished run. least_s: the duration that was asked for."""
         run, run.may_leave, run.latency = self.count(), may_leave, answer["latency_ns"] or {"n": 0, "sent": 0}
-        run.seconds = max(answer["elapsed_ns"] / 1e9, seconds)
+        run.seconds = max(answer["elapsed_ns"] / 1e9, least_s)
         run.sent, run.received = answer["sent"] + run.latency["sent"], answer["received"] + run.latency["n"]
-        faults = [f"generator: {text}" for text in answer["errors"]]
         run.since(self.before)
-        faults += check(run)
+        faults = [*(f"generator: {text}" for text in answer["errors"]), *check(run)]
         if run.by_sixlane and not self.router.answers(self.engine):
             faults.append("another engine answers now ('sixlane fib' says which)")
         run.notes = [*(f"INVALID: {fault}" for fault in faults), answer.get("note") or ""]
@@ -174,11 +172,10 @@ class Measurement:
             return
         self.begin(self.base / 2, LONGEST_S)
         wait_for(lambda: self.let_pass(0.005) or self.has_begun(), BEGIN_S, "frames of the generator arrive")
-        begun = time.monotonic()
         self.let_pass(self.options.trial / 3)
         note = happen() or ""
         self.let_pass(self.options.trial / 3)
-        run = self.end(self.agent.stop(), time.monotonic() - begun, MAY_LEAVE_IN_EVENTS)
+        run = self.end(self.agent.stop(), 0, MAY_LEAVE_IN_EVENTS)
         self.add(name, "packets lost", run.sent - run.received, [run], note)
         self.add(f"{name}-time", "ms of loss", 1e3 * run.loss * run.seconds, [run], note)
         self.router.restore()
@@ -203,11 +200,10 @@ class Measurement:
         options, rows = self.options, dict(self.figures)
         for (engine, *of, unit), rounds in self.figures.items():
             for other in ("kernel", "trie") if unit == "Mpps" else ():
-                others = self.figures.get((other, *of, unit), []) if engine not in ("kernel", other) else []
-                for (a, *notes), (b, note) in zip(rounds, others):
-                    notes = [NOT_COMPARED if LIMIT in (*notes, note) else "", *notes, note]
-                    values = rows.setdefault((f"{engine}/{other}", *of, "ratio"), [])
-                    values += [(a / b, worst(notes))] if b else []
+                pairs = zip(rounds, self.figures.get((other, *of, unit), ()))
+                if engine not in ("kernel", other):
+                    rows[f"{engine}/{other}", *of, "ratio"] = [
+                        (a / b, worst((note, beside))) for (a, note), (b, beside) in pairs if b]  # fmt: skip
         common = ["veth, no NICs: a functional test only"] * options.is_veth
         common += [f"sent by {self.hello['generator']}", *self.setup.notes]
         for (engine, size, changes, mode, unit), rounds in rows.items():
@@ -216,9 +212,3 @@ class Measurement:
                             pattern=options.pattern, mode=mode, threads=len(cpus()), writer_rate=changes,
                             frame_bytes=size, driver=options.driver, queues=options.used_queues,
                             note="; ".join(filter(None, (note, *common)))))  # fmt: skip
-
-
-MEASURES: dict[str, Callable[[Measurement], None]] = {
-    "ndr": Measurement.measure_ndr, "throughput": Measurement.measure_throughput, "flood": Measurement.measure_flood,
-    "latency": Measurement.measure_latency, "churn": Measurement.measure_churn,
-    "next-hop": Measurement.measure_next_hop, "restart": Measurement.measure_restart}  # fmt: skip
