@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from statistics import fmean
 from typing import Any, Callable, Iterable
 
 from common import BenchError, cpus
@@ -20,7 +21,7 @@ from search import BinarySearch, Goal, Search
 MEASURES = ("ndr", "throughput", "flood", "latency", "churn", "next-hop", "restart")
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
 SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
-SENT = 0.95  # a trial that sent less of its rate shows the generator's limit
+SENT = 0.95  # what sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
 LONGEST_S, ANSWER_S = 3600, 180
 MAY_LEAVE, MAY_LEAVE_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel
@@ -120,14 +121,12 @@ class Measurement:
             run = self.trial(rate, seconds)
             tried.setdefault(rate, []).append(run)
             self.progress.step(0)
-            # What a generator cannot send is lost, too: its own limit is an upper bound.
-            return run.loss if run.pps >= rate * SENT else 1 - run.received / (rate * run.seconds)
+            return run.loss
 
         found.run(measure)
-        sent = {rate: min(rate, *(run.pps for run in runs)) for rate, runs in tried.items()}
         for mode, (lower, upper, *_) in bounds().items():
-            self.base = sent.get(lower, 0)
-            is_limited = not upper or sent[upper] < upper * SENT
+            self.base = min(lower, fmean(run.pps for run in tried[lower])) if lower else 0  # as it was sent
+            is_limited = lower and (not upper or self.base < lower * SENT)
             note = LIMIT if is_limited else "" if lower else "frames are lost at every rate"
             self.add(mode, "Mpps", self.base / 1e6, sum(tried.values(), []), note)
 
