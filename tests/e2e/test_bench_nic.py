@@ -22,7 +22,7 @@ from nic_hold import Inside, queue_masks, state, wait_restored
 
 ENGINES = ["kernel", "trie", "compiled"]
 LATENCIES = [f"{name}@{part}%" for name in ("p50", "p99", "max") for part in (10, 50, 90)]
-EVENTS = ["churn", "next-hop", "restart"]
+EVENTS = ["churn", "next-hop"]
 # A trial has 100 frames, and a veth holds 256: however late they are taken from there, none is lost.
 SHORT = ["--table", "dense-48:100", "--trial", 0.1, "--rate", 1000]
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_agent.py")
@@ -114,10 +114,8 @@ def test_rows(bench):
     """Everything, by every engine; what was changed for it is as before. The router is not the limit, and that is
     said."""
     def holds(rows):
-        """Nothing was so late that timestamps are missing; and a restart is no reason to lose a packet."""
-        lost = modes(rows, "packets lost")
-        is_lossless = lost.get(("trie", "restart")) == lost.get(("compiled", "restart")) == 0
-        return is_valid(rows) and is_lossless and set(modes(rows, "us")) == {(e, m) for e in ENGINES for m in LATENCIES}
+        """Nothing was so late that timestamps are missing."""
+        return is_valid(rows) and set(modes(rows, "us")) == {(e, m) for e in ENGINES for m in LATENCIES}
 
     before = bench.state()
     rows = eventually(bench, "--seed", 7, holds=holds)
@@ -130,7 +128,7 @@ def test_rows(bench):
     assert all(0 < rate < 0.0011 for rate in rates.values()), rates  # one frame more may be due at the end
     times = modes(rows, "us")
     assert all(0 < times[e, f"p50@{part}%"] <= times[e, f"max@{part}%"] for e in ENGINES for part in (10, 50, 90))
-    assert set(modes(rows, "packets lost")) == {(e, m) for e in ENGINES for m in EVENTS} - {("kernel", "restart")}
+    assert set(modes(rows, "packets lost")) == {(e, m) for e in ENGINES for m in EVENTS}
     pairs = ["trie/kernel", "compiled/kernel", "compiled/trie"]
     assert set(modes(rows, "ratio")) == {(pair, mode) for pair in pairs for mode in ("ndr", "pdr", "flood")}
     assert all("veth, no NICs: a functional test only" in row["note"] for row in rows)
@@ -243,7 +241,7 @@ def test_refused(bench, argv, agent, words):
 @pytest.mark.parametrize("words, said", [
     ("--in d9", "--in and --out are needed"), ("--out d0", "the same"), ("--engine dpdk", "'dpdk'"),
     ("--trial 0", 'above 0 is wanted, not "0"'), ("--table 10", "more than one table"),
-    ("--check", "take no --generator"), ("--measure restart --engine kernel", "no engine but sixlane's"),
+    ("--check", "take no --generator"), ("--measure restart", "'restart'"),
 ])  # fmt: skip
 def test_usage(bench, words, said):
     assert said in bench.refuse(*words.split(), code=2)
@@ -288,13 +286,9 @@ def wait_for_progress(process):
         said += more
 
 
-def sixlaned_of(process, other_than=0):
+def sixlaned_of(process):
     """Its process id."""
-    def look():
-        found = command(["pgrep", "-P", process.pid, "sixlaned"], check=False).stdout.split()
-        return next((int(pid) for pid in found if int(pid) != other_than), 0)
-
-    return wait_until(look, 60)
+    return int(command(["pgrep", "-P", process.pid, "sixlaned"]).stdout)
 
 
 def test_interrupt(bench, begin):
@@ -331,8 +325,8 @@ def test_queues_go_where_they_are_to_in_every_turn(bench, begin):
 
 def test_a_daemon_that_dies(begin):
     """What it would have done, nobody does: no figure is sixlane's any more, and no counter is there."""
-    process = begin(*measure("restart"))
-    pid = sixlaned_of(process, other_than=sixlaned_of(process))
-    os.kill(pid, signal.SIGKILL)
+    process = begin(*measure("flood"))
+    wait_for_progress(process)
+    os.kill(sixlaned_of(process), signal.SIGKILL)
     status, _, said = end(process, 0)
     assert status == 1 and "sixlaned ended with -9" in said, said

@@ -16,7 +16,7 @@ done
 set -- --bond in0=eth0,eth1 --bond out0=eth2,eth3 --in in0 --out out0 --table dense-48:1000 \
 	--rounds 1 --output "$1"
 ports="--tx eth4,eth5 --rx eth6,eth7"
-"$sixlane" bench nic "$@" --queues 4 --trial 0.5 --rate 1000 --churn 100 \
+"$sixlane" bench nic "$@" --queues 4 --trial 0.1 --rate 1000 --churn 100 \
 	--generator "$sixlane bench generator $ports"
 "$sixlane" bench nic wang "$@" --trial 1 --rate 2000 \
 	--generator "$sixlane bench generator --source xdp $ports"

@@ -18,7 +18,7 @@ from progress import Progress, wait_for
 from rows import Results, Row
 from search import BinarySearch, Goal, Search
 
-MEASURES = ("ndr", "throughput", "flood", "latency", "churn", "next-hop", "restart")
+MEASURES = ("ndr", "throughput", "flood", "latency", "churn", "next-hop")
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
 SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
 SENT = 0.95  # what sent less of its rate shows the generator's limit
@@ -187,10 +187,6 @@ class Measurement:
 
     def measure_next_hop(self) -> None:
         self.event("next-hop", self.router.fail_over)
-
-    def measure_restart(self) -> None:
-        if self.engine != "kernel":
-            self.event("restart", lambda: self.router.restart_daemon(self.engine))
 
     # -- rows
 

@@ -87,11 +87,6 @@ class NicRouter(lab.Router):
             self.stop(timeout=60)
             self.sixlane("detach", self.inside, self.outside, check=False)
 
-    def restart_daemon(self, engine: str) -> None:
-        """As an operator does: its programs and maps stay, and forward."""
-        self.stop(timeout=60)
-        self.choose(engine)
-
     def answers(self, engine: str) -> bool:
         """Whether this engine forwards, and the compiled FIB is no longer being built."""
         self.assert_daemon_runs()
