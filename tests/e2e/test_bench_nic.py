@@ -39,7 +39,7 @@ class Bench:
             for ns, dev in ((self.r, "d" + n), (self.g, "g" + n)):
                 ns.ip("link set dev", dev, "up")
                 ns.run("ethtool", "-K", dev, "gro", "on")
-        self.agent = f"nsenter --net={self.g.path} {SIXLANE} bench generator --source xdp --tx g0 --rx g1"
+        self.agent = f"ip netns exec {self.g.name} {SIXLANE} bench generator --source xdp --tx g0 --rx g1"
 
     def argv(self, *argv, agent=None):
         words = [SIXLANE, "-j", "bench", "nic", "d0", "d1", "--in", "d0", "--out", "d1", *SHORT]
