@@ -170,18 +170,15 @@ def test_sent_packets_that_the_driver_has_not_counted_yet():
     assert changed("eth2 tx -1", "eth2 queues_tx -51", "out0 tx -1", run=run) == [RECEIVED]
 
 
-def test_texts_and_differences():
-    run = make_run()
-    run.ports["eth1"].counts["queues_rx"] -= 100
-    assert nic_counts.check(run) == ["rx of eth1: 500000, but 499900 of its queues"]
+def test_differences():
     after = make_run()
     after.ports["eth1"].counts["rx"] += 3
     after.verdicts["forward"] += 2
     assert not after.since(make_run())
     assert +after.ports["eth1"].counts == {"rx": 3} and +after.verdicts == {"forward": 2}
-    run = make_run()
-    run.ports["eth3"].counts["tx"] += 1  # the driver was reset meanwhile
-    assert make_run().since(run) == "eth3"
+    before = make_run()
+    before.ports["eth3"].counts["tx"] += 1  # the driver was reset meanwhile
+    assert make_run().since(before) == "eth3"
 
 
 # --- what is undone -------------------------------------------------------------------------------

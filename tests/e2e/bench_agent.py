@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Agents for test_bench_nic.py, which send nothing: bench_agent.py '{"capacity": 5000, …}', see router(). Or filters
-of the requests or answers of one that sends: see the functions below.
+"""Agents for test_bench_nic.py, which send nothing: bench_agent.py '{"capacity": 5000, …}', see router(). Or a filter
+that halves some numbers in the answers of one that sends: bench_agent.py KEY...
 """
 
 import json
 import sys
-import time
 
 PORTS = [{"role": role, "mac": "02:00:00:00:00:0%d" % i} for i, role in enumerate(("tx", "rx"))]
 HELLO = {"generator": "liar", "least_frame_bytes": 66, "least_syn_bytes": 78, "ports": PORTS}
@@ -33,24 +32,9 @@ def serve(runs=None, **how):
         print(json.dumps(reply), flush=True)
 
 
-def divide(reply, divisor, *keys):
-    """Say that it was a part of what the agent says."""
-    for part in (reply, reply.get("latency_ns") or {}):
-        for key in set(keys) & set(part):
-            part[key] //= int(divisor)
-
-
-def late(request, seconds):
-    """Let it begin later with what is to be stopped."""
-    if request.get("seconds", 0) > 60:
-        time.sleep(float(seconds))
-
-
-FILTERS = {"divide": divide, "late": late}
-if sys.argv[1] in FILTERS:
-    for line in sys.stdin:
-        message = json.loads(line)
-        FILTERS[sys.argv[1]](message, *sys.argv[2:])
-        print(json.dumps(message), flush=True)
-else:
-    serve(**json.loads(sys.argv[1]))
+if sys.argv[1].startswith("{"):
+    sys.exit(serve(**json.loads(sys.argv[1])))
+for answer in map(json.loads, sys.stdin):
+    for part in (answer, answer.get("latency_ns") or {}):
+        part.update({key: part[key] // 2 for key in sys.argv[1:] if key in part})
+    print(json.dumps(answer), flush=True)
