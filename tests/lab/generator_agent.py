@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A conversation with `sixlane bench generator`, line by line, and what its frames say. Standard library only."""
 
+import contextlib
 import ipaddress
 import json
 import struct
@@ -42,8 +43,9 @@ class Generator:
 
     def __init__(self, tx, rx=(), ns=None, source="pktgen"):
         words = ["bench", "generator", "--source", source, "--tx", ",".join(tx)]
-        words += (["--rx", ",".join(rx)] if rx else []) + (["--netns", ns.path] if ns else [])
-        self.process = subprocess.Popen([SIXLANE, *words], stdin=-1, stdout=-1, text=True, bufsize=1)
+        words += ["--rx", ",".join(rx)] if rx else []
+        with ns.entered() if ns else contextlib.nullcontext():
+            self.process = subprocess.Popen([SIXLANE, *words], stdin=-1, stdout=-1, text=True, bufsize=1)
 
     def __enter__(self):
         return self

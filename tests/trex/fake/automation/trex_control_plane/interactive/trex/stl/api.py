@@ -12,10 +12,14 @@ from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP = 0xFFFF, 64, 512, 1_000_000, 16
-DEFAULTS = {"ports": 2, "speed": 25, "down": [], "loss": 0, "can_send": 1, "late": 0, "raises": {},
-            "warnings": [], "queue_full": 0, "histogram": {0: 1990, 20: 10}, "total_max": 25, "latency_errors": {},
-            "hangs": False, "sent_when_stopped": 0, "port_errors": 0}  # fmt: skip
+LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP, LINE_PPS = 0xFFFF, 64, 512, 1_000_000, 16, 5_000_000
+DEFAULTS = {"ports": 2, "loss": 0, "can_send": 1, "late": 0, "raises": {}, "histogram": {0: 1990, 20: 10},
+            "total_max": 25, "hangs": False, "sent_when_stopped": 0, "port_errors": 0}  # fmt: skip
+
+STLVmFixChecksumHw = namedtuple("STLVmFixChecksumHw", "l3_offset l4_offset l4_type")
+STLScVmRaw = namedtuple("STLScVmRaw", "list_of_commands cache_size", defaults=[None, None])
+STLTXCont = namedtuple("STLTXCont", "pps percentage", defaults=[None, None])
+STLFlowLatencyStats = namedtuple("STLFlowLatencyStats", "pg_id")
 
 
 class STLError(Exception):
@@ -47,17 +51,11 @@ class STLVmWrFlowVar:
         self.name, self.at = fv_name, pkt_offset
 
 
-STLVmFixChecksumHw = namedtuple("STLVmFixChecksumHw", "l3_offset l4_offset l4_type")
-STLScVmRaw = namedtuple("STLScVmRaw", "list_of_commands cache_size", defaults=[None, None])
-STLTXCont = namedtuple("STLTXCont", "pps")
-STLTXSingleBurst = namedtuple("STLTXSingleBurst", "total_pkts pps")
-STLFlowLatencyStats = namedtuple("STLFlowLatencyStats", "pg_id")
-
-
 class STLPktBuilder:
     def __init__(self, pkt=None, pkt_buffer=None, vm=None):
-        require(isinstance(pkt, Ether) and pkt_buffer is None and (vm is None or isinstance(vm, STLScVmRaw)), "pkt, vm")
-        self.pkt, self.frame, self.commands = pkt, bytes(pkt), vm.list_of_commands if vm else []
+        require(isinstance(pkt, Ether) and pkt_buffer is None and isinstance(vm, STLScVmRaw), "pkt, vm")
+        *self.commands, fix = vm.list_of_commands
+        self.pkt, self.frame = pkt, bytes(pkt)
         variables = [one for one in self.commands if isinstance(one, STLVmFlowVar)]
         self.variables = {variable.name: variable for variable in variables}
         require(len(self.variables) == len(variables), "a variable is there twice")
@@ -66,18 +64,17 @@ class STLPktBuilder:
             if isinstance(one, STLVmWrFlowVar):
                 most = min(len(self.frame), WRITE_MAX)
                 require(one.at + self.variables[one.name].size <= most, "write behind the packet")
-            if isinstance(one, STLVmFixChecksumHw):
-                has_layers = pkt.haslayer(one.l3_offset) and pkt.haslayer(one.l4_offset)
-                require(has_layers and one.l4_type in (11, 13) and self.commands[-1] is one, "checksum, the last one")
+        has_layers = pkt.haslayer(fix.l3_offset) and pkt.haslayer(fix.l4_offset)
+        require(has_layers and fix.l4_type == {"UDP": 11, "TCP": 13}[fix.l4_offset], "checksum, the last one")
 
 
 class STLStream:
     def __init__(self, packet=None, mode=None, flow_stats=None, random_seed=0):
-        require(isinstance(packet, STLPktBuilder) and mode.pps > 0 and 0 < random_seed < 1 << 32, "stream")
+        self.pps = mode.pps or LINE_PPS * (mode.percentage or 0) / 100
+        require(isinstance(packet, STLPktBuilder) and self.pps > 0 and 0 < random_seed < 1 << 32, "stream")
         require(not flow_stats or len(packet.pkt.lastlayer()) >= STAMP, "16 bytes of payload for the stamp")
         require(packet.pkt[IPv6].fl < 0xFF00, "a flow label of TRex's own")
         self.packet, self.mode, self.flow_stats, self.random = packet, mode, flow_stats, random.Random(random_seed)
-        self.count = getattr(mode, "total_pkts", None)
 
     def message_bytes(self):
         """About how long it is as JSON."""
@@ -92,28 +89,24 @@ class STLStream:
     def packets(self, count):
         found = []
         for number in range(count):
-            frame, fixed = bytearray(self.packet.frame), False
+            frame = bytearray(self.packet.frame)
             for command in self.packet.commands:
                 if isinstance(command, STLVmWrFlowVar):
                     variable = self.packet.variables[command.name]
                     value = variable.value(number, self.draw).to_bytes(variable.size, "big")
                     frame[command.at : command.at + variable.size] = value
-                fixed |= isinstance(command, STLVmFixChecksumHw)
-            if self.flow_stats:
-                frame[-STAMP:] = b"stand-in's stamp"
             packet = Ether(bytes(frame))
-            if fixed:
-                del packet[TCP if packet.haslayer(TCP) else UDP].chksum
+            del packet[TCP if packet.haslayer(TCP) else UDP].chksum
             found.append(bytes(packet))
         return found
 
 
 class STLClient:
-    settings = DEFAULTS  # what it answers with
+    settings, last = DEFAULTS, None  # what it answers with, and who was asked
 
     def __init__(self, username="", server="localhost", sync_port=4501, async_port=4500, verbose_level="error", logger=None,
                  sync_timeout=None, async_timeout=None):  # fmt: skip
-        self.connected, self.started, self.warnings, self.late = False, None, [], self.settings["late"]
+        STLClient.last, self.connected, self.late = self, False, self.settings["late"]
         self.ports = list(range(self.settings["ports"]))
 
     def called(self, name):
@@ -134,8 +127,7 @@ class STLClient:
         return self.ports
 
     def get_port_info(self, ports=None):
-        return [{"src_mac": "02:00:00:00:00:%02x" % port, "speed": self.settings["speed"], "driver": "net_stand_in",
-                 "link": "DOWN" if port in self.settings["down"] else "UP"} for port in ports]  # fmt: skip
+        return [{"src_mac": "02:00:00:00:00:%02x" % port} for port in ports]
 
     def reset(self, ports=None, restart=False):
         self.called("reset")
@@ -158,16 +150,13 @@ class STLClient:
     def clear_stats(self):
         self.sent, self.probes = (dict.fromkeys(self.ports, 0) for _ in "12")
 
-    def clear_events(self):
-        self.warnings = []
-
     def start(self, ports=None, mult="1", force=False, duration=-1):
         self.called("start")
-        self.started, self.warnings = (ports, duration), self.settings["warnings"]
+        self.started = (ports, duration)
         for port in ports:
             sums = [0, 0]
             for stream in self.streams[port]:
-                sums[bool(stream.flow_stats)] += stream.count or stream.mode.pps * duration
+                sums[bool(stream.flow_stats)] += stream.pps * duration
             load, self.probes[port] = (round(one * self.settings["can_send"]) for one in sums)
             self.sent[port] = load + self.probes[port]
         self.active = set(ports) if self.settings["hangs"] else set()
@@ -180,23 +169,17 @@ class STLClient:
         self.sent.update(dict.fromkeys(self.active & set(ports), self.settings["sent_when_stopped"]))
         self.active = set()
 
-    def wait_on_traffic(self, ports=None, timeout=None, rx_delay_ms=None):
-        require(not self.active & set(ports), "the stand-in does not send in the background")
-
     def arrived(self, sent, port):
         """Of what the ports sent, as much as arrives at this one."""
         return round(sent[port ^ 1] * (1 - self.settings["loss"]))
 
     def get_stats(self):
         self.late -= 1
-        return {"global": {"queue_full": self.settings["queue_full"]}, **{
-            port: {"opackets": self.sent[port], "ipackets": 0 if self.late >= 0 else self.arrived(self.sent, port),
-                   "oerrors": self.settings["port_errors"], "ierrors": self.settings["port_errors"]}
-            for port in self.ports}}  # fmt: skip
+        return {port: {"opackets": self.sent[port], "ipackets": 0 if self.late >= 0 else self.arrived(self.sent, port),
+                       "oerrors": self.settings["port_errors"], "ierrors": 0} for port in self.ports}  # fmt: skip
 
     def get_pgid_stats(self, pgid_list=()):
-        one = {"err_cntrs": self.settings["latency_errors"],
-               "latency": {"histogram": self.settings["histogram"], "total_max": self.settings["total_max"]}}  # fmt: skip
+        one = {"latency": {"histogram": self.settings["histogram"], "total_max": self.settings["total_max"]}}
         flows = {}
         for pg_id in pgid_list:
             senders = [port for port in self.streams for stream in self.streams[port]
@@ -204,6 +187,3 @@ class STLClient:
             sent = {port: self.probes[port] * (port in senders) for port in self.ports}
             flows[pg_id] = {"tx_pkts": sent, "rx_pkts": {port: self.arrived(sent, port) for port in self.ports}}
         return {"latency": {"global": {}, **dict.fromkeys(pgid_list, one)}, "flow_stats": {"global": {}, **flows}}
-
-    def get_warnings(self):
-        return self.warnings
