@@ -45,7 +45,7 @@ def world(tmp_path_factory):
 def request(world, dst="s0", **fields):
     """Slowly enough for the ring of a veth."""
     ns = world.dut if dst.startswith("d") else world.gen
-    wanted = {"do": "run", "src": SRC, "prefixes": str(world.table), "pattern": "random", "hops": 0, "count": 500,
+    wanted = {"do": "run", "src": SRC, "prefixes": str(world.table), "pattern": "random", "hops": 0, "seconds": 0.1,
               "frame_bytes": 128, "rate_pps": 5000, "dst_macs": [ns.mac(dst)], **fields}  # fmt: skip
     return {key: value for key, value in wanted.items() if value is not None}
 
@@ -71,93 +71,74 @@ def test_refused(world, words, code, said):
     assert "xdp" not in world.gen.run("ip", "link", "show").stdout
 
 
-@pytest.mark.parametrize("pattern, size, protocol, sources, dsts", [
-    ("random", 66, UDP, 1, 500), ("syn", 78, TCP, 500, 500), ("flow", 128, UDP, 1, 1)])  # fmt: skip
-def test_what_leaves(world, pattern, size, protocol, sources, dsts):
+@pytest.mark.parametrize("pattern, size, protocol", [("random", 66, UDP), ("syn", 78, TCP), ("flow", 128, UDP)])
+def test_what_leaves(world, pattern, size, protocol):
     """As a tap at s0 sees it. SYNs are each from another host, as a flood is. Bytes: tests/bench/test_packets.py."""
     tap = Tap(world.gen, "s0")
     with xdp(world, ["g0"]) as generator:
         done = run(world, generator, pattern=pattern, frame_bytes=size)
-    assert done["sent"] == 500 and done["received"] is None and done["errors"] == []
-    tap.wait(lambda frames: len(packets_of(frames, protocol)) == 500)
+    n, is_flow = done["sent"], pattern == "flow"
+    assert n > 100 and done["received"] is None and done["errors"] == []
+    tap.wait(lambda frames: len(packets_of(frames, protocol)) == n)
     packets = packets_of(tap.frames, protocol)
     assert {(packet.macs, packet.hop_limit, len(packet.frame), packet.ports[1]) for packet in packets} == {
         ((world.gen.mac("s0"), world.gen.mac("g0")), 64, size - 4, {UDP: 9, TCP: 80}[protocol])}  # fmt: skip
     network = ipaddress.ip_network(SRC + "/64", strict=False)
-    assert len({packet.src for packet in packets if packet.src in network}) == sources
-    assert len({packet.dst for packet in packets}) == dsts
-    assert (len({packet.ports[0] for packet in packets}) >= 250) == (dsts > 1)  # each CPU has the same ones
+    assert len({packet.src for packet in packets if packet.src in network}) == (n if pattern == "syn" else 1)
+    assert len({packet.dst for packet in packets}) == (1 if is_flow else n)
+    assert (len({packet.ports[0] for packet in packets}) == 1) == is_flow
     hits = [network for packet in packets for network in NETWORKS if packet.dst in network]
-    assert len(hits) == 500 and (len(set(hits)) > 48) == (dsts > 1)
+    assert len(hits) == n and (len(set(hits)) > 32) != is_flow
 
 
 @pytest.mark.parametrize("pattern", ["random", "syn"])
 def test_by_a_router(world, pattern):
     """Frames, and beside them those with timestamps. What does not arrive is no error of the generator."""
     with xdp(world, ["g1"], ["s1"]) as generator:
-        done = run(world, generator, "d1", pattern=pattern, hops=1, frame_bytes=128)
-        assert done["sent"] == done["received"] == 500 and done["errors"] == [] and done["latency_ns"] is None
-        done = run(world, generator, "d1", pattern=pattern, hops=1, count=0, seconds=0.2, latency=True)
+        done = run(world, generator, "d1", pattern=pattern, hops=1)
+        assert done["sent"] == done["received"] > 0 and done["errors"] == [] and done["latency_ns"] is None
+        done = run(world, generator, "d1", pattern=pattern, hops=1, seconds=0.2, latency=True)
         latency = done["latency_ns"]
         assert done["sent"] == done["received"] > 0 and latency["n"] == latency["sent"] > 0
         assert 0 < latency["p50"] <= latency["p99"] <= latency["max"]
         world.dut.route("add blackhole 2001:db8::/33")
-        done = run(world, generator, "d1", pattern=pattern, hops=1, count=100)
+        done = run(world, generator, "d1", pattern=pattern, hops=1)
         world.dut.route("del blackhole 2001:db8::/33")
-        assert done["sent"] == 100 and done["received"] == 0 and done["errors"] == []
+        assert done["sent"] > 0 and done["received"] == 0 and done["errors"] == []
 
 
 def test_two_ports(world):
-    """Any count is divided exactly: one port's half is by a wire without a router between."""
+    """Each sends half, of which one's is by a wire without a router between."""
     macs = [world.gen.mac("s0"), world.dut.mac("d1")]
     with xdp(world, ["g0", "g1"], ["s0", "s1"]) as generator:
-        done = run(world, generator, dst_macs=macs, count=301, hops=1)
-        assert done["sent"] == done["received"] == 301
-        assert done["errors"] in [["%d frames arrived with another hop limit than 63" % n] for n in (150, 151)]
+        done = run(world, generator, dst_macs=macs, hops=1)
+    (error,) = done["errors"]
+    assert error.endswith(" frames arrived with another hop limit than 63")
+    assert 0 < int(error.split()[0]) < done["sent"] == done["received"]
 
 
 def test_how_long(world):
-    """Never more frames than the rate allows. Fewer, or none near the end, if others have the CPUs. Then a count, of
-    which not all CPUs have any."""
+    """Never more frames than the rate allows. Fewer, or none near the end, if others have the CPUs."""
     with xdp(world, ["g0"], ["s0"]) as generator:
         def lasts():
-            done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
+            done = run(world, generator, seconds=0.2, rate_pps=1000)
             assert 0 < done["sent"] == done["received"] <= 200 + os.cpu_count()
             return done["elapsed_ns"] > 0.19e9
 
         wait_until(lasts, 60)
-        done = run(world, generator, count=1)
-        assert done["sent"] == done["received"] == 1
-
-
-def test_beside_another_one(world):
-    """What another namespace's device of the same number does not take is no loss of this generator."""
-    with Lab() as lab:
-        other = lab.ns("other")
-        other.ip("link add g0 index", world.gen.link("g0")["ifindex"], "type veth peer name s0")
-        for dev in ("g0", "s0"):
-            other.ip("link set", dev, "up")
-            other.run("ethtool", "-K", dev, "gro", "off")
-        with xdp(world, ["g0"], ["s0"]) as generator, Generator(["g0"], (), other, "xdp") as refused:
-            generator.tell(**request(world, seconds=3600, count=None, rate_pps=1000))
-            for _ in range(3):
-                with pytest.raises(GeneratorError, match="takes no XDP frames"):
-                    run(world, refused, dst_macs=[other.mac("s0")])
-            generator.tell(do="stop")
-            done = generator.answer()
-            assert done["sent"] == done["received"] > 0 and done["note"] == "" and done["errors"] == []
-            assert generator.answer() == {}
 
 
 def test_ends(world):
-    """By a signal, and by the end of the input. What is for the MAC of another port arrives meanwhile, too, also where
+    """By a further line, by a signal, and by the end of the input. What is for the MAC of another port arrives meanwhile, too, also where
     a NIC has a filter."""
     before = world.gen.link("s0")["promiscuity"]
-    endless = request(world, seconds=3600, count=None, rate_pps=1000)
+    endless = request(world, seconds=3600, rate_pps=1000)
     with xdp(world, ["g0"], ["s0"]) as generator:
         done = run(world, generator, dst_macs=["02:00:00:00:00:77"])
-        assert done["received"] == done["sent"] == 500
-        assert world.gen.link("s0")["promiscuity"] == before + 1
+        assert done["received"] == done["sent"] > 0 and world.gen.link("s0")["promiscuity"] == before + 1
+        generator.tell(**{**endless, "seconds": 0})
+        generator.tell(do="stop")
+        assert "sent" in generator.answer() and generator.answer() == {}
         generator.tell(**endless)
         generator.process.send_signal(signal.SIGINT)
         assert "sent" in generator.answer() and generator.quit() == 130
@@ -173,7 +154,7 @@ def asked(world):
     with xdp(world, ["g0"], ["s0"]) as generator:
         yield generator
         # it is none the worse for it
-        assert run(world, generator)["received"] == 500
+        assert run(world, generator)["received"] > 0
         done = world.gen.run(SIXLANE, "bench", "generator", "--source", "xdp", "--tx", "g1", "--rx", "s0", check=False)
         assert "already has an XDP program" in done.stderr
 

@@ -62,10 +62,9 @@ def test_command(tmp_path):
     assert "No such file" in error["error"] and "chatter of connect" in done.stderr
 
 
-@pytest.mark.parametrize("settings, said", [({"raises": {"connect": "no server"}}, "192.0.2.1: no server .STLError.")])
-def test_no_trex(trex, settings, said):
-    with pytest.raises(BenchError, match=said):
-        trex(settings)
+def test_no_trex(trex):
+    with pytest.raises(BenchError, match="192.0.2.1: no server .STLError.: start it"):
+        trex({"raises": {"connect": "no server"}})
 
 
 def test_run(trex):
@@ -108,8 +107,6 @@ def test_several_ports(trex):
 
 
 def test_counts_and_rates(trex):
-    answer, client = trex({"ports": 4}, count=1000, rate_pps=4000, dst_macs=ROUTER)
-    assert (answer["sent"], answer["received"], client.started) == (1000, 1000, ([0, 2], 0.25))
     assert trex(rate_pps=0)[0]["sent"] == 2 * stand_in.LINE_PPS
     answer, _ = trex({"can_send": 0.6, "port_errors": 3})
     assert answer["sent"] == 1200000 and answer["errors"] == [f"TRex's port {port}: 3 oerrors" for port in (0, 1)]

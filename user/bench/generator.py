@@ -48,7 +48,7 @@ read_table = functools.lru_cache(1)(tables.of_file)  # a full view takes seconds
 
 @dataclass
 class Traffic:
-    """A request to run: the frames, the same by all ports. Rate and count are the sums of all ports."""
+    """A request to run: the frames, the same by all ports."""
 
     dst_macs: list[str]  # one a port
     src: str
@@ -56,9 +56,8 @@ class Traffic:
     pattern: str  # of the destinations: "random" or "flow"; or "syn", random from random hosts of the source's /64
     frame_bytes: int  # with FCS
     seed: int = 1
-    rate_pps: float = 0  # 0: no limit
-    count: int = 0  # of frames
-    seconds: float = 0  # without it and a count it lasts until a further line
+    rate_pps: float = 0  # of all ports; 0: no limit
+    seconds: float = 0  # 0: until a further line
     hops: int = 1  # routers between generator and sink
     latency: bool = False
 

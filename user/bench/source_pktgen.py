@@ -10,7 +10,7 @@ Limits of pktgen (net/core/pktgen.c; seen in Linux 6.1 and 6.12):
 - The entries of a thread take turns by the time of their next frames. Without a delay that time does not move, and
   only the first entry sends. FULL_SPEED_NS is as good as no delay.
 - With a rate, the entries of a thread send one after the other, then all wait.
-- A count of 0 is endless, and :: is no end of a range.
+- :: is no end of a range.
 - A thread looks for orders ten times a second. One that sees "start" and "stop" at once stops first, and then starts.
 - pktgen's own timestamp is older than the wait for the entry's turn, so it does not measure latency.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import math
 import pathlib
 import re
@@ -60,12 +61,6 @@ def _is_any(state: str) -> bool:
     return any(re.search(rf"(?m)^{state}: *\w", file.read_text()) for file in PKTGEN.glob("kpktgend_*"))
 
 
-def _result(entry: str) -> list[int]:
-    """Frames, errors, and the times of start and end in us; empty before the run has ended."""
-    found = re.search(FINAL, (PKTGEN / entry).read_text())
-    return [int(number) for number in found.groups()] if found else []
-
-
 def _ranges(traffic: Traffic, most: int) -> list[tuple[int, int]]:
     """Destinations as ranges (lowest, highest): prefixes of the table, each once; of a flow, an address."""
     found, table = [], read_table(traffic.prefixes, 1)
@@ -89,13 +84,24 @@ class Source(LocalSource):
 
     def send(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send by all queues of the ports. Raises BenchError."""
+        # This write returns at the end, or too early if a thread needs more than an eighth of a second to begin.
+        start, end = threading.Thread(target=_write, args=("pgctrl", "start")), math.inf
         try:
             entries = self._set_up(traffic)
-            _run(traffic, entries, is_over)
-            # An entry without a final result ended before it began.
-            frames, errors, starts, ends = zip(*([*filter(None, map(_result, entries))] or [(0, 0, 0, 0)]))
+            start.start()
+            while not is_over() and time.monotonic() < end:
+                if traffic.seconds and end == math.inf and not _is_any("Stopped"):  # all have begun
+                    end = time.monotonic() + traffic.seconds
+                time.sleep(POLL_S)
+            while start.is_alive() or _is_any("Running"):
+                _write("pgctrl", "stop")
+                time.sleep(POLL_S)
+            found = [re.search(FINAL, (PKTGEN / entry).read_text()) for entry in entries]
         finally:
             _clear()
+        # An entry without a final result ended before it began.
+        results = [list(map(int, result.groups())) for result in found if result] or [[0] * 4]
+        frames, errors, starts, ends = zip(*results)
         return Result(sum(frames), (max(ends) - min(starts)) * 1000,
                       errors=[f"drivers refused {sum(errors)} frames"] if any(errors) else [])  # fmt: skip
 
@@ -112,28 +118,11 @@ class Source(LocalSource):
         places = [(port, mac, queue, place) for port, mac in zip(self.tx, traffic.dst_macs)
                   for queue in range(port.queues) for place in range(each)]  # fmt: skip
         made = []
-        for number, (port, mac, queue, place) in enumerate(places[: traffic.count or n]):
-            low, high = ranges[number % len(ranges)]
+        for (port, mac, queue, place), (low, high) in zip(places, itertools.cycle(ranges)):
             made.append(f"{port.name}@{queue}.{place}")
             _write(f"kpktgend_{known[queue % len(known)]}", f"add_device {made[-1]}")
-            _write(made[-1], f"count {traffic.count // n + (number < traffic.count % n)}", f"delay {delay}",
-                   f"pkt_size {traffic.frame_bytes - FCS}", f"dst_mac {mac}", f"queue_map_min {queue}",
-                   f"queue_map_max {queue}", "flag UDPCSUM", "flag NO_TIMESTAMP", f"src6 {traffic.src}",
-                   f"dst6_min {IPv6Address(low or 1)}", f"dst6_max {IPv6Address(high)}",
+            _write(made[-1], "count 0", f"delay {delay}", f"pkt_size {traffic.frame_bytes - FCS}", f"dst_mac {mac}",
+                   f"queue_map_min {queue}", f"queue_map_max {queue}", "flag UDPCSUM", "flag NO_TIMESTAMP",
+                   f"src6 {traffic.src}", f"dst6_min {IPv6Address(low or 1)}", f"dst6_max {IPv6Address(high)}",
                    "udp_src_min 1024", f"udp_src_max {most_port}", *flags)  # fmt: skip
         return made
-
-
-def _run(traffic: Traffic, entries: list[str], is_over: IsOver) -> None:
-    """Start, and wait for the end: that all have sent their count, or that the time is up since all began."""
-    # This write returns at the end, or too early if a thread needs more than an eighth of a second to begin.
-    thread = threading.Thread(target=_write, args=("pgctrl", "start"))
-    thread.start()
-    end = math.inf
-    while not is_over() and time.monotonic() < end and not all(map(_result, entries)):
-        if end == math.inf and traffic.seconds and not _is_any("Stopped"):
-            end = time.monotonic() + traffic.seconds
-        time.sleep(POLL_S)
-    while thread.is_alive() or _is_any("Running"):
-        _write("pgctrl", "stop")
-        time.sleep(POLL_S)

@@ -6,7 +6,7 @@ Limits of TRex that shape this module:
 - Its random numbers have 15 bits each, and a random choice from a list reaches its first 32,768 entries only. So
   destinations are lists that are walked in order.
 - It refuses messages of a million bytes, and batches streams until they exceed half of that.
-- It checks no hop limit, and does not say how long it sent. A count is as many seconds as it takes at the rate.
+- It checks no hop limit, and does not say how long it sent.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class Source:
 
     def run(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send, and count what arrives. Raises BenchError, OSError, and what TRex's client raises."""
-        client, senders, receivers = self._client, self._numbers[::2], self._numbers[1::2]
-        seconds = traffic.count / traffic.rate_pps if traffic.count else traffic.seconds
+        client, seconds, senders, receivers = self._client, traffic.seconds, self._numbers[::2], self._numbers[1::2]
         client.reset(self._numbers)
         client.set_port_attr(ports=receivers, promiscuous=True)  # a bond hashes frames for one MAC to any port
         for place, number in enumerate(senders):

@@ -33,9 +33,7 @@ class Source(LocalSource):
         known, ports = cpus(), len(self.tx)
         each = max(1, len(known) // ports)
         makers, n = [self._maker(traffic, port, place, each) for place, port in enumerate(self.tx)], each * ports
-        counts = [(traffic.count + lane) // n if traffic.count else 2**62 for lane in range(n)]
-        lanes = [makers[lane % ports].lane(lane // ports, known[lane % len(known)], count)
-                 for lane, count in enumerate(counts) if count]  # a lane without frames would never end # fmt: skip
+        lanes = [makers[lane % ports].lane(lane // ports, known[lane % len(known)], 2**62) for lane in range(n)]
         self.engine.ask("run", lanes=lanes, bytes=makers[0].frames.bytes, rate=traffic.rate_pps,
                         ns=int(traffic.seconds * 1e9), ports=1 if traffic.pattern == "flow" else PORTS)  # fmt: skip
         while not (is_done := bool(select.select([self.engine], [], [], POLL_S)[0])) and not is_over():

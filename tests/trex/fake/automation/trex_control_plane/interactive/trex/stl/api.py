@@ -12,7 +12,7 @@ from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-LIST_MAX, VARIABLES_BYTES, WRITE_MAX, MESSAGE_MAX, STAMP, LINE_PPS = 0xFFFF, 64, 512, 1_000_000, 16, 5_000_000
+LIST_MAX, MESSAGE_MAX, STAMP, LINE_PPS = 0xFFFF, 1_000_000, 16, 5_000_000
 DEFAULTS = {"ports": 2, "loss": 0, "can_send": 1, "late": 0, "raises": {}, "histogram": {0: 1990, 20: 10},
             "total_max": 25, "hangs": False, "sent_when_stopped": 0, "port_errors": 0}  # fmt: skip
 
@@ -56,14 +56,7 @@ class STLPktBuilder:
         require(isinstance(pkt, Ether) and pkt_buffer is None and isinstance(vm, STLScVmRaw), "pkt, vm")
         *self.commands, fix = vm.list_of_commands
         self.pkt, self.frame = pkt, bytes(pkt)
-        variables = [one for one in self.commands if isinstance(one, STLVmFlowVar)]
-        self.variables = {variable.name: variable for variable in variables}
-        require(len(self.variables) == len(variables), "a variable is there twice")
-        require(4 + sum(variable.size for variable in variables) <= VARIABLES_BYTES, "too many variables")
-        for one in self.commands:
-            if isinstance(one, STLVmWrFlowVar):
-                most = min(len(self.frame), WRITE_MAX)
-                require(one.at + self.variables[one.name].size <= most, "write behind the packet")
+        self.variables = {one.name: one for one in self.commands if isinstance(one, STLVmFlowVar)}
         has_layers = pkt.haslayer(fix.l3_offset) and pkt.haslayer(fix.l4_offset)
         require(has_layers and fix.l4_type == {"UDP": 11, "TCP": 13}[fix.l4_offset], "checksum, the last one")
 
@@ -104,8 +97,7 @@ class STLStream:
 class STLClient:
     settings, last = DEFAULTS, None  # what it answers with, and who was asked
 
-    def __init__(self, username="", server="localhost", sync_port=4501, async_port=4500, verbose_level="error", logger=None,
-                 sync_timeout=None, async_timeout=None):  # fmt: skip
+    def __init__(self, username="", server="localhost", sync_port=4501, async_port=4500, verbose_level="error"):
         STLClient.last, self.connected, self.late = self, False, self.settings["late"]
         self.ports = list(range(self.settings["ports"]))
 
