@@ -43,7 +43,7 @@ LEAST_PROBE = pk.IP6 + pk.L4_BYTES[pk.UDP] + pk.STAMP + pk.FCS
 MR_PROMISC, ADD_MEMBERSHIP, SOL_PACKET = 1, 1, 263
 IsOver = Callable[[], bool]  # whether a run shall end now
 
-read_table = functools.lru_cache(1)(tables.of_file)  # a full view takes seconds, and is that of all trials
+read_table = functools.lru_cache(1)(tables.of_file)  # a full view takes a second, and is that of all trials
 
 
 @dataclass

@@ -54,20 +54,17 @@ class Source:
 
     def run(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send, and count what arrives. Raises BenchError, OSError, and what TRex's client raises."""
-        client, seconds, senders, receivers = self._client, traffic.seconds, self._numbers[::2], self._numbers[1::2]
+        client, senders, receivers = self._client, self._numbers[::2], self._numbers[1::2]
         client.reset(self._numbers)
         client.set_port_attr(ports=receivers, promiscuous=True)  # a bond hashes frames for one MAC to any port
         for place, number in enumerate(senders):
             client.add_streams(self._streams(traffic, place), ports=[number])
         client.clear_stats()
-        client.start(ports=senders, duration=seconds or -1)
-        begun = time.monotonic()
-        while client.is_traffic_active(ports=senders):
-            if is_over():
-                seconds = 0
-                break
+        client.start(ports=senders, duration=traffic.seconds or -1)
+        begun, is_ended = time.monotonic(), False
+        while client.is_traffic_active(ports=senders) and not (is_ended := is_over()):
             time.sleep(POLL_S)
-        seconds = seconds or time.monotonic() - begun
+        seconds = time.monotonic() - begun if is_ended else traffic.seconds
         # Until then, TRex counts the latency of frames under way.
         client.stop(ports=senders, rx_delay_ms=STRAGGLERS_S * 1000)
         deadline, sent, received = time.monotonic() + STRAGGLERS_S, 1, 0

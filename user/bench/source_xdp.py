@@ -12,7 +12,7 @@ import tempfile
 import tables
 from common import BenchError, cpus, find
 from generator import POLL_S, IsOver, LocalSource, Port, Result, Traffic
-from packets import PORTS, Generator, Lane, ObjectFile
+from packets import LARGEST_LIVE, PORTS, Generator, Lane, ObjectFile
 
 TARGETS = 4096  # destinations of a lane, which is a CPU that sends by one port
 
@@ -30,20 +30,20 @@ class Source(LocalSource):
 
     def send(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send by the same number of lanes for each port, and at least one for each CPU. Raises BenchError."""
+        if traffic.frame_bytes > LARGEST_LIVE:
+            raise BenchError(f'"frame_bytes": at most {LARGEST_LIVE}')
         known, ports = cpus(), len(self.tx)
         each = max(1, len(known) // ports)
         makers, n = [self._maker(traffic, port, place, each) for place, port in enumerate(self.tx)], each * ports
         lanes = [makers[lane % ports].lane(lane // ports, known[lane % len(known)], 2**62) for lane in range(n)]
         self.engine.ask("run", lanes=lanes, bytes=makers[0].frames.bytes, rate=traffic.rate_pps,
                         ns=int(traffic.seconds * 1e9), ports=1 if traffic.pattern == "flow" else PORTS)  # fmt: skip
-        while not (is_done := bool(select.select([self.engine], [], [], POLL_S)[0])) and not is_over():
+        while not select.select([self.engine], [], [], POLL_S)[0] and not is_over():
             pass
-        if not is_done:
-            self.engine.ask("stop")  # any further line ends the run; this one is answered by an error
+        self.engine.ask("stop")  # any further line ends a run; this one is answered by an error
         done = [Lane(*lane) for lane in self.engine.answer()["lanes"]]
-        if not is_done:
-            with contextlib.suppress(BenchError):
-                self.engine.answer()
+        with contextlib.suppress(BenchError):
+            self.engine.answer()
         sent, refused = sum(lane.sent for lane in done), sum(lane.refused for lane in done)
         if refused and not sent:
             raise BenchError("the driver takes no XDP frames (a veth's other end needs an XDP program, or GRO)")
