@@ -21,7 +21,7 @@ from scapy.layers.l2 import Ether
 from source_trex import PG_ID, Source
 
 ROUTER = ["02:00:00:00:a0:01", "02:00:00:00:a0:02"]
-PREFIXES = [ipaddress.ip_network(f"2a00:{n:x}::/32") for n in range(9)]
+PREFIXES = [ipaddress.ip_network(f"2a00:{n:x}::/96") for n in range(9)]
 RUN = {"rate_pps": 1000000, "seconds": 2, "frame_bytes": 128, "dst_macs": ROUTER[:1], "src": "2001:db8:77::9",
        "pattern": "random", "seed": 5}  # fmt: skip
 SERVER = SimpleNamespace(server="192.0.2.1", trex=FAKE)
