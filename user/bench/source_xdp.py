@@ -12,7 +12,7 @@ import tempfile
 import tables
 from common import BenchError, cpus, find
 from generator import POLL_S, IsOver, LocalSource, Port, Result, Traffic
-from packets import LARGEST_LIVE, PORTS, Generator, Lane, ObjectFile
+from packets import PORTS, Generator, Lane, ObjectFile
 
 TARGETS = 4096  # destinations of a lane, which is a CPU that sends by one port
 
@@ -30,8 +30,6 @@ class Source(LocalSource):
 
     def send(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send by the same number of lanes for each port, and at least one for each CPU. Raises BenchError."""
-        if traffic.frame_bytes > LARGEST_LIVE:
-            raise BenchError(f'"frame_bytes": at most {LARGEST_LIVE}')
         known, ports = cpus(), len(self.tx)
         each = max(1, len(known) // ports)
         makers, n = [self._maker(traffic, port, place, each) for place, port in enumerate(self.tx)], each * ports
