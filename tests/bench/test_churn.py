@@ -1,43 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""user/bench/bgp.py, updates.py and churn.py: BGP messages, files of updates, the shape of the stream, and the sums."""
+"""user/bench/bgp.py and churn.py: BGP messages, files of updates, the shape of the stream, and the sums."""
 
 import argparse
 import bz2
+import collections
+import os
 import shutil
 import struct
 
+import numpy as np
 import pytest
 
 import bgp
 import churn
 import common
-import packets
 import tables
-import updates as up
 
 PREFIXES = [f"2001:{number:x}::/32" for number in range(0x100, 0xA00)]
 NEXT_HOP = bytes(range(16))
-ONE, TWO = map(bgp.encode_prefix, ("2001:db8::/32", "2001:db8:8000::/33"))
-P = [bgp.encode_prefix(f"2001:db8:{number}::/48") for number in range(6)]
+ONE, TWO = "2001:db8::/32", "2001:db8:8000::/33"
+P = [f"2001:db8:{number}::/48" for number in range(1, 6)]
+PATH = bgp.attributes_of([64497, 4_200_000_000])
 
 
 def test_message_bytes():
     """As RFC 4271 (4.3) and RFC 4760 (3 and 4) have them."""
-    text = bgp.Update(0, 0, (ONE,), (TWO,), bgp.attributes_of([64497])).messages(NEXT_HOP)
-    assert text == bytes.fromhex(
-        "ff" * 16 + "0024020000" + "000d" + "900f0009" + "000201" + "2120010db880"
-        + "ff" * 16 + "0044020000" + "002d" + "900e001a" + "00020110" + NEXT_HOP.hex() + "00" + "2020010db8"
+    update = bgp.Update(0, 0, (TWO,))
+    assert update.messages(NEXT_HOP) == bytes.fromhex("ff" * 16 + "0024020000" + "000d900f0009000201" + "2120010db880")
+    update = bgp.Update(0, 0, (ONE,), bgp.attributes_of([64497]))
+    assert update.messages(NEXT_HOP) == bytes.fromhex(
+        "ff" * 16 + "0044020000" + "002d" + "900e001a" + "00020110" + NEXT_HOP.hex() + "00" + "2020010db8"
         + "5001000100" + "500200060201" + "0000fbf1")  # fmt: skip
 
 
 def test_messages_are_not_too_long():
-    many = tuple(bgp.encode_prefix(f"2001:db8::{number:x}/128") for number in range(1000))
-    text, at = bgp.Update(0, 0, many, many, bgp.attributes_of(range(999))).messages(NEXT_HOP), 0
+    many = [f"2001:db8::{number:x}/128" for number in range(1000)]
+    text, at = bgp.Update(0, 0, tuple(many), bgp.attributes_of(range(999))).messages(NEXT_HOP), 0
     while at < len(text):
-        _, length, kind = bgp.HEADER.unpack_from(text, at)
-        assert length <= 4096 and kind == bgp.UPDATE
+        length = int.from_bytes(text[at + 16 : at + 18], "big")
+        assert length <= 4096
         at += length
-    assert at == len(text) and all(text.count(prefix) == 2 for prefix in many)
+    assert at == len(text) and all(text.count(bgp.encode_prefix(prefix)) == 1 for prefix in many)
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -45,56 +48,59 @@ def test_messages_are_not_too_long():
 needs_bgpdump = pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
 
 
-def record(body, kind=16, subtype=4, four=True, family=2, asn=64497):
+def record(update, kind=16, subtype=4, four=True, family=2, asn=64497, time=1_700_000_000):
     """What a collector writes of a peer's message (RFC 6396, 4.4)."""
+    body = update if isinstance(update, bytes) else update.messages(NEXT_HOP)
     size = 16 if family == 2 else 4
     head = struct.pack(">IIHH" if four else ">HHHH", asn, 64496, 0, family) + bytes([asn & 0xFF]) * size + bytes(size)
     micros = struct.pack(">I", 500_000) if kind == 17 else b""
-    return struct.pack(">IHHI", 1_700_000_000, kind, subtype, len(micros + head + body)) + micros + head + body
+    return struct.pack(">IHHI", time, kind, subtype, len(micros + head + body)) + micros + head + body
 
 
-UPDATE = bgp.Update(0, 0, (ONE,), (), bgp.attributes_of([64497, 4_200_000_000])).messages(NEXT_HOP)
-OLD = bgp.Update(0, 0, (ONE,), (), bytes.fromhex("40010100" "400206" "0202fbf25ba0" "c0110a" "0202" "0000fbf2fa56ea00"))
+UPDATE = record(bgp.Update(0, 0, (ONE,), PATH))
+STATE = record(b"\0\1\0\2", subtype=5)
+OLD_PATH = bytes.fromhex("40010100" "400206" "0202fbf25ba0" "c0110a" "0202" "0000fbf2fa56ea00")
 
 
 @needs_bgpdump
 def test_mrt(tmp_path):
-    """Messages of both widths, with sets and with microseconds; states, IPv4 and own networks are not updates."""
-    own = bgp.Update(0, 0, (bgp.encode_prefix("2001:2:0:1::/64"), bgp.encode_prefix("fd00::/8"), TWO), (), b"")
-    in_set = UPDATE.replace(b"\x02\x02\0\0\xfb\xf1", b"\x01\x02\0\0\xfb\xf1")
+    """Messages of both widths, with sets and with microseconds, of the peers with the most; states, IPv4 and own networks
+    are not updates. What is withdrawn was there before."""
+    plain = bgp.Update(0, 0, (ONE,), PATH).messages(NEXT_HOP)
+    own = bgp.Update(0, 0, ("2001:2:0:1::/64", "fd00::/8", ONE, P[0]))
     (tmp_path / "x").write_bytes(
-        record(UPDATE) + record(in_set, 17, family=1) + record(b"\0\1\0\2", subtype=5)
-        + record(UPDATE.replace(b"\0\2\1\x10", b"\0\1\1\x10"))
-        + record(OLD.messages(NEXT_HOP), subtype=1, four=False, asn=64498)
-        + record(bgp.Update(0, 0, (), (TWO, ONE)).messages(NEXT_HOP)) + record(own.messages(NEXT_HOP)))  # fmt: skip
-    path = bgp.attributes_of([64497, 4_200_000_000])
-    found = [update._replace(time=update.time - 1_700_000_000) for update in up.read_mrt(str(tmp_path / "x"))]
+        UPDATE + record(plain.replace(b"\x02\x02\0\0\xfb\xf1", b"\x01\x02\0\0\xfb\xf1"), 17) + STATE
+        + record(bgp.Update(0, 0, (TWO,)), time=1_700_000_003) + record(plain.replace(b"\0\2\1\x10", b"\0\1\1\x10"))
+        + record(bgp.Update(0, 0, (ONE,), OLD_PATH), subtype=1, four=False, asn=64498) * 3
+        + record(own, time=1_700_000_002, asn=64498) + record(plain, family=1, asn=64499))  # fmt: skip
+    stream = bgp.recorded(str(tmp_path / "x"), [ONE])
     old = bgp.attributes_of([64498, 4_200_000_000])
-    assert found[:4] == [bgp.Update(0, 0, (ONE,), (), path), bgp.Update(0.5, 1, (ONE,), (), path),
-                         bgp.Update(0, 2, (ONE,), (), old), bgp.Update(0, 0, (), (TWO, ONE))]  # fmt: skip
-    assert [update.announced for update in found[4:]] == [(TWO,)]
+    assert stream.updates == [
+        bgp.Update(0, 1, (ONE,), PATH), bgp.Update(0, 0, (ONE,) * 3, old), bgp.Update(0.5, 1, (ONE,), PATH),
+        bgp.Update(2, 0, (ONE, P[0])), bgp.Update(3, 1, (TWO,))]  # fmt: skip
+    held = [[prefix for each in stream.base if each.peer == peer for prefix in each.prefixes] for peer in (0, 1)]
+    assert held == [[ONE, P[0]], [ONE, TWO]]
 
 
 @needs_bgpdump
 @pytest.mark.parametrize("data, what", [
-    (b"2001:db8::/32\n", "incomplete dump record"), (record(UPDATE) * 2 + record(UPDATE)[:20], "incomplete"),
-    (bz2.compress(record(UPDATE))[:-5], "Compressed file ended"),
-    (record(b"\0\1\0\2", subtype=5), "no updates .* expected BGP4MP"),
+    (b"2001:db8::/32\n", "incomplete dump record"), (UPDATE * 2 + UPDATE[:20], "incomplete"),
+    (bz2.compress(UPDATE)[:-5], "Compressed file ended"), (STATE, "no updates .* expected BGP4MP"),
 ])  # fmt: skip
 def test_bad_mrt(tmp_path, data, what):
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(common.BenchError, match=what):
-        up.read_mrt(str(tmp_path / "x"))
+        bgp.recorded(str(tmp_path / "x"), [ONE])
 
 
 def test_bgpdump_is_killed(tmp_path, monkeypatch):
     """Which says nothing."""
-    (tmp_path / "x").write_bytes(record(UPDATE))
+    (tmp_path / "x").write_bytes(UPDATE)
     (tmp_path / "bgpdump").write_text("#!/bin/sh\nkill -KILL $$\n")
     (tmp_path / "bgpdump").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(common.BenchError, match="bgpdump was killed; expected"):
-        up.read_mrt(str(tmp_path / "x"))
+        bgp.recorded(str(tmp_path / "x"), [ONE])
 
 
 # --- streams ------------------------------------------------------------------------------------------
@@ -102,66 +108,66 @@ def test_bgpdump_is_killed(tmp_path, monkeypatch):
 
 def test_shape():
     """Withdrawals, repetitions and unstable prefixes are as many as the sources say, about; each run has the same."""
-    stream = up.synthetic(PREFIXES, 50_000, 1, 2)
-    assert stream == up.synthetic(PREFIXES, 50_000, 1, 2) != up.synthetic(PREFIXES, 50_000, 2, 2)
-    assert 50_000 <= stream.count < 50_100 and len(stream.base[0]) == len(PREFIXES)
+    stream = bgp.synthetic(PREFIXES, 50_000, 1)
+    assert stream == bgp.synthetic(PREFIXES, 50_000, 1) != bgp.synthetic(PREFIXES, 50_000, 2)
+    assert 50_000 <= bgp.size(stream.updates) < 50_100 and bgp.size(stream.base) == 2 * len(PREFIXES)
     assert stream.updates == sorted(stream.updates, key=lambda each: each.time)
-    withdrawn = sum(len(each.withdrawn) for each in stream.updates)
-    assert 0.10 < withdrawn / stream.count < 0.20
-    unstable = {prefix for each in stream.updates for prefix in each.announced}
-    assert 0.8 * up.UNSTABLE < len(unstable) / len(PREFIXES) < 1.5 * up.UNSTABLE
-    assert len({len(each.attributes) for each in stream.updates if each.announced}) > up.EXPLORED  # lengths of paths
+    withdrawn = bgp.size(each for each in stream.updates if not each.attributes)
+    assert 0.12 < withdrawn / bgp.size(stream.updates) < 0.17
+    assert 0.8 * bgp.UNSTABLE < len(bgp.prefixes_of(stream.updates)) / len(PREFIXES) < 1.2 * bgp.UNSTABLE
+    few, said = bgp.synthetic(PREFIXES * 100, 10_000, 1).updates, collections.defaultdict(list)  # seldom two at once
+    for each in few:
+        said[each.peer, each.prefixes].append(each.attributes)
+    repeated = sum(one == other != b"" for each in said.values() for one, other in zip(each, each[1:]))
+    assert 0.35 < repeated / sum(bool(each.attributes) for each in few) < 0.45
+    assert len({len(each.attributes) for each in few if each.attributes}) > bgp.EXPLORED  # lengths of paths
 
 
-def test_classes_and_table():
-    """By hand: prefix 0 has a path change, 1 fails at one peer, 2 at both, 3 is new, 4 nobody touches, 5 fails at one
-    peer after the other."""
-    base = {prefix: b"a" for prefix in P if prefix != P[3]}
-    updates = [bgp.Update(0, 0, (P[0],), (), b"b"), bgp.Update(1, 0, (P[3],), (P[1], P[2]), b"a"),
-               bgp.Update(2, 1, (), (P[2],)), bgp.Update(3, 1, (P[2],), (), b"c"),
-               bgp.Update(4, 0, (), (P[5],)), bgp.Update(5, 0, (P[5],), (), b"a"),
-               bgp.Update(6, 1, (), (P[5],))]  # fmt: skip
-    stream = up.Stream([dict(base), dict(base)], updates)
-    assert stream.classes() == ({P[0]}, {P[2]})
-    assert up.Stream(stream.base, updates[1:]).classes() == ({P[0], P[1], P[4]}, {P[2]})
-    state = [{}, {}]
-    for each in [*stream.table(), *updates, *stream.table()]:
-        state[each.peer] |= dict.fromkeys(each.announced, each.attributes)
-        for prefix in each.withdrawn:
-            state[each.peer].pop(prefix, None)
-    assert state == stream.base
-
-
-def test_recorded():
-    """The busiest peers, from time 0 on; what is withdrawn was there before."""
-    found = [bgp.Update(10, 7, (), (P[0],)), bgp.Update(11, 8, (P[0],), (), b"x"), bgp.Update(12.75, 7, (P[1],))]
-    stream = up.recorded(found, ["2001:db8:9::/48"], 1)
-    assert stream.updates == [bgp.Update(0, 0, (), (P[0],)), bgp.Update(2.75, 0, (P[1],))]
-    assert stream.base[0].keys() == {P[0], bgp.encode_prefix("2001:db8:9::/48")}
+def test_classes():
+    """By hand: prefix 0 has a path change, 1 fails at one peer, 2 at both, 3 is new, 4 nobody touches."""
+    base = [bgp.Update(0, peer, (P[0], P[1], P[2], P[4]), b"a") for peer in range(2)]
+    updates = [bgp.Update(1, 0, (P[1], P[2])), bgp.Update(2, 1, (P[2],)), bgp.Update(3, 1, (P[2], P[3]), b"c")]
+    changed = bgp.Update(0, 0, (P[0],), b"b")
+    assert bgp.Stream(base, [changed, *updates]).classes() == ({P[0], P[1]}, {P[2], P[3]})
+    assert bgp.Stream(base, [bgp.Update(0, 1, (P[3],), b"c")]).classes() == ({P[0], P[1], P[2], P[4]}, {P[3]})
 
 
 # --- sums ---------------------------------------------------------------------------------------------
 
-FOUND = {"delivered": 50, "withdrawn-delivered": 40, "wrong": 0, "no route": 10, "xdp": 85, "verdicts": 100}
+
+class Packets:
+    """A generator and its engine that have sent 101 packets."""
+
+    ask = lane = lambda *_, **__: None
+    answer = staticmethod(lambda: {"lanes": [[101, 0, 0, 0, 0, 0, True]]})
 
 
-@pytest.mark.parametrize("sent, change, what", [
-    (100, {}, None), (101, {}, "11 packets were lost, 10 had no route"), (99, {}, "9 packets were lost, 10 had"),
-    (100, {"delivered": 49}, "11 packets were lost"), (100, {"withdrawn-delivered": 41}, "9 packets were lost"),
-    (100, {"no route": 9}, "10 packets were lost, 9 had"), (100, {"verdicts": 99}, "99 of 100 packets have a verdict"),
-    (100, {"wrong": 1}, "1 packets have a wrong hop limit"), (100, {"refused": 2}, "2 packets did not get into"),
+@pytest.mark.parametrize("counts, late, note", [
+    ([51, 40, 10, 85], 0, ""), ([51, 40, 10, 85], 0.1, "the speaker is the limit: up to 100 ms late"),
+    ([50, 40, 10, 85], 0, "INVALID: 11 packets were lost, 10 had no route"),
+    ([51, 41, 10, 85], 0, "INVALID: 9 packets were lost, 10 had no route"),
 ])  # fmt: skip
-def test_sums(sent, change, what):
+def test_sums(monkeypatch, counts, late, note):
     """What does not add up is said, and each row of the side and each ratio says it."""
-    refused = change.get("refused", 0)
-    problems = churn.problems(packets.Lane(sent + refused, refused, 0, 0, 0, 0, True), FOUND | change)
-    assert bool(problems) == bool(what) and (not what or what in problems[0])
-    added = []
-    results = argparse.Namespace(options=argparse.Namespace(seconds=1), add=added.append)
-    values = {("sent", "packets"): 1, ("p50", "ms"): 1.0, ("p99", "ms"): 1.0}
-    runs = {"kernel": [churn.Run(values, [], [], [1])], "sixlane": [churn.Run(values, problems, ["late"], [1])]}
-    table = tables.from_prefixes("", 1, PREFIXES)
-    churn.add_rows(results, up.synthetic(PREFIXES, 10, 1, 2), table, runs)
-    invalid = {row.engine for row in added if "INVALID" in row.note}
-    assert invalid == ({"sixlane", "sixlane/kernel"} if what else set())
-    assert all("INVALID" in row.note for row in added if row.engine in invalid)
+    monkeypatch.setattr(churn, "DRAIN_S", 0)
+    bench, added = churn.Bench.__new__(churn.Bench), []
+    bench.engine = bench.generator = Packets()
+    bench.options, bench.stream, bench.cpu = argparse.Namespace(rate=100, seconds=1), bgp.synthetic(PREFIXES, 10, 1), 0
+    bench.values, bench.notes = collections.defaultdict(list), collections.defaultdict(dict)
+
+    def replay(_progress):
+        bench.marks.append(churn.Mark(bench.stream.updates[0], 0, looks=2, kernel=0.001, map=0.003))
+        return 1, late * (side == "sixlane")
+
+    for side, found in (("kernel", [51, 40, 10, 0]), ("sixlane", counts)):
+        each = iter([np.zeros(4, int), np.array(found)])
+        monkeypatch.setattr(bench, "_counts", lambda: next(each), raising=False)
+        monkeypatch.setattr(bench, "_replay", replay)
+        bench._measure(side, {"bird": os.getpid()}, None)
+    bench.add_rows(argparse.Namespace(add=added.append), tables.from_prefixes("", 1, PREFIXES))
+    assert {row.engine: row.note for row in added} == {
+        "kernel": "", "sixlane": note, "sixlane/kernel": note, "stream": ""}  # fmt: skip
+    values = {(row.mode, row.unit): row.values for row in added if row.engine == "sixlane"}
+    assert values["lost", "packets lost"] == [51 - counts[0]] and values["withdrawn-lost", "%"] == [
+        pytest.approx(200 * (50 - counts[1]) / 101)]  # fmt: skip
+    assert values["map-p99", "ms"] == [pytest.approx(2)] and values["asked", "ms"] == [pytest.approx(1.5)]

@@ -19,7 +19,7 @@ from netns import wait_until
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "user" / "bench"))  # behind the modules of the tests
 
-import updates as up  # noqa: E402
+import bgp  # noqa: E402
 
 CHURN = Bench("churn")
 FEW = ["--rounds", 1, "--seconds", 2, "--rate", 20000]
@@ -38,20 +38,15 @@ def check(rows):
     found = {(row["engine"], row["mode"], row["unit"]): row["median"] for row in rows}
     assert len(found) == len(rows) and {row["bench"] for row in rows} == {"churn"}
     for side in ("kernel", "sixlane"):
-        for kind in ("", "withdrawn-"):
-            sent, delivered = (found[side, f"{kind}{what}", "packets"] for what in ("sent", "delivered"))
-            assert sent > 100 and delivered == sent - found[side, f"{kind}lost", "packets lost"]
-        assert abs(found[side, "sent", "packets"] - found[side, "withdrawn-sent", "packets"]) <= 1
+        assert found[side, "sent", "packets"] > 1000
         assert found[side, "lost", "packets lost"] == 0 < found[side, "withdrawn-lost", "packets lost"]
-        assert 0 < found[side, "p50", "ms"] <= found[side, "p99", "ms"]
-        assert found[side, "p50", "ms"] < 2000 or rows[0]["emulated"]  # what never comes counts as this
+        assert 0 < found[side, "asked", "ms"] <= found[side, "p50", "ms"] <= found[side, "p99", "ms"]
         assert found[side, "cpu-bird", "s"] >= 0 and found[side, "updates", "updates/s"] > 0
-    delivered = found["sixlane", "delivered", "packets"] + found["sixlane", "withdrawn-delivered", "packets"]
+    delivered = found["sixlane", "sent", "packets"] - found["sixlane", "withdrawn-lost", "packets lost"]
     assert delivered / 2 < found["sixlane", "xdp", "packets"] <= delivered  # the kernel did the rest
     assert 0 < found["sixlane", "kernel-p50", "ms"] <= found["sixlane", "kernel-p99", "ms"]
     assert ("kernel", "xdp", "packets") not in found and ("sixlane", "cpu-sixlaned", "s") in found
     assert found["sixlane", "map-p99", "ms"] >= 0 and ("sixlane/kernel", "withdrawn-lost", "ratio") in found
-    assert all("asked every" in row["note"] for row in rows if row["unit"] == "ms")
     return found
 
 
@@ -65,16 +60,16 @@ def test_synthetic():
 @pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
 def test_recorded(tmp_path):
     """A collector's file of two peers (RFC 6396), over a table that has half of its prefixes."""
-    stream, records = up.synthetic(PREFIXES, 800, 5, 2), b""
+    stream, records = bgp.synthetic(PREFIXES, 800, 5), b""
     for update in stream.updates:
-        body = struct.pack(">IIHH", up.PEER_AS + update.peer, up.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16 + bytes(16)
+        body = struct.pack(">IIHH", bgp.PEER_AS + update.peer, bgp.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16 + bytes(16)
         body += update.messages(socket.inet_pton(socket.AF_INET6, "2001:db8::1"))
         records += struct.pack(">IHHI", 1_700_000_000 + int(update.time), 16, 4, len(body)) + body
     (tmp_path / "updates").write_bytes(bz2.compress(records))
     (tmp_path / "half.txt").write_text("\n".join(PREFIXES[::2]))
     rows = CHURN.rows(*FEW, "--file", tmp_path / "half.txt", "--updates", tmp_path / "updates")
     assert check(rows)["stream", "withdrawals", "%"] > 0
-    assert {(row["table"], row["writer_rate"]) for row in rows} == {("half", round(stream.count / 2))}
+    assert {(row["table"], row["writer_rate"]) for row in rows} == {("half", round(bgp.size(stream.updates) / 2))}
 
 
 def test_refused():

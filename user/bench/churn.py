@@ -8,25 +8,23 @@ sixlane take turns, with the same packets and messages; in between both peers go
 Every other packet goes to a prefix that a peer has at all times: none may be lost, since BIRD replaces a route at
 once. The others go to prefixes that no peer has for some time, which cost the same packets whoever forwards.
 
-The time from message to datapath is that of marks: prefixes whose next hop changes. Once the speaker has the message
-to send, the kernel's table and sixlane's map sl_routes are asked until they have the change.
+Besides, there are marks: prefixes of one peer to which the other one announces a better path. From that message on, the
+kernel's table and sixlane's map sl_routes are asked until they have it.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
 import ctypes
-import itertools
 import os
 import shutil
 import socket
 import statistics
 import struct
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Iterable, Iterator
 
 import numpy as np
 
@@ -36,388 +34,262 @@ import options as opt
 import packets as pk
 import rows
 import tables as tb
-import updates as up
-from common import BenchError, UsageError, cpus, need_root
+from bgp import Update
+from common import BenchError, UsageError, check_interrupt, cpus, need_root
 from netns import cpu_seconds
 from progress import Progress, wait_for
 from router import A_MAC, NETWORK, P0_MAC, Router, lab_errors
 
 HELP = "Replay BGP updates by BIRD into the kernel while packets are forwarded."
-SIDES = ("kernel", "sixlane")
-ROUNDS, SECONDS, COUNT, RATE = 3, 10, 10_000, 100_000
-PEERS = 2  # each has a gateway
-KINDS = ("", "withdrawn-")  # of destinations
 TARGETS, SIZE = 4096, 64  # destinations of each kind; bytes of a frame
-MARKS, MARK_S = 128, 0.02  # how many, and how long from the change of one to that of the next
-LOST_S = 2.0  # a change that takes longer counts as this; shorter than it takes to change all
-POLL_S = 100e-6  # between two looks at what is not there yet
-LISTEN_S, FILL_S, START_S, DRAIN_S = 20, 300, 20, 5
-BATCH = 64  # messages between two looks
+MARKS = 500  # each changes once in a run
+WORSE, BETTER = (bgp.attributes_of([bgp.PEER_AS] * ases) for ases in (2, 1))
+POLL_S, ANSWER_S, FILL_S, DRAIN_S = 100e-6, 20, 300, 5
 LATE_S, BUSY = 0.05, 0.9  # of a message, and of a CPU: from here on a note says so
-FAR = 1 << 62  # packets
-CONFIG = """log stderr {{ error, fatal, bug }};
+CONFIG = f"""log stderr {{ error, fatal, bug }};
 router id 192.0.2.1;
 protocol device {{ scan time 3600; }}
 protocol direct {{ ipv6; interface "p1"; }}
 protocol kernel {{ scan time 3600; ipv6 {{ import none; export where source = RTS_BGP; }}; }}
-template bgp upstream {{ local {} as {}; passive; multihop; hold time 0; ipv6 {{ import all; export none; }}; }}
+protocol bgp {{ local {NETWORK}:c::1 as {bgp.LOCAL_AS}; neighbor range {NETWORK}:c::/64 external; passive; multihop;
+    hold time 0; ipv6 {{ import all; export none; }}; }}
 """
-
-
-def start_bird(router: Router) -> tuple[int, list[bgp.Session]]:
-    """BIRD in the router's namespace, by its PID, with a session for each peer. Its errors come on standard error."""
-    if not shutil.which("bird"):
-        raise BenchError("BIRD is missing: install the package bird2")
-    own, *addresses = [f"{NETWORK}:c::{number}" for number in range(1, PEERS + 2)]
-    config = router.file("bird.conf")
-    config.write_text(CONFIG.format(own, up.LOCAL_AS) + "".join(
-        f"protocol bgp from upstream {{ neighbor {address} as {up.PEER_AS + number}; }}\n"
-        for number, address in enumerate(addresses)), encoding="ascii")  # fmt: skip
-    with lab_errors():
-        router.r.batch(f"addr add {address}/128 dev lo nodad" for address in [own, *addresses])
-        pid = router.r.popen("bird", "-f", "-c", config, "-s", router.file("bird.ctl")).pid
-
-    def connect(address: str) -> socket.socket | None:
-        with contextlib.suppress(OSError), router.r.entered():
-            return socket.create_connection((own, 179), 1, (address, 0))
-
-    sockets = [wait_for(lambda: connect(address), LISTEN_S, "BIRD listens") for address in addresses]
-    return pid, [bgp.Session(sock, up.PEER_AS + number, f"192.0.2.{2 + number}") for number, sock in enumerate(sockets)]
-
-
-# --- marks ----------------------------------------------------------------------------------------
 
 
 @dataclass
 class Mark:
-    """A prefix whose next hop is one of two gateways in turn."""
+    """One that is to change."""
 
-    prefix: bytes
-    gateways: list[bytes]  # the first one is announced
-    before: int | None = None  # in the map
-    sent: float = 0.0
-    came: dict[str, float] = field(default_factory=dict)  # seconds from message to "kernel" and "map"
-
-    def message(self) -> bytes:
-        self.gateways, self.sent, self.came = self.gateways[::-1], time.monotonic(), {}
-        return bgp.Update(0, 0, (self.prefix,), (), bgp.attributes_of([up.PEER_AS])).messages(self.gateways[0])
-
-
-class Marks:
-    """Marks, and who has their changes."""
-
-    def __init__(self, router: Router, gateways: list[bytes]) -> None:
-        marks = [Mark(bgp.encode_prefix(f"{NETWORK}:{0xF000 + number:x}::/64"), gateways[:2])
-                 for number in range(MARKS + PEERS)]  # fmt: skip
-        self.changing, self.ends = marks[:MARKS], marks[MARKS:]  # ends: a peer's last word each
-        self._turn, self._asked = itertools.cycle(self.changing), {"kernel": self.in_kernel}
-        self._libbpf, self._value = ctypes.CDLL("libbpf.so.1"), ctypes.c_uint32()
-        with router.r.entered():
-            self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)  # NETLINK_ROUTE
-
-    @contextlib.contextmanager
-    def map_open(self) -> Iterator[None]:
-        """Meanwhile sixlaned runs, and its map is asked, too: before the kernel, which has what the map has."""
-        self._map = self._libbpf.bpf_obj_get(f"{lab.PINS}/sl_routes".encode())
-        if self._map < 0:
-            raise BenchError("sixlaned has no map sl_routes")
-        self._asked = {"map": lambda mark: self._in_map(mark) not in (None, mark.before), **self._asked}
-        try:
-            yield
-        finally:
-            del self._asked["map"]
-            os.close(self._map)
-
-    def _in_map(self, mark: Mark) -> int | None:
-        """The route's value (bpf/abi/sixlane.h: sl_routes). None: there is no route."""
-        key = struct.pack("=I", 32 + mark.prefix[0]) + struct.pack(">I16s", 254, mark.prefix[1:])
-        failed = self._libbpf.bpf_map_lookup_elem(self._map, key, ctypes.byref(self._value))
-        return self._value.value if not failed and self._value.value >> 20 & 0xFF == mark.prefix[0] else None
-
-    def in_kernel(self, mark: Mark) -> bool:
-        """RTM_GETROUTE: whether the answer has the gateway in it."""
-        head = struct.pack("=IHHIIBB10xHH", 48, 26, 1, 0, 0, socket.AF_INET6, 128, 20, 1)  # with RTA_DST
-        self._netlink.send(head + mark.prefix[1:].ljust(16, bytes(1)))
-        return mark.gateways[0] in self._netlink.recv(4096)
-
-    def clear(self) -> None:
-        """Forget what was found."""
-        self.waiting: list[Mark] = []
-        self.times: list[dict[str, float]] = []  # Mark.came of those that have come
-        self.looks: list[float] = []  # seconds from one look to the next
-        self._looked = 0.0
-
-    def start(self) -> bytes:
-        """The message of the next one."""
-        mark = next(self._turn)
-        mark.before = self._in_map(mark) if "map" in self._asked else None
-        self.waiting.append(mark)
-        return mark.message()
-
-    def look(self) -> None:
-        """Whether what waits has come."""
-        now = time.monotonic()
-        self.looks += [now - self._looked] if self._looked else []
-        for mark in list(self.waiting):
-            is_late = now > mark.sent + LOST_S
-            for name, has in self._asked.items():
-                if name not in mark.came and (is_late or has(mark)):
-                    mark.came[name] = time.monotonic() - mark.sent
-            if len(mark.came) == len(self._asked):
-                self.waiting.remove(mark)
-                self.times.append(mark.came)
-        self._looked = now if self.waiting else 0.0
-
-
-# --- runs -----------------------------------------------------------------------------------------
-
-
-@dataclass
-class Run:
-    """What one run of a side has found."""
-
-    values: dict[tuple[str, str], float]  # by mode and unit
-    problems: list[str]  # for which it means nothing
-    limits: list[str]  # of the machine or the bench
-    looks: list[float]
-
-
-def problems(lane: pk.Lane, found: dict[str, int]) -> list[str]:
-    """What does not add up of the packets that the lane has sent. found: what Bench.counts() gives, of the run."""
-    lost = lane.sent - sum(found[f"{kind}delivered"] for kind in KINDS)
-    verdicts = found.get("verdicts", lane.sent)
-    checks = {
-        f"{lane.refused} packets did not get into the router": lane.refused,
-        f"{lost} packets were lost, {found['no route']} had no route": lost != found["no route"],
-        f"{found['wrong']} packets have a wrong hop limit": found["wrong"],
-        f"{verdicts} of {lane.sent} packets have a verdict": verdicts != lane.sent,
-    }
-    return [f"INVALID: {text}" for text, is_wrong in checks.items() if is_wrong]
+    update: Update
+    before: int  # in the map
+    sent: float = field(default_factory=time.monotonic)
+    looks: int = 0
+    kernel: float = 0  # seconds until it has the change
+    map: float = 0
 
 
 class Bench:
     """The router, BIRD and its peers."""
 
-    def __init__(self, router: Router, options: argparse.Namespace, stream: up.Stream) -> None:
+    def __init__(self, router: Router, options: argparse.Namespace, stream: bgp.Stream) -> None:
         self.router, self.options, self.stream = router, options, stream
+        self._add_packets(stream.classes())
         self.cpu = len(cpus()) - 1  # of the packets, and of nobody else who starts from now on
-        self._add_packets()
         os.sched_setaffinity(0, cpus()[:-1])
-        gateways = [socket.inet_pton(socket.AF_INET6, gateway) for gateway in router.gateways]
-        speed = (stream.updates[-1].time or 1) / options.seconds
-        self.table, self.messages = (
-            [(update.time / speed, update.peer, update.messages(gateways[update.peer])) for update in updates]
-            for updates in (stream.table(), stream.updates))  # fmt: skip
-        self.bird, self.sessions = start_bird(router)
-        self.marks = Marks(router, gateways)
-        self.sessions[0].send(b"".join(mark.message() for mark in self.marks.changing))
+        self.gateways = [socket.inet_pton(socket.AF_INET6, gateway) for gateway in router.gateways[: bgp.PEERS]]
+        speed, gap = (stream.updates[-1].time or 1) / options.seconds, options.seconds / (MARKS - bgp.PEERS - 1)
+        updates = [update._replace(time=update.time / speed) for update in stream.updates]
+        # Of the peers in turn: each peer's last one comes after all its updates.
+        self.changes = [Update(gap * number, number % bgp.PEERS, (f"{NETWORK}:f{number:03x}::/64",), BETTER)
+                        for number in range(MARKS)]  # fmt: skip
+        self.updates = sorted([*updates, *self.changes], key=lambda update: update.time)
+        self.values: dict[tuple[str, str, str], list[float]] = defaultdict(list)  # by side, mode and unit
+        self.notes: dict[str, dict[str, None]] = defaultdict(dict)  # of each side, in order
+        self.waiting: list[Mark] = []
+        self.marks: list[Mark] = []  # that have changed
+        self.libbpf, self.map = ctypes.CDLL("libbpf.so.1"), -1  # sl_routes, while sixlaned runs
+        with router.r.entered():
+            self.netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)  # NETLINK_ROUTE
+        self._start_bird()
 
-    def _add_packets(self) -> None:
-        """Those of each kind in turn."""
-        classes = {kind: prefixes for kind, prefixes in zip(KINDS, self.stream.classes()) if prefixes}
-        if KINDS[0] not in classes:
-            raise BenchError("no prefix stays reachable: give a larger table")
-        self.kinds, flows, frames = list(classes), [], []
-        for number, prefixes in enumerate(classes.values()):
+    def _add_packets(self, classes: tuple[set[str], set[str]]) -> None:
+        """Those of each class in turn."""
+        frames, flows = np.zeros((TARGETS, len(classes), SIZE - pk.FCS), np.uint8), []
+        for number, prefixes in enumerate(classes):
+            if not prefixes:
+                raise BenchError(f"no prefix {('stays', 'goes')[number]} during the stream: take a longer one")
             source = f"{NETWORK}:a::{2 + number}"
-            flow = pk.template(SIZE, P0_MAC, A_MAC, source)
             # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
             self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
-            table = tb.from_prefixes("", 0, map(bgp.decode_prefix, prefixes))
-            frames.append(np.tile(np.frombuffer(flow.header.ljust(flow.bytes, bytes(1)), np.uint8), (TARGETS, 1)))
-            frames[-1][:, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(tb.draw(table, "random", TARGETS, self.options.seed))
-            flows.append(pk.Flow(flow))
-        in_turn = np.stack(frames, axis=1).reshape(-1, SIZE - pk.FCS)
-        self.engine = self.router.engine(self.router.a)
-        self.generator = pk.GivenFrames(self.engine, "churn", in_turn, self.router.file("frames"),
-                                        self.router.ifindex(self.router.a, "h0"))  # fmt: skip
+            flows.append(pk.Flow(pk.template(SIZE, P0_MAC, A_MAC, source)))
+            addresses = tb.draw(tb.from_prefixes("", 0, prefixes), "random", TARGETS, self.options.seed)
+            frames[:, number, : pk.IP6] = np.frombuffer(flows[-1].frames.header, np.uint8)
+            frames[:, number, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(addresses)
+        self.engine, egress = self.router.engine(self.router.a), self.router.ifindex(self.router.a, "h0")
+        self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS),
+                                        self.router.file("frames"), egress)  # fmt: skip
         self.sink = pk.Sink(self.router.engine(self.router.b), ["h0"], flows)
 
-    def _flush(self) -> bool:
-        return all([session.flush() for session in self.sessions])
-
-    def _settle(self) -> None:
-        """Until the kernel has all that was sent: what each peer says last comes last."""
-        for session, mark in zip(self.sessions, self.marks.ends):
-            session.send(mark.message())
-        wait_for(lambda: self._flush() and all(map(self.marks.in_kernel, self.marks.ends)), FILL_S,
-                 "BIRD has put the routes into the kernel", POLL_S)  # fmt: skip
-
-    def run(self, name: str, progress: Progress) -> Run:
-        """A run of a side, after all peers have said their tables again."""
-        for _, peer, messages in self.table:
-            self.sessions[peer].send(messages)
-        self._settle()
-        processes = {"bird": self.bird}
-        with contextlib.ExitStack() as stack:
-            if name == "sixlane":
-                self.router.start(len(set().union(*self.stream.base)))
-                stack.callback(self._stop)
-                stack.enter_context(self.marks.map_open())
-                processes["sixlaned"] = self.router.sixlane.daemon.pid
-            return self._measure(processes, progress)
-
-    def _stop(self) -> None:
+    def _start_bird(self) -> None:
+        """With a session for each peer. Its errors come on standard error."""
+        if not shutil.which("bird"):
+            raise BenchError("BIRD is missing: install the package bird2")
+        config, (own, *addresses) = self.router.file("bird.conf"), [f"{NETWORK}:c::{number}" for number in (1, 2, 3)]
+        config.write_text(CONFIG, encoding="ascii")
         with lab_errors():
-            self.router.sixlane.stop()
-            self.router.sixlane.detach()
-            shutil.rmtree(lab.PINS, ignore_errors=True)  # the next one would seem to be in sync from its start
+            self.router.r.addr("lo", *(f"{address}/128" for address in (own, *addresses)))
+            self.bird = self.router.r.popen("bird", "-f", "-c", config, "-s", self.router.file("bird.ctl")).pid
 
-    def counts(self, with_verdicts: bool) -> dict[str, int]:
-        """Packets until now."""
-        arrived = self.sink.counts()["h0"]
-        found = {f"{kind}delivered": count.packets for kind, count in zip(KINDS, arrived)}
-        found["wrong"] = sum(count.wrong for count in arrived)
-        found["no route"] = self.router.kernel_counters()["Ip6InNoRoutes"]
-        if with_verdicts:
-            verdicts = self.router.verdicts()
-            found |= {"xdp": verdicts["forward"], "verdicts": sum(verdicts.values())}
-        return found
+        def connect(address: str) -> socket.socket | None:
+            with contextlib.suppress(OSError), self.router.r.entered():
+                return socket.create_connection((own, 179), ANSWER_S, (address, 0))
 
-    def _measure(self, processes: dict[str, int], progress: Progress) -> Run:
-        before = self.counts("sixlaned" in processes)
-        cpu = {name: cpu_seconds(pid) for name, pid in processes.items()}
-        self.engine.ask("run", lanes=[self.generator.lane(0, self.cpu, FAR)], bytes=SIZE - pk.FCS,
-                        rate=float(self.options.rate))  # fmt: skip
-        nice = os.getpriority(os.PRIO_PROCESS, 0)
+        self.peers = [wait_for(lambda: connect(address), ANSWER_S, "BIRD listens") for address in addresses]
+        for number, peer in enumerate(self.peers):
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer.sendall(bgp.greeting(bgp.PEER_AS + number))
+
+    # --- what is said, and who has it -------------------------------------------------------------
+
+    def _send(self, update: Update) -> None:
         try:
-            wait_for(lambda: self.sink.counts()["h0"][0].packets > before["delivered"], START_S, "packets arrive")
-            os.setpriority(os.PRIO_PROCESS, 0, -20)  # marks are looked at when it is time to
+            self.peers[update.peer].sendall(update.messages(self.gateways[update.peer]))
+        except OSError as error:
+            raise BenchError(f"BIRD has ended a BGP session: {error}") from None
+
+    def _in_kernel(self, update: Update, peer: int) -> bool:
+        """RTM_GETROUTE: whether the answer for the /64 has the peer's gateway in it."""
+        head = struct.pack("=IHHIIBB10xHH", 48, 26, 1, 0, 0, socket.AF_INET6, 128, 20, 1)  # with RTA_DST
+        self.netlink.send(head + bgp.encode_prefix(update.prefixes[0])[1:] + bytes(8))
+        return self.gateways[peer] in self.netlink.recv(4096)
+
+    def _in_map(self, update: Update) -> int:
+        """The value of a mark's route, which always is there (bpf/abi/sixlane.h: sl_routes). 0: there is no map."""
+        key, value = struct.pack("=I", 32 + 64) + struct.pack(">I", 254), ctypes.c_uint32()
+        key += bgp.encode_prefix(update.prefixes[0])[1:] + bytes(8)
+        self.libbpf.bpf_map_lookup_elem(self.map, key, ctypes.byref(value))
+        return value.value
+
+    def _look(self) -> bool:
+        """Whether all marks that wait have changed. The map is asked first, since the kernel has what the map has."""
+        for mark in list(self.waiting):
+            mark.looks += 1
+            if not mark.map and (self.map < 0 or self._in_map(mark.update) != mark.before):
+                mark.map = time.monotonic() - mark.sent
+            if not mark.kernel and self._in_kernel(mark.update, mark.update.peer):
+                mark.kernel = time.monotonic() - mark.sent
+            if mark.map and mark.kernel:
+                self.waiting.remove(mark)
+                self.marks.append(mark)
+        return not self.waiting
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def run(self, side: str, progress: Progress) -> None:
+        """A run of a side, after all peers have gone back to their tables, and have given up their last marks last."""
+        marks = [update._replace(peer=1 - update.peer, attributes=WORSE) for update in self.changes]
+        gone = [update._replace(attributes=b"") for update in self.updates]
+        gone, ends = gone[: -bgp.PEERS], gone[-bgp.PEERS :]
+        for update in [*gone, *self.stream.base, *marks, *ends]:
+            self._send(update)
+            check_interrupt()
+        wait_for(lambda: all(self._in_kernel(update, 1 - update.peer) for update in ends), FILL_S, "BIRD has the tables")
+        if side == "kernel":
+            self._measure(side, {"bird": self.bird}, progress)
+            return
+        self.router.start(len(self.stream.base))
+        self.map = self.libbpf.bpf_obj_get(f"{lab.PINS}/sl_routes".encode())
+        if self.map < 0:
+            raise BenchError("sixlaned has no map sl_routes")
+        try:
+            self._measure(side, {"bird": self.bird, "sixlaned": self.router.sixlane.daemon.pid}, progress)
+        finally:
+            os.close(self.map)
+            self.map = -1
+            with lab_errors():
+                self.router.sixlane.stop()
+                self.router.sixlane.detach()
+
+    def _counts(self) -> np.ndarray:
+        """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
+        arrived = [count.packets - count.wrong for count in self.sink.counts()["h0"]]
+        no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
+        return np.array([*arrived, no_route, self.router.verdicts()["forward"] if self.map > 0 else 0])
+
+    def _measure(self, side: str, processes: dict[str, int], progress: Progress) -> None:
+        before, cpu = self._counts(), {name: cpu_seconds(pid) for name, pid in processes.items()}
+        lanes, self.marks = [self.generator.lane(0, self.cpu, 1 << 62)], []
+        self.engine.ask("run", lanes=lanes, bytes=SIZE - pk.FCS, rate=float(self.options.rate))
+        try:
             seconds, late = self._replay(progress)
         finally:
-            os.setpriority(os.PRIO_PROCESS, 0, nice)
             self.engine.ask("sums", object="churn", map="states")  # any step ends the run
-            lane = pk.Lane(*self.engine.answer()["lanes"][0])
+            sent = pk.Lane(*self.engine.answer()["lanes"][0]).made
             self.engine.answer()
-        cpu = {name: cpu_seconds(pid) - cpu[name] for name, pid in processes.items()}
-        return self._judge(seconds, late, cpu, lane, self._drain(lane, before))
-
-    def _replay(self, progress: Progress) -> tuple[float, float]:
-        """In real time, with marks in between. Seconds until the kernel had all, and the most that a message was sent
-        after it was due."""
-        queue, marks, late, next_mark = collections.deque(self.messages), self.marks, 0.0, 0.0
-        marks.clear()
-        start, is_over = time.monotonic(), False
-        while not is_over:
-            now, n_sent = time.monotonic() - start, 0
-            while queue and queue[0][0] <= now and n_sent < BATCH:
-                due, peer, messages = queue.popleft()
-                self.sessions[peer].send(messages)
-                late, n_sent = max(late, now - due), n_sent + 1
-            if now >= next_mark and (queue or n_sent):
-                self.sessions[0].send(marks.start())
-                next_mark = now + MARK_S
-            is_over = self._flush() and not queue and not marks.waiting
-            marks.look()
-            progress.step(n_sent)
-            time.sleep(POLL_S if marks.waiting or n_sent == BATCH else 10 * POLL_S)
-        self._settle()
-        return time.monotonic() - start, late
-
-    def _drain(self, lane: pk.Lane, before: dict[str, int]) -> dict[str, int]:
-        """What has grown since then, when all has arrived or had no route, or when no more comes."""
+        values = {(f"cpu-{name}", "s"): cpu_seconds(pid) - cpu[name] for name, pid in processes.items()}
         deadline = time.monotonic() + DRAIN_S
         while True:
-            found = {name: count - before[name] for name, count in self.counts("verdicts" in before).items()}
-            if not problems(lane, found) or time.monotonic() > deadline:
-                return found
-            time.sleep(0.01)
+            stays, goes, no_route, xdp = (self._counts() - before).tolist()
+            lost = sent - stays - goes
+            if lost == no_route or time.monotonic() > deadline:
+                break
+        values |= {("sent", "packets"): sent, ("updates", "updates/s"): bgp.size(self.stream.updates) / seconds}
+        for mode, count in (("lost", (sent + 1) // 2 - stays), ("withdrawn-lost", sent // 2 - goes)):
+            values |= {(mode, "packets lost"): count, (mode, "%"): 200 * count / max(sent, 1)}
+        times = {"": [max(mark.kernel, mark.map) for mark in self.marks]}
+        values["asked", "ms"] = 1e3 * statistics.median(each / mark.looks for each, mark in zip(times[""], self.marks))
+        if side == "sixlane":
+            values["xdp", "packets"] = xdp
+            times["kernel-"] = [mark.kernel for mark in self.marks]
+            times["map-"] = [max(0.0, mark.map - mark.kernel) for mark in self.marks]
+        values |= {(f"{kind}p{percent}", "ms"): 1e3 * rows.percentile(each, percent)
+                   for kind, each in times.items() for percent in (50, 99)}  # fmt: skip
+        for (mode, unit), value in values.items():
+            self.values[side, mode, unit].append(value)
+        self.notes[side] |= {text: None for text, holds in {
+            f"INVALID: {lost} packets were lost, {no_route} had no route": lost != no_route,
+            f"the CPU is the limit: {sent / seconds:.0f} packets a second": sent < BUSY * seconds * self.options.rate,
+            "BIRD is the limit: it takes a whole CPU": values["cpu-bird", "s"] > BUSY * seconds,
+            f"the speaker is the limit: up to {1e3 * late:.0f} ms late": late > LATE_S,
+        }.items() if holds}  # fmt: skip
 
-    def _judge(self, seconds: float, late: float, cpu: dict[str, float], lane: pk.Lane, found: dict[str, int]) -> Run:
-        """Figures of the run, and what must be known of them."""
-        values, marks = {}, self.marks
-        for number, kind in enumerate(self.kinds):
-            sent, delivered = len(range(number, lane.made, len(self.kinds))), found[f"{kind}delivered"]
-            values |= {(f"{kind}sent", "packets"): sent, (f"{kind}delivered", "packets"): delivered,
-                       (f"{kind}lost", "packets lost"): sent - delivered,
-                       (f"{kind}lost", "%"): 100 * (sent - delivered) / max(sent, 1)}  # fmt: skip
-        times = {("p50", "p99"): [max(came.values()) for came in marks.times]}
-        if "xdp" in found:
-            values["xdp", "packets"] = found["xdp"]
-            times["kernel-p50", "kernel-p99"] = [came["kernel"] for came in marks.times]
-            times["map-p99",] = [max(0.0, came["map"] - came["kernel"]) for came in marks.times]
-        values |= {(mode, "ms"): 1e3 * rows.percentile(each, int(mode[-2:])) for modes, each in times.items()
-                   for mode in modes}  # fmt: skip
-        values["updates", "updates/s"] = self.stream.count / seconds
-        values |= {(f"cpu-{name}", "s"): used for name, used in cpu.items()}
-        bird_is_busy, lost = cpu["bird"] > BUSY * seconds, sum(took >= LOST_S for took in times["p50", "p99"])
-        limits = {
-            f"the CPU is the limit: {lane.sent / seconds:.0f} packets a second":
-                lane.sent < BUSY * seconds * self.options.rate,
-            "BIRD is the limit: it takes a whole CPU": bird_is_busy,
-            f"the speaker is the limit: up to {1e3 * late:.0f} ms late": late > LATE_S and not bird_is_busy,
-            f"{lost} changes took more than {LOST_S:.0f} s": lost,
-        }  # fmt: skip
-        return Run(values, problems(lane, found), [text for text, holds in limits.items() if holds], marks.looks)
+    def _replay(self, progress: Progress) -> tuple[float, float]:
+        """In real time. Seconds until the kernel had all, and the most that a message was sent after it was due."""
+        start, late = time.monotonic(), 0.0
+        for update in self.updates:
+            while (early := start + update.time - time.monotonic()) > 0:
+                self._look()
+                time.sleep(min(early, POLL_S))
+            late = max(late, -early)
+            if update.attributes is BETTER:
+                self.waiting.append(Mark(update, self._in_map(update)))
+            self._send(update)
+            progress.step()
+        wait_for(self._look, FILL_S, "BIRD has the changes in the kernel, and sixlaned in its map", POLL_S)
+        return time.monotonic() - start, late
 
-
-# --- rows -----------------------------------------------------------------------------------------
-
-RATIOS = (("withdrawn-lost", "%"), ("p50", "ms"), ("p99", "ms"))
-LIMITED = ("ms", "updates/s", "packets")  # what the limits say something of
-
-
-def add_rows(results: rows.Results, stream: up.Stream, table: tb.Table, sides: dict[str, list[Run]]) -> None:
-    """All rows of the runs of both sides."""
-    rate = round(stream.count / results.options.seconds)
-
-    def add(engine: str, key: tuple[str, str], values: list[float], notes: Iterable[str] = ()) -> None:
-        mode, unit = key
-        results.add(rows.Row("churn", engine, unit, values, table.name, len(table), mode=mode, writer_rate=rate,
-                             frame_bytes=SIZE, note="; ".join(dict.fromkeys(notes))))  # fmt: skip
-
-    for name, runs in sides.items():
-        looks = [1e3 * look for run in runs for look in run.looks] or [0.0]
-        for key in runs[0].values if runs else ():
-            notes = [text for run in runs for text in run.problems + run.limits * (key[1] in LIMITED)]
-            if key[1] == "ms":
-                notes.append(f"asked every {statistics.median(looks):.1f} ms, p99 {rows.percentile(looks, 99):.1f} ms")
-            add(name, key, [run.values[key] for run in runs], notes)
-    pairs = list(zip(sides["sixlane"], sides["kernel"]))
-    for key in RATIOS:
-        if all(kernel.values.get(key) for _, kernel in pairs):
-            ratios = [ours.values[key] / kernel.values[key] for ours, kernel in pairs]
-            notes = [text for pair in pairs for run in pair for text in run.problems]
-            add("sixlane/kernel", (key[0], "ratio"), ratios, notes)
-    withdrawals = sum(len(update.withdrawn) for update in stream.updates)
-    add("stream", ("withdrawals", "%"), [100 * withdrawals / stream.count])
-
-
-# --- the command ----------------------------------------------------------------------------------
+    def add_rows(self, results: rows.Results, table: tb.Table) -> None:
+        """Of all runs."""
+        values, notes, size = self.values, self.notes, bgp.size(self.stream.updates)
+        for mode, unit in (("withdrawn-lost", "%"), ("p50", "ms"), ("p99", "ms")):
+            pairs = zip(values["sixlane", mode, unit], values["kernel", mode, unit])
+            values["sixlane/kernel", mode, "ratio"] = [ours / kernel for ours, kernel in pairs if kernel]
+        notes["sixlane/kernel"] = notes["sixlane"] | notes["kernel"]
+        withdrawn = bgp.size(update for update in self.stream.updates if not update.attributes)
+        values["stream", "withdrawals", "%"] = [100 * withdrawn / size]
+        for (engine, mode, unit), each in values.items():
+            results.add(rows.Row("churn", engine, unit, each, table.name, len(table), mode=mode, frame_bytes=SIZE,
+                                 writer_rate=round(size / self.options.seconds), note="; ".join(notes[engine])))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_tables(parser)
     parser.add_argument("--updates", metavar="FILE", help="of a collector (MRT, BGP4MP); else a synthetic stream")
-    parser.add_argument("--count", type=opt.number(10, 10_000_000), default=COUNT, metavar="N",
-                        help="updates of prefixes in a synthetic stream (%(default)s)")  # fmt: skip
-    parser.add_argument("--seconds", type=opt.number(1, 3600), default=SECONDS, metavar="N",
-                        help="of the stream (%(default)s)")  # fmt: skip
-    parser.add_argument("--rate", type=opt.number(1, 10_000_000), default=RATE, metavar="PPS",
-                        help="packets a second meanwhile (%(default)s)")  # fmt: skip
-    opt.add_common(parser, ROUNDS)
+    for option, least, most, default, what in (
+            ("--count", 10, 10_000_000, 10_000, "updates of prefixes in a synthetic stream"),
+            ("--seconds", 1, 3600, 10, "of the stream"),
+            ("--rate", 1, 10_000_000, 100_000, "packets a second meanwhile")):  # fmt: skip
+        parser.add_argument(option, type=opt.number(least, most), default=default, metavar="N",
+                            help=f"{what} (%(default)s)")  # fmt: skip
+    opt.add_common(parser, rounds=3)
 
 
 def run(options: argparse.Namespace) -> None:
     need_root("bench churn")
-    every = cpus()
-    if len(every) < 2:
+    if len(cpus()) < 2:
         raise BenchError("bench churn takes two CPUs: one makes packets all the time")
     results = rows.Results("churn", options)
     tables = tb.make(options.tables or [(False, "full-view")], options.seed)
     if len(tables) > 1:
         raise UsageError("all peers announce one table: give one --table or --file")
-    prefixes = tables[0].prefixes()
-    stream = (up.recorded(up.read_mrt(options.updates), prefixes, PEERS) if options.updates
-              else up.synthetic(prefixes, options.count, options.seed, PEERS))  # fmt: skip
-    sides: dict[str, list[Run]] = {name: [] for name in SIDES}
-    with results.reported(), Progress("bench churn", 2 * options.rounds * len(stream.updates)) as progress:
+    stream = (bgp.recorded(options.updates, tables[0].prefixes()) if options.updates
+              else bgp.synthetic(tables[0].prefixes(), options.count, options.seed))  # fmt: skip
+    total = 2 * options.rounds * (len(stream.updates) + MARKS)
+    with results.reported(), Router() as router, Progress("bench churn", total) as progress:
+        bench = Bench(router, options, stream)
         try:
-            with Router() as router:
-                bench = Bench(router, options, stream)
-                for number in range(options.rounds):
-                    for name in SIDES if number % 2 == 0 else SIDES[::-1]:
-                        sides[name].append(bench.run(name, progress))
+            for number in range(options.rounds):
+                for side in ("kernel", "sixlane")[:: 1 if number % 2 == 0 else -1]:
+                    bench.run(side, progress)
         finally:
-            os.sched_setaffinity(0, every)
-            add_rows(results, stream, tables[0], sides)
+            bench.add_rows(results, tables[0])
