@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -31,30 +30,27 @@ pytestmark = [
 ]
 
 
-def check(rows):
-    """What must be true of every run: counts add up, and no packet is lost that need not be. Returns medians, by
-    engine, mode and unit."""
+def check(rows, table, rate):
+    """What must be true of every run: counts add up, and no packet is lost that need not be."""
     assert not [row["note"] for row in rows if "INVALID" in row["note"]]
     found = {(row["engine"], row["mode"], row["unit"]): row["median"] for row in rows}
     assert len(found) == len(rows) and {row["bench"] for row in rows} == {"churn"}
+    assert {(row["table"], row["frame_bytes"], row["writer_rate"]) for row in rows} == {(table, 64, rate)}
     for side in ("kernel", "sixlane"):
-        assert found[side, "sent", "packets"] > 1000
         assert found[side, "lost", "packets lost"] == 0 < found[side, "withdrawn-lost", "packets lost"]
         assert 0 < found[side, "asked", "ms"] <= found[side, "p50", "ms"] <= found[side, "p99", "ms"]
         assert found[side, "cpu-bird", "s"] >= 0 and found[side, "updates", "updates/s"] > 0
     delivered = found["sixlane", "sent", "packets"] - found["sixlane", "withdrawn-lost", "packets lost"]
-    assert delivered / 2 < found["sixlane", "xdp", "packets"] <= delivered  # the kernel did the rest
+    assert 1000 < delivered / 2 < found["sixlane", "xdp", "packets"] <= delivered  # the kernel did the rest
     assert 0 < found["sixlane", "kernel-p50", "ms"] <= found["sixlane", "kernel-p99", "ms"]
-    assert ("kernel", "xdp", "packets") not in found and ("sixlane", "cpu-sixlaned", "s") in found
-    assert found["sixlane", "map-p99", "ms"] >= 0 and ("sixlane/kernel", "withdrawn-lost", "ratio") in found
-    return found
+    assert found["sixlane", "map-p99", "ms"] >= 0 and found["sixlane", "cpu-sixlaned", "s"] >= 0
+    assert found["sixlane/kernel", "withdrawn-lost", "ratio"] > 0 and 5 < found["stream", "withdrawals", "%"] < 30
 
 
 def test_synthetic():
     rows = CHURN.rows(*FEW, "--table", "1k", "--count", 1000, "--seed", 3)
-    assert 5 < check(rows)["stream", "withdrawals", "%"] < 30
-    assert {(row["table"], row["routes"], row["frame_bytes"], row["seed"]) for row in rows} == {("1k", 1000, 64, 3)}
-    assert {round(row["writer_rate"], -2) for row in rows} == {500}
+    check(rows, "1k", rate := rows[0]["writer_rate"])
+    assert 500 <= rate < 550
 
 
 @pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
@@ -62,14 +58,13 @@ def test_recorded(tmp_path):
     """A collector's file of two peers (RFC 6396), over a table that has half of its prefixes."""
     stream, records = bgp.synthetic(PREFIXES, 800, 5), b""
     for update in stream.updates:
-        body = struct.pack(">IIHH", bgp.PEER_AS + update.peer, bgp.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16 + bytes(16)
-        body += update.messages(socket.inet_pton(socket.AF_INET6, "2001:db8::1"))
+        body = struct.pack(">IIHH", bgp.PEER_AS + update.peer, bgp.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16
+        body += bytes(16) + update.messages(bytes(range(16)))
         records += struct.pack(">IHHI", 1_700_000_000 + int(update.time), 16, 4, len(body)) + body
     (tmp_path / "updates").write_bytes(bz2.compress(records))
     (tmp_path / "half.txt").write_text("\n".join(PREFIXES[::2]))
     rows = CHURN.rows(*FEW, "--file", tmp_path / "half.txt", "--updates", tmp_path / "updates")
-    assert check(rows)["stream", "withdrawals", "%"] > 0
-    assert {(row["table"], row["writer_rate"]) for row in rows} == {("half", round(bgp.size(stream.updates) / 2))}
+    check(rows, "half", round(bgp.size(stream.updates) / 2))
 
 
 def test_refused():

@@ -170,9 +170,8 @@ def recorded(path: str, prefixes: Sequence[str]) -> Stream:
         except FileNotFoundError:
             raise BenchError("--updates takes bgpdump to read: install the package bgpdump") from None
         check_interrupt()  # which a terminal also tells bgpdump of
-        log = done.stderr.decode(errors="replace").strip() or "bgpdump was killed"
-        if done.returncode or "[error]" in log:
-            raise BenchError(f"{path}: {log.splitlines()[-1]}; {MRT_EXPECTED}")
+        if done.returncode or b"[error]" in done.stderr:
+            raise BenchError(f"{path}: bgpdump: {done.stderr.decode(errors='replace').strip()}; {MRT_EXPECTED}")
         output.seek(0)
         found = [line.groups() for line in map(DUMPED.match, output) if line]
     busiest = [peer for peer, _ in collections.Counter(peer for _, peer, *_ in found).most_common(PEERS)]

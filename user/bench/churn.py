@@ -173,7 +173,7 @@ class Bench:
         for update in [*gone, *self.stream.base, *marks, *ends]:
             self._send(update)
             check_interrupt()
-        wait_for(lambda: all(self._in_kernel(update, 1 - update.peer) for update in ends), FILL_S, "BIRD has the tables")
+        wait_for(lambda: all(self._in_kernel(update, 1 - update.peer) for update in ends), FILL_S, "BIRD is done")
         if side == "kernel":
             self._measure(side, {"bird": self.bird}, progress)
             return
@@ -238,12 +238,13 @@ class Bench:
         start, late = time.monotonic(), 0.0
         for update in self.updates:
             while (early := start + update.time - time.monotonic()) > 0:
-                self._look()
                 time.sleep(min(early, POLL_S))
+                self._look()
             late = max(late, -early)
             if update.attributes is BETTER:
                 self.waiting.append(Mark(update, self._in_map(update)))
             self._send(update)
+            self._look()
             progress.step()
         wait_for(self._look, FILL_S, "BIRD has the changes in the kernel, and sixlaned in its map", POLL_S)
         return time.monotonic() - start, late
