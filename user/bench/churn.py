@@ -58,7 +58,7 @@ protocol bgp {{ local {NETWORK}:c::1 as {bgp.LOCAL_AS}; neighbor range {NETWORK}
 
 @dataclass
 class Mark:
-    """One that is to change."""
+    """A mark that is to change."""
 
     update: Update
     before: int  # in the map
@@ -97,7 +97,7 @@ class Bench:
         frames, flows = np.zeros((TARGETS, len(classes), SIZE - pk.FCS), np.uint8), []
         for number, prefixes in enumerate(classes):
             if not prefixes:
-                raise BenchError(f"no prefix {('stays', 'goes')[number]} during the stream: take a longer one")
+                raise BenchError(f"no prefix {('stays', 'goes')[number]} during the stream: give more updates or routes")
             source = f"{NETWORK}:a::{2 + number}"
             # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
             self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
@@ -135,6 +135,7 @@ class Bench:
         try:
             self.peers[update.peer].sendall(update.messages(self.gateways[update.peer]))
         except OSError as error:
+            check_interrupt()  # which a terminal also tells BIRD of
             raise BenchError(f"BIRD has ended a BGP session: {error}") from None
 
     def _in_kernel(self, update: Update, peer: int) -> bool:
