@@ -61,7 +61,7 @@ packages_of()
 optional_of()
 {
 	case $1 in
-	# and BGP updates are read from MRT
+	# and BGP tables and updates are read from MRT
 	bench) echo libdpdk-dev bgpdump ;;
 	test) echo bgpdump ;;
 	esac

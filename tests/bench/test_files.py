@@ -7,6 +7,7 @@ import gzip
 import ipaddress
 import lzma
 import os
+import shutil
 import struct
 
 import pytest
@@ -92,6 +93,9 @@ def read(tmp_path):
     return write_and_read
 
 
+needs_bgpdump = pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
+
+
 def mrt(*prefixes, subtype=4, kind=13):
     """A table of two paths a prefix, as RFC 6396 has it, with ADD-PATH if the subtype says so (RFC 8050)."""
     def record(sub, body):
@@ -112,6 +116,7 @@ def test_formats(read, text, pack):
             read(pack(text.encode())[:-20])
 
 
+@needs_bgpdump
 @pytest.mark.parametrize("subtype", [4, 10])
 def test_mrt(read, subtype):
     """Also with IPv4 and multicast RIBs in it."""
@@ -147,8 +152,8 @@ OTHERS = ("1:2", "2001:db8::/", "fe80::1%eth0", "2001:db8::/32 x", "é", "2001:d
     ("", "has no prefixes"), ("{x", "property name"), ("[" * 100_000, "recursion"),
     ('["x"]', "table: 'x'; expected \"2001:db8::/32\", as in JSON of"), ('{"a": {"::/129": []}}', "table: '::/129'"),
     (mrt(b"\10\x20", kind=16), "type 16; expected TABLE_DUMP_V2.*bench churn --updates"),
-    (mrt(b"\10\x20")[:-3], "record 2 is cut off"), (mrt(b"\x99" + bytes(20)), "record 2: '::/153'; expected a prefix"),
-], ids=map(str, range(23)))  # fmt: skip
+    pytest.param(mrt(b"\10\x20", b"\10\x21")[:-3], "table: .*error.*; expected TABLE_DUMP_V2", marks=needs_bgpdump),
+], ids=map(str, range(22)))  # fmt: skip
 def test_refused(read, text, what):
     """It tells where it is, what stands there, and what is expected."""
     with pytest.raises(BenchError, match=what):

@@ -17,12 +17,10 @@ import random
 import re
 import socket
 import struct
-import subprocess
-import tempfile
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
 import files
-from common import BenchError, check_interrupt
+from common import BenchError
 
 PEERS = 2
 LOCAL_AS, PEER_AS = 64496, 64497  # for documentation (RFC 5398); peers have those from here on
@@ -162,18 +160,7 @@ def synthetic(prefixes: Sequence[str], count: int, seed: int) -> Stream:
 def recorded(path: str, prefixes: Sequence[str]) -> Stream:
     """What the peers with the most updates have said to a collector. What one withdraws, it has from the beginning,
     besides these prefixes. Raises BenchError."""
-    # bgpdump 1.6.2 never ends with a bzip2 file that is cut off, and what it cannot read, it says in its log only.
-    with tempfile.TemporaryFile("w+") as output:
-        try:
-            done = subprocess.run(["bgpdump", "-v", "-m", "-"], input=files.content(path), stdout=output,
-                                  stderr=subprocess.PIPE, check=False)  # fmt: skip
-        except FileNotFoundError:
-            raise BenchError("--updates takes bgpdump to read: install the package bgpdump") from None
-        check_interrupt()  # which a terminal also tells bgpdump of
-        if done.returncode or b"[error]" in done.stderr:
-            raise BenchError(f"{path}: bgpdump: {done.stderr.decode(errors='replace').strip()}; {MRT_EXPECTED}")
-        output.seek(0)
-        found = [line.groups() for line in map(DUMPED.match, output) if line]
+    found = [line.groups() for line in map(DUMPED.match, files.mrt_lines(path, MRT_EXPECTED)) if line]
     busiest = [peer for peer, _ in collections.Counter(peer for _, peer, *_ in found).most_common(PEERS)]
     found = sorted((line for line in found if line[1] in busiest), key=lambda line: float(line[0]))
     if not found:

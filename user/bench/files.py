@@ -5,7 +5,7 @@
 - iproute2: `ip -6 route`, with -d, -o and -j
 - BIRD 2 and 3: `show route`
 - FRR: `show ipv6 route` and `show bgp ipv6 unicast`, as text and as JSON
-- MRT table dumps (RFC 6396, RFC 8050), and what `bgpdump -m` makes of them
+- what `bgpdump -m` makes of MRT table dumps (RFC 6396, RFC 8050), and these, if bgpdump is installed
 
 The first line that is a route in any of them tells which it is; the file's name does not matter. gzip, bzip2 and xz
 are unpacked. A file is read once, from front to back, so that it may be a pipe.
@@ -14,20 +14,22 @@ are unpacked. A file is read once, from front to back, so that it may be a pipe.
 from __future__ import annotations
 
 import bz2
+import concurrent.futures
 import contextlib
 import gzip
 import io
-import itertools
 import json
 import lzma
 import re
-import struct
+import shutil
+import subprocess
+import tempfile
 import zlib
 from collections import Counter
-from socket import AF_INET6, inet_ntop, inet_pton
+from socket import AF_INET6, inet_pton
 from typing import Any, BinaryIO, Iterator, NamedTuple
 
-from common import BenchError, warn
+from common import BenchError, check_interrupt, warn
 
 MOST_ERRORS = 10
 UNPACK = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -67,9 +69,9 @@ FORMATS = (
            r"(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*"),
 )  # fmt: skip
 JSON = Format("JSON of ip -6 route or FRR", '"2001:db8::/32"')
-MRT = Format("an MRT table dump", "a prefix")
-TABLE_DUMP_V2, RIB_IPV6_UNICAST = 13, (4, 10)  # type; subtypes, the second with ADD-PATH
+TABLE_DUMP_V2 = 13
 MRT_TYPES = (12, TABLE_DUMP_V2, 16, 17)  # the others: TABLE_DUMP, BGP4MP, BGP4MP_ET
+MRT_EXPECTED = "expected TABLE_DUMP_V2, as in a collector's rib or bview (updates are for `bench churn --updates`)"
 
 Route = tuple[str, Format, str, str]  # where it is in the file, what stands there, the prefix in that or ""
 
@@ -102,22 +104,6 @@ def _json_words(value: Any) -> Iterator[Any]:
             yield route.get("dst")
 
 
-def _mrt_routes(file: BinaryIO) -> Iterator[Route]:
-    """Of a RIB only the prefix is read, not the attributes of all its paths (RFC 6396, 4.3.2)."""
-    for number in itertools.count(1):
-        if not (header := file.read(12)):
-            return
-        kind, subtype, size = struct.unpack(">4xHHI", header.ljust(12, b"\0"))
-        body = file.read(size)
-        if kind != TABLE_DUMP_V2 or len(body) < max(size, 5):
-            raise OSError(f"record {number} is cut off, or of type {kind}; expected TABLE_DUMP_V2, as in a collector's "
-                          "rib or bview (updates are for `bench churn --updates`)")  # fmt: skip
-        if subtype in RIB_IPV6_UNICAST:
-            length = body[4]  # behind a sequence number
-            address = inet_ntop(AF_INET6, body[5 : 5 + (length + 7) // 8].ljust(16, b"\0")[:16])
-            yield f": record {number}", MRT, f"{address}/{length}", f"{address}/{length}"
-
-
 # --- reading --------------------------------------------------------------------------------------
 
 
@@ -147,29 +133,54 @@ def _opened(path: str) -> Iterator[tuple[str, BinaryIO]]:
         raise BenchError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def content(path: str) -> bytes:
-    """A whole file, unpacked. Raises BenchError."""
-    with _opened(path) as (_, file):
-        return file.read()
+@contextlib.contextmanager
+def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[BinaryIO]:
+    """What `bgpdump -m` makes of a collector's file, as a pipe. Raises BenchError at the end, with what is expected."""
+    with tempfile.TemporaryFile() as log, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        try:
+            process = subprocess.Popen(["bgpdump", "-v", "-m", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=log)  # fmt: skip
+        except FileNotFoundError:
+            raise BenchError(f"{name} is in MRT: install the package bgpdump, which reads that") from None
+
+        def feed() -> None:
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                shutil.copyfileobj(file, process.stdin)
+
+        with process:
+            fed = pool.submit(feed)
+            try:
+                yield process.stdout
+            except BaseException:
+                process.kill()
+                raise
+        check_interrupt()  # which a terminal also tells bgpdump of
+        fed.result()
+        log.seek(0)  # there alone bgpdump says what it cannot read
+        said = log.read().decode(errors="replace").strip()
+        if process.returncode or "[error]" in said:
+            raise BenchError(f"{name}: {said or 'bgpdump was killed'}; {expected}")
 
 
-def read(path: str) -> list[str]:
-    """The IPv6 prefixes of a file ("-": the standard input) as it spells them, each spelling once; there may be bits
-    behind the length. Warns of what is left out. Raises BenchError, with a line for each bad one."""
+def mrt_lines(path: str, expected: str) -> Iterator[str]:
+    """The lines that `bgpdump -m` makes of a collector's file, which may be packed. Raises BenchError."""
+    with _opened(path) as (name, file), _dumped(name, file, expected) as output:
+        yield from io.TextIOWrapper(output)
+
+
+def _take(name: str, routes: Iterator[Route]) -> list[str]:
     found: dict[str, str] = {}  # prefixes, and why they are left out
     errors: list[str] = []
     form = PLAIN
-    with _opened(path) as (name, file):
-        routes = _mrt_routes if int.from_bytes(file.peek(8)[4:6], "big") in MRT_TYPES else _text_routes
-        for place, form, text, word in routes(file):
-            word = "::/0" if word == "default" else word
-            try:
-                found[word] = found[word] if word in found else _left_out(word)
-            except (OSError, ValueError):
-                errors.append(f"{name}{place}: {text.strip()[:60]!r}; expected {form.example}, as in {form.name}")
-            if len(errors) == MOST_ERRORS:
-                errors.append(f"{name}: {MOST_ERRORS} errors, and the rest was not read")
-                break
+    for place, form, text, word in routes:
+        word = "::/0" if word == "default" else word
+        try:
+            found[word] = found[word] if word in found else _left_out(word)
+        except (OSError, ValueError):
+            errors.append(f"{name}{place}: {text.strip()[:60]!r}; expected {form.example}, as in {form.name}")
+        if len(errors) == MOST_ERRORS:
+            errors.append(f"{name}: {MOST_ERRORS} errors, and the rest was not read")
+            break
     if errors:
         raise BenchError("\n".join(errors))
     counts = Counter(found.values())
@@ -178,3 +189,14 @@ def read(path: str) -> list[str]:
     if not counts[""]:
         raise BenchError(f"{name} has no prefixes of IPv6; expected {form.example}, as in {form.name}")
     return [word if "/" in word else f"{word}/128" for word, why in found.items() if not why]
+
+
+def read(path: str) -> list[str]:
+    """The IPv6 prefixes of a file ("-": the standard input) as it spells them, each spelling once; there may be bits
+    behind the length. Warns of what is left out. Raises BenchError, with a line for each bad one."""
+    with _opened(path) as (name, file):
+        kind = int.from_bytes(file.peek(8)[4:6], "big")
+        if kind in MRT_TYPES and kind != TABLE_DUMP_V2:
+            raise BenchError(f"{name} is an MRT file of type {kind}; {MRT_EXPECTED}")
+        with _dumped(name, file, MRT_EXPECTED) if kind == TABLE_DUMP_V2 else contextlib.nullcontext(file) as lines:
+            return _take(name, _text_routes(lines))
