@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+import rows
 from commands import Command
 
 

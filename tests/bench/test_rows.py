@@ -6,7 +6,6 @@ import csv
 import json
 import xml.etree.ElementTree
 
-import machine
 import pytest
 import rows
 from common import BenchError
@@ -15,8 +14,8 @@ from common import BenchError
 @pytest.fixture
 def make(monkeypatch):
     def results(output=None, emulated=False, command="sixlane bench lookup --table 1"):
-        where = machine.Machine("x86_64", "6.1", "Some CPU", 4, "Retpolines", emulated)
-        monkeypatch.setattr(machine, "read", lambda: where)
+        where = rows.Machine("x86_64", "6.1", "Some CPU", 4, "Retpolines", emulated)
+        monkeypatch.setattr(rows, "this_machine", lambda: where)
         options = argparse.Namespace(output=output, json=False, pretty=False, seed=7, command=command)
         return rows.Results("lookup", options)
 

@@ -24,10 +24,11 @@ import lab  # noqa: E402
 
 os.environ.setdefault("SIXLANE", lab.SIXLANE)
 import memory  # noqa: E402
+import packets as pk  # noqa: E402
 import tables  # noqa: E402
 from bird import Bird  # noqa: E402
-from common import BenchError, find  # noqa: E402
-from router import Router  # noqa: E402
+from common import BenchError, cpus, find  # noqa: E402
+from router import A_MAC, P0_MAC, Router  # noqa: E402
 
 DEADLINE_S = 90
 ROUNDS = 3
@@ -37,7 +38,6 @@ ADDRESSES = 262_144
 # A service whose prefix is in the table; host b plays it.
 SERVICE = "2606:4700:4700::1111"
 PORTS = ("p0", "p1")
-NETWORK = "2001:db8"  # of hosts and router
 FRAME_BYTES = 68  # with Ethernet's checksum
 LINE_EVERY_S = {True: 0.25, False: 5.0}  # by whether it is a terminal
 
@@ -85,6 +85,14 @@ def indent(text):
 
 
 # --- the steps ------------------------------------------------------------------------------
+
+
+def give_addresses(flow):
+    """Hosts that answer."""
+    flow.a.addr("h0", f"{flow.a_addr}/64")
+    flow.b.addr("h0", *(f"{gateway}/64" for gateway in flow.gateways), f"{SERVICE}/128")
+    flow.a.route("add default via", flow.a_router)
+    flow.b.route("add default via", flow.b_router)
 
 
 def fill_table(flow, prefixes):
@@ -152,16 +160,6 @@ def start_daemon(flow, n_routes, claims):
     return {"wall_ms": wall_ms, "sync_ms": status["sync_ms"]}
 
 
-def resolve(flow, prefixes):
-    """Have every gateway resolved, as traffic would, and known to sixlane: no packet then waits."""
-    samples = [prefix.split("/")[0] for prefix in prefixes[: len(flow.gateways)]]
-    for gateway in flow.gateways:
-        flow.a.run("ping", "-n", "-c", "1", "-W", "2", gateway)
-    wait("sixlane learns the gateways",
-         lambda: all(flow.sixlane.lookup(addr)["verdict"] == "forward" for addr in samples), 10,
-         lambda: str([flow.sixlane.lookup(addr) for addr in samples]))  # fmt: skip
-
-
 def forwarded(flow):
     return flow.sixlane.stats()["forward"]
 
@@ -184,16 +182,30 @@ def traceroute(flow, claims):
                  "traceroute: hops %s\n%s" % (hops, done.stdout + done.stderr))  # fmt: skip
 
 
+def send(flow, addresses):
+    """Packets from host a by the last CPU."""
+    frames, path = pk.template(FRAME_BYTES, P0_MAC, A_MAC, flow.a_addr), flow.file("flood")
+    frames.targets(addresses).tofile(path)
+    engine, egress = flow.engine(flow.a), flow.ifindex(flow.a, "h0")
+    source = pk.Generator(engine, "flood", frames, 1, len(addresses), egress)
+    source.aim(path)
+    before = flow.arrived()
+    lane = pk.run(engine, frames, [source.lane(0, len(cpus()) - 1, PACKETS)], ns=FLOOD_LIMIT_S * 10**9)[0]
+    delivered, wrong = (now - then for now, then in zip(flow.arrived(), before))
+    return {"sent": lane.sent, "delivered": delivered, "wrong_hop_limit": wrong,
+            "elapsed_ns": lane.ns * lane.sent / lane.timed}  # fmt: skip
+
+
 def flood_kernel(flow, addresses):
     unload(flow)
-    return flow.flood(addresses, PACKETS, FLOOD_LIMIT_S, FRAME_BYTES)._asdict()
+    return send(flow, addresses)
 
 
 def flood_sixlane(flow, addresses):
     load(flow)
     wait("sixlaned takes the ports", lambda: ports_served(flow), 10)
     before = flow.sixlane.stats()
-    run = flow.flood(addresses, PACKETS, FLOOD_LIMIT_S, FRAME_BYTES)._asdict()
+    run = send(flow, addresses)
     after = flow.sixlane.stats()
     run["forwarded"] = after["forward"] - before["forward"]
     # Of a veth's frames one checksum in 65,536 looks as if it was left to the device.
@@ -271,12 +283,11 @@ def run(flow, claims):
     prefixes = find("full-view.txt").read_text(encoding="ascii").split()
     say("network", "host a ── p0 router p1 ── host b, in namespaces of their own")
     flow.open_sink()
-    flow.b.ip("addr add", SERVICE + "/128", "dev lo nodad")
+    give_addresses(flow)
     fill_table(flow, prefixes)
     load(flow)
     say("ip link", "set dev {p0,p1} xdp obj build/sixlane.bpf.o sec xdp")
     sync = start_daemon(flow, len(prefixes), claims)
-    resolve(flow, prefixes)
     ping(flow, claims)
     traceroute(flow, claims)
     print_table(flow, flood(flow, prefixes, claims), sync)
@@ -297,7 +308,7 @@ def main():
     signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(DEADLINE_S)
     try:
-        with Router(network=NETWORK, hosts=True) as flow:
+        with Router() as flow:
             run(flow, claims)
     except (BenchError, lab.LabError, TimeoutError, TooLong) as error:
         sys.exit("demo: FAILED: %s" % error)

@@ -37,7 +37,6 @@ import tables as tb
 from bgp import Update
 from common import BenchError, UsageError, check_interrupt, cpus, need_root
 from netns import cpu_seconds
-from progress import Progress, wait_for
 from router import A_MAC, NETWORK, P0_MAC, Router, lab_errors
 
 HELP = "Replay BGP updates by BIRD into the kernel while packets are forwarded."

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What every module of the harness may use: errors, interrupts, files beside the command, CPUs."""
+"""What every module of the harness may use: errors, interrupts, progress, files beside the command, CPUs."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
 import sys
+import time
+from typing import Callable, TypeVar
 
 SIXLANE = pathlib.Path(os.environ.get("SIXLANE", "build/sixlane")).resolve()  # set by the command itself
+T = TypeVar("T")
 
 
 class BenchError(Exception):
@@ -42,6 +46,45 @@ def check_interrupt() -> None:
     """To be called between two steps. Raises Interrupted."""
     if _signals:
         raise Interrupted
+
+
+class Progress(contextlib.AbstractContextManager):
+    """Says on standard error how many of `total` equal steps are done and how long the others will take: on a terminal
+    in one line that is written over, elsewhere in a line now and then. Nothing within the first second."""
+
+    part = ""  # "part 2 of 5, ", before every line
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total, self.done, self._start = what, total, 0, time.monotonic()
+        self._next = self._start + 1
+        self._before, self._after, self._period_s = ("\r\033[K", "", 0.25) if sys.stderr.isatty() else ("", "\n", 5)
+
+    def __exit__(self, *_error: object) -> None:
+        print(self._before, end="", file=sys.stderr, flush=True)
+
+    def step(self, steps: int = 1) -> None:
+        """So many steps more are done. Raises Interrupted."""
+        check_interrupt()
+        self.done += steps
+        now = time.monotonic()
+        if now < self._next or not 0 < self.done <= self.total:
+            return
+        self._next, elapsed = now + self._period_s, now - self._start
+        left = elapsed * (self.total - self.done) / self.done
+        print(f"{self._before}{self.part}{self.what}: {self.done} of {self.total}, {elapsed:.0f} s, "
+              f"about {left:.0f} s left", end=self._after, file=sys.stderr, flush=True)  # fmt: skip
+
+
+def wait_for(look: Callable[[], T], seconds: float, what: str | Callable[[], str], interval: float = 0.005) -> T:
+    """Looks every so many seconds until that gives something true, which is returned. Raises Interrupted; BenchError
+    after so many seconds, with `what` in its text."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        check_interrupt()
+        if time.monotonic() > deadline:
+            raise BenchError(f"not within {seconds:.0f} s: {what() if callable(what) else what}")
+        time.sleep(interval)
+    return found
 
 
 def warn(text: str) -> None:

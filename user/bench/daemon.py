@@ -5,17 +5,16 @@ those of the daemon before; and its memory."""
 from __future__ import annotations
 
 import argparse
-import collections
 import time
+from collections import defaultdict
 from typing import Any
 
 import memory
 import options as opt
 import rows
 import tables as tb
-from common import need_root
-from progress import Progress
-from router import Router
+from common import Progress, need_root
+from router import Router, lab_errors
 
 HELP = "Measure the daemon: the time until it is in sync, and its memory."
 
@@ -47,8 +46,9 @@ def run(options: argparse.Namespace) -> None:
     results = rows.Results("daemon", options)
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            found: dict[tuple[str, str], list[float]] = collections.defaultdict(list)
-            with Router() as router, Progress(f"starts with table {table.name}", options.rounds) as progress:
+            found: dict[tuple[str, str], list[float]] = defaultdict(list)
+            what = f"starts with table {table.name}"
+            with lab_errors(), Router() as router, Progress(what, options.rounds) as progress:
                 router.fill(table.name, table.prefixes())
                 try:
                     for _ in range(options.rounds):

@@ -29,6 +29,11 @@ class Engine(contextlib.AbstractContextManager):
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    def close(self) -> None:
+        """End it, and with it all that it made."""
+        with contextlib.suppress(BrokenPipeError), self._process:  # of a step that it did not take any more
+            self._process.kill()
+
     def do(self, what: str, **arguments: Any) -> dict[str, Any]:
         """A step of the plan: its answer. Raises BenchError, in the program's words, if it fails."""
         self.ask(what, **arguments)
@@ -50,20 +55,3 @@ class Engine(contextlib.AbstractContextManager):
         if "error" in answer:
             raise BenchError(answer["error"])
         return answer
-
-    def close(self) -> None:
-        """Ends it, and with it all that it made."""
-        with contextlib.suppress(BrokenPipeError):  # of a step that it did not take any more
-            self._process.stdin.close()
-        self._process.stdout.close()
-        try:
-            self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-
-def hypervisor() -> str:
-    """The CPU's word for what emulates or lends it (x86, CPUID leaf 0x40000000); empty: nothing, or not said."""
-    with Engine("bench-lookup") as engine:
-        return engine.do("hypervisor")["name"]

@@ -22,8 +22,7 @@ import options as opt
 import packets as pk
 import rows
 import tables as tb
-from common import BenchError, UsageError, check_interrupt, cpus, need_root, warn
-from progress import Progress
+from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, warn
 from router import A_MAC, P0_MAC, Router, lab_errors
 from sides import KINDS, SIDES, XDP_FORWARD, flood, load, state
 

@@ -21,9 +21,8 @@ import numpy as np
 import options as opt
 import rows
 import tables as tb
-from common import BenchError, UsageError, cpus, find, need_root, warn
+from common import BenchError, Progress, UsageError, cpus, find, need_root, warn
 from engine import Engine
-from progress import Progress
 
 HELP = "Measure what lookups cost, by sixlane's engines and by others, in turn."
 MODES = ("independent", "dependent")

@@ -13,9 +13,8 @@ import time
 from typing import Callable
 
 import lab
-from common import BenchError
+from common import BenchError, wait_for
 from netns import Namespace
-from progress import wait_for
 
 IN, OUT, SRC = "2001:2:0:a::1", "2001:2:0:b::1", "2001:2:0:a::2"  # RFC 5180
 HOPS = ("2001:2:0:b::2", "2001:2:0:b::3")

@@ -13,7 +13,6 @@ import pathlib
 import struct
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
@@ -31,6 +30,8 @@ SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
 GIVEN_BYTES = 256  # as PACKETS_GIVEN_BYTES
+FLOW = struct.Struct("=16s16sI2sBB")  # of engine/packets_sink.bpf.c, which has
+FLOWS = 2
 
 # --- frames ---------------------------------------------------------------------------------------
 
@@ -66,17 +67,11 @@ def ethernet(dst_mac: str, src_mac: str, packet: bytes) -> bytes:
     return mac(dst_mac) + mac(src_mac) + b"\x86\xdd" + packet
 
 
-@dataclass(frozen=True)
-class Template:
-    """The headers and the size of all frames of a generator."""
+class Template(NamedTuple):
+    """What all frames of a generator have in common."""
 
     header: bytes
-    size: int
-
-    @property
-    def bytes(self) -> int:
-        """Without the FCS."""
-        return self.size - FCS
+    bytes: int  # of a frame without the FCS
 
     @property
     def has_stamp(self) -> bool:
@@ -104,52 +99,27 @@ def template(size: int, dst_mac: str, src_mac: str, src: str, next_header: int |
     l4 = {NO_NEXT_HEADER: b"", UDP: struct.pack(">HHHH", 0, DISCARD, payload, 0),
           TCP: struct.pack(">HHIIBBHHH", 0, HTTP, 0, 0, 5 << 4, 2, 0xFFFF, 0, 0)}[next_header]  # a SYN
     header = struct.pack(">IHBB", 6 << 28, payload, next_header, HOP_LIMIT) + ipaddress.IPv6Address(src).packed
-    return Template(ethernet(dst_mac, src_mac, header + bytes(16) + l4), size)
+    return Template(ethernet(dst_mac, src_mac, header + bytes(16) + l4), size - FCS)
 
 
 # --- object files ---------------------------------------------------------------------------------
 
 
 class ObjectFile:
-    """A BPF object file of this machine's byte order. Its global variables are set by name."""
+    """A BPF object file. Its constants are set by name: numbers of 32 bits, or bytes of the first elements."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self.path, data = path, path.read_bytes()
-        (at,), (count, names) = struct.unpack_from("=Q", data, 40), struct.unpack_from("=HH", data, 60)
-        headers = list(struct.iter_unpack("=IIQQQQIIQQ", data[at : at + 64 * count]))
-
-        def text(strings: int, offset: int) -> str:
-            start = headers[strings][4] + offset
-            return data[start : data.index(b"\0", start)].decode()
-
-        sections = {text(names, header[0]): (number, *header[4:7]) for number, header in enumerate(headers)}
-        _, start, size, strings = sections[".symtab"]
-        symbols = list(struct.iter_unpack("=IBBHQQ", data[start : start + size]))
-        self._values: dict[str, bytearray] = {}
-        self._variables: dict[str, tuple[bytearray, int, int]] = {}  # with offset and size
-        for name in {".rodata", ".bss"} & sections.keys():
-            number, start, size, _ = sections[name]
-            value = self._values[name] = bytearray(size if name == ".bss" else data[start : start + size])
-            self._variables |= {text(strings, symbol): (value, *place) for symbol, _, _, section, *place in symbols
-                                if section == number}  # fmt: skip
+        self.path = path
+        self._constants: dict[str, str] = {}
 
     def set(self, **values: int | bytes) -> None:
-        """Set variables: arrays by bytes, of the first elements at least. Raises BenchError."""
+        """Set some of them. load() refuses those that there are not."""
         for name, value in values.items():
-            if name not in self._variables:
-                raise BenchError(f"{self.path.name} has no variable {name}")
-            section, offset, size = self._variables[name]
-            data = value if isinstance(value, bytes) else value.to_bytes(size, sys.byteorder)
-            section[offset : offset + len(data)] = data
+            self._constants[name] = (value if isinstance(value, bytes) else value.to_bytes(4, sys.byteorder)).hex()
 
     def load(self, engine: Engine, name: str, **arguments: Any) -> None:
-        """Load it with its variables. Later steps call its programs "NAME.PROGRAM"."""
-        rodata = self._values.get(".rodata", b"").hex()
-        engine.do("load", name=name, object=str(self.path), rodata=rodata, **arguments)
-
-    def update(self, engine: Engine, name: str) -> None:
-        """Write the variables that are not constant to the loaded object."""
-        engine.do("fill", object=name, map=".bss", data=self._values[".bss"].hex())
+        """Load it. Later steps call its programs "NAME.PROGRAM". Raises BenchError."""
+        engine.do("load", name=name, object=str(self.path), constants=self._constants, **arguments)
 
 
 # --- generators -----------------------------------------------------------------------------------
@@ -175,33 +145,26 @@ class Generator:
     """Makes frames of a template on some CPUs, for each CPU to targets of its own. They leave by a device, or go into
     a program as if a device had received them."""
 
-    program = ""
+    program, map = "", "targets"
 
     def __init__(self, engine: Engine, name: str, frames: Template, cpus: int, targets: int, egress: int = 0,
                  random_hosts: bool = False) -> None:  # fmt: skip
         """targets: of each CPU, a power of 2. egress: the ifindex of a device to send from. random_hosts: each frame is
         from another host of the source's /64."""
-        if not SMALLEST <= frames.size <= LARGEST_LIVE or targets & (targets - 1):
-            raise BenchError(f"a generator makes frames of {SMALLEST} to {LARGEST_LIVE} bytes, to 2^n targets")
         if random_hosts:
-            frames = replace(frames, header=frames.header[:30] + bytes(8) + frames.header[38:])
-        self.program = "packets_send" if egress else "packets_into"
-        self._load(engine, name, frames, targets, egress, {"targets": cpus * targets}, header=frames.header,
-                   header_bytes=len(frames.header), payload_bytes=frames.bytes - len(frames.header),
-                   random_hosts=int(random_hosts))  # fmt: skip
-
-    def _load(self, engine: Engine, name: str, frames: Template, targets: int, egress: int, entries: dict[str, int],
-              **variables: Any) -> None:  # fmt: skip
+            frames = frames._replace(header=frames.header[:30] + bytes(8) + frames.header[38:])
         self.engine, self.name, self.frames, self.targets = engine, name, frames, targets
+        self.program = self.program or ("packets_send" if egress else "packets_into")
         file, own = ObjectFile(find("bench-packets.bpf.o")), os.stat("/proc/self/ns/pid")
-        file.set(target_mask=targets - 1, egress=egress, tgid=engine.pid, pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino,
-                 **variables)  # fmt: skip
-        programs = [self.program, *(["packets_sent", "packets_refused"] if egress else [])]
-        file.load(engine, name, programs=programs, entries=entries)
+        file.set(header=frames.header, header_bytes=len(frames.header), payload_bytes=frames.bytes - len(frames.header),
+                 target_mask=targets - 1, egress=egress, random_hosts=random_hosts, tgid=engine.pid,
+                 pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino)  # fmt: skip
+        file.load(engine, name, programs=[self.program, *(["packets_sent", "packets_refused"] if egress else [])],
+                  entries={self.map: cpus * targets})  # fmt: skip
 
     def aim(self, path: str | pathlib.Path) -> None:
         """Set the targets from a file of Template.targets(): those of the first CPU, then those of the second, …"""
-        self.engine.do("fill", object=self.name, map="targets", file=str(path))
+        self.engine.do("fill", object=self.name, map=self.map, file=str(path))
 
     def call(self, program: str) -> None:
         """Send frames into that program from now on."""
@@ -215,14 +178,14 @@ class Generator:
 class GivenFrames(Generator):
     """Sends given frames of the same size, one after the other, out of a device."""
 
-    program = "packets_given"
+    program, map = "packets_given", "given"
 
     def __init__(self, engine: Engine, name: str, frames: np.ndarray, path: pathlib.Path, egress: int) -> None:
         """frames: 2^n × bytes. path: a file to be written for them."""
         count, size = frames.shape
-        self._load(engine, name, Template(b"", size + FCS), count, egress, {"given": count}, header_bytes=size)
+        super().__init__(engine, name, Template(b"", size), 1, count, egress)
         np.pad(frames, ((0, 0), (0, GIVEN_BYTES - size))).tofile(path)
-        engine.do("fill", object=name, map="given", file=str(path))
+        self.aim(path)
 
 
 def run(engine: Engine, frames: Template, lanes: list[list[Any]], **arguments: Any) -> list[Lane]:
@@ -234,8 +197,7 @@ def run(engine: Engine, frames: Template, lanes: list[list[Any]], **arguments: A
 # --- the sink -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """The frames that a sink counts and drops: those with a template's source, next header and destination port."""
 
     frames: Template
@@ -250,74 +212,61 @@ class Count(NamedTuple):
     packets: int
     bytes: int
     wrong: int  # packets with a wrong hop limit
-    queues: dict[int, int]  # packets by receive queue
 
 
 class Sink:
-    """Counts on devices of the engine's network namespace, for as long as the engine runs."""
-
-    FLOWS, QUEUES = 2, 128
+    """Counts on devices of the engine's network namespace, for as long as the engine runs. Methods raise BenchError."""
 
     def __init__(self, engine: Engine, devices: Sequence[str], flows: Sequence[Flow]) -> None:
-        """Raises BenchError."""
-        self.engine, self.modes = engine, {}
-        self._files = {device: self._attach(device) for device in devices}
+        self.engine, self.devices = engine, devices
+        for device in devices:
+            self._attach(device)
         self.expect(flows)
 
-    def _attach(self, device: str) -> ObjectFile:
-        """In native mode, for single or multiple buffers, or else in generic mode."""
+    def _attach(self, device: str) -> None:
+        """In native mode, for frames in one buffer or in several, or else in generic mode."""
         failed: BenchError | None = None
-        for several, mode in ((False, "native"), (True, "native"), (False, "generic")):
+        for several, generic in ((False, False), (True, False), (False, True)):
             file, name = ObjectFile(find("bench-packets_sink.bpf.o")), f"sink {device}"
             file.set(frags=several)
-            file.load(self.engine, name, frags=several)
             try:
-                busy = self.engine.do("attach", device=device, program=f"{name}.packets_sink",
-                                      generic=mode == "generic")["busy"]  # fmt: skip
+                file.load(self.engine, name, frags=several)
+                done = self.engine.do("attach", device=device, program=f"{name}.packets_sink", generic=generic)
             except BenchError as error:
                 failed = error
                 continue
-            if busy:
+            if done["busy"]:
                 raise BenchError(f"{device} already has an XDP program, so received packets cannot be counted: run "
                                  f"`ip link set dev {device} xdp off`, or use another device")  # fmt: skip
-            self.modes[device] = mode
-            return file
+            return
         raise BenchError(f"cannot count what arrives: {failed}")
 
     def expect(self, flows: Sequence[Flow]) -> None:
-        """Count these flows from now on."""
-        headers = [flow.frames.header for flow in flows]
-        stamps = [len(flow.frames.header) * flow.stamped for flow in flows]
-        values = {
-            "n_flows": len(flows),
-            "flow_src": b"".join(header[22:38] for header in headers),
-            "flow_src_mask": b"".join(((1 << 128) - (1 << 128 - flow.src_bits)).to_bytes(16, "big") for flow in flows),
-            "flow_next_header": bytes(header[20] for header in headers),
-            "flow_dst_port": b"".join(header[IP6 + 2 : IP6 + 4] or bytes(2) for header in headers),
-            "flow_hop_limit": bytes(header[21] - flow.hops for header, flow in zip(headers, flows)),
-            "flow_stamp_at": np.array(stamps, "=u4").tobytes(),
-        }
-        for device, file in self._files.items():
-            file.set(**values)
-            file.update(self.engine, f"sink {device}")
+        """Count these flows from now on, two at most."""
+        records = b""
+        for frames, hops, src_bits, stamped in flows:
+            header, mask = frames.header, ((1 << 128) - (1 << 128 - src_bits)).to_bytes(16, "big")
+            records += FLOW.pack(header[22:38], mask, len(header) * stamped, header[IP6 + 2 : IP6 + 4], header[20],
+                                 header[21] - hops)  # fmt: skip
+        records = records.ljust(FLOWS * FLOW.size, b"\0")
+        for device in self.devices:
+            self.engine.do("fill", object=f"sink {device}", map=".bss", data=records.hex())
 
     def _sums(self, device: str, name: str) -> list[list[int]]:
         return self.engine.do("sums", object=f"sink {device}", map=name)["sums"]
 
     def counts(self) -> dict[str, list[Count]]:
         """For each device the counts of each flow, since the sink was made."""
-        return {device: [self._count(sums, flow) for flow in range(self.FLOWS)]
-                for device, sums in ((device, self._sums(device, "counts")) for device in self._files)}  # fmt: skip
-
-    def _count(self, sums: list[list[int]], flow: int) -> Count:
-        queues = {key % self.QUEUES: values for key, *values in sums if key // self.QUEUES == flow}
-        totals = [sum(column) for column in zip(*queues.values())] or [0, 0, 0]
-        return Count(*totals, {queue: values[0] for queue, values in queues.items()})
+        found = {}
+        for device in self.devices:
+            sums = {flow: counts for flow, *counts in self._sums(device, "counts")}
+            found[device] = [Count(*sums.get(flow, (0, 0, 0))) for flow in range(FLOWS)]
+        return found
 
     def latencies(self) -> dict[int, int]:
         """Packets by latency bucket, since the sink was made. See latency_ns()."""
         found: Counter[int] = Counter()
-        for device in self._files:
+        for device in self.devices:
             found.update(dict(self._sums(device, "latencies")))
         return found
 

@@ -20,9 +20,8 @@ from collections import Counter
 import numpy as np
 import rows
 import tables as tb
-from common import BenchError, check_interrupt
+from common import BenchError, Progress, check_interrupt
 from forward import Runner, Series, make_row, opened
-from progress import Progress
 
 ENGINE = "compiled"
 ROUND_S = 1

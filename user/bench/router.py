@@ -3,8 +3,8 @@
 
         host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses)
 
-with routes, sixlaned, and bench-packets in each namespace. Nobody else sees any of it, and the kernel removes it when
-this process ends, however it ends.
+with routes, sixlaned, and bench-packets in each namespace. Hosts have no addresses and say nothing: only a generator's
+packets are on the links. Nobody else sees any of it, and the kernel removes it when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import contextlib
 import os
 import pathlib
 import subprocess
-from typing import Iterator, NamedTuple, Sequence
+from typing import Iterator, Sequence
 
 import lab
 import memory
-import numpy as np
-from common import BenchError, check_interrupt, cpus
+from common import BenchError, check_interrupt, wait_for
 from engine import Engine
 from netns import LabError, Namespace, command
-from packets import SMALLEST, Flow, Generator, Sink, run, template
-from progress import wait_for
+from packets import SMALLEST, Flow, Sink, template
 
 NETWORK = "2001:2:0"  # for benchmarks (RFC 5180); each link is a /64 of it
 P0_MAC, A_MAC, P1_MAC, B_MAC = (f"02:00:00:00:0{link}" for link in ("a:01", "a:02", "b:01", "b:02"))
@@ -45,87 +43,53 @@ def lab_errors() -> Iterator[None]:
         raise BenchError(str(error)) from None
 
 
-class Flood(NamedTuple):
-    """What became of packets that were sent."""
+class Router(contextlib.ExitStack):
+    """A context manager, which ends and removes all of it. Methods raise BenchError and Interrupted."""
 
-    sent: int
-    delivered: int
-    wrong_hop_limit: int
-    elapsed_ns: float
+    a_addr, a_router, b_router = (f"{NETWORK}:{link}" for link in ("a::2", "a::1", "b::1"))
+    gateways = [f"{NETWORK}:b::{0x11 + number:x}" for number in range(GATEWAYS)]
 
-
-class Router:
-    """A context manager. Methods raise BenchError and Interrupted."""
-
-    def __init__(self, network: str = NETWORK, hosts: bool = False) -> None:
-        """hosts: hosts have addresses and answer; otherwise only the generator's packets are on the links."""
-        self.a_addr, self.b_addr, self.a_router, self.b_router = (
-            f"{network}:{link}" for link in ("a::2", "b::2", "a::1", "b::1"))  # fmt: skip
-        self.gateways = [f"{network}:b::{0x11 + number:x}" for number in range(GATEWAYS)]
+    def __init__(self) -> None:
+        super().__init__()
         self._engines: dict[Namespace, Engine] = {}
         self._choice: str | None = None
         self.sink: Sink | None = None
         with lab_errors():
-            self.lab = lab.Lab(limits_answers=True)
-            try:
-                self._build(hosts)
-            except BaseException:
-                self.close()
-                raise
-
-    def __enter__(self) -> "Router":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End and remove all of it."""
-        for engine in self._engines.values():
-            engine.close()
-        self._engines.clear()
-        self.lab.close()
+            self.lab = self.enter_context(lab.Lab(limits_answers=True))
+            self._build()
 
     # --- the network ------------------------------------------------------------------------------
 
-    def _build(self, hosts: bool) -> None:
-        self.a, self.r, self.b = (self.lab.ns(role) for role in ("a", "r", "b"))
+    def _build(self) -> None:
+        self.a, self.r, self.b = hosts = [self.lab.ns(role) for role in ("a", "r", "b")]
         queues = os.sysconf("SC_NPROCESSORS_CONF")  # veth sends by the queue of the CPU's number
-        for namespace in (self.a, self.r, self.b) if not hosts else ():
+        for namespace in hosts:
             namespace.sysctl("net.ipv6.conf.default.addr_gen_mode", 1)
         self.lab.link(self.r, "p0", self.a, "h0", P0_MAC, A_MAC, queues, MTU)
         self.lab.link(self.r, "p1", self.b, "h0", P1_MAC, B_MAC, queues, MTU)
         self.r.addr("p0", f"{self.a_router}/64")
         self.r.addr("p1", f"{self.b_router}/64")
-        for host, addresses in ((self.a, [self.a_addr]), (self.b, [self.b_addr, *self.gateways])):
-            host.addr("h0", *(f"{address}/64" for address in addresses if hosts))
+        for host in (self.a, self.b):
+            host.addr("h0")
             host.offload_as_host("h0")
         # veth takes redirected frames only with XDP or GRO. GRO is always on, so that frames take the same way
         # whichever side is measured.
         self.r.run("ethtool", "-K", "p0", "gro", "on")
         self.r.sysctl("net.ipv6.conf.all.forwarding", 1)
-        if hosts:
-            self.a.route("add default via", self.a_router)
-            self.b.route("add default via", self.b_router)
-        else:
-            known = [(self.a_addr, A_MAC, "p0"), *((gateway, B_MAC, "p1") for gateway in self.gateways)]
-            self.r.batch("neigh add {} lladdr {} dev {} nud permanent".format(*words) for words in known)
-            self._spread(queues)
+        known = [(self.a_addr, A_MAC, "p0"), *((gateway, B_MAC, "p1") for gateway in self.gateways)]
+        self.r.batch("neigh add {} lladdr {} dev {} nud permanent".format(*words) for words in known)
+        self._spread(queues)
         self.sixlane = lab.Router(self.r, PORTS)
 
     def _spread(self, queues: int) -> None:
         """Have the stack send by the queue of its own CPU, as redirected frames are sent. Otherwise a flow's queue may
-        belong to another CPU, which could not keep up. The setting is in sysfs."""
-        path = self.file("sys")
-        path.mkdir()
-        with self.r.entered():
-            command(["mount", "-t", "sysfs", "sixlane-bench", path])
-        for port in PORTS:
-            for cpu in range(queues if queues > 1 else 0):
-                words = [f"{1 << cpu % 32:x}", *["00000000"] * (cpu // 32)]
-                with contextlib.suppress(FileNotFoundError):
-                    (path / f"class/net/{port}/queues/tx-{cpu}/xps_cpus").write_text(",".join(words))
-        command(["umount", path])
+        belong to another CPU, which could not keep up. `ip netns exec` has the namespace's sysfs."""
+        lines = ["cd /sys/class/net"]
+        for cpu in range(queues if queues > 1 else 0):
+            mask = ",".join([f"{1 << cpu % 32:x}", *["00000000"] * (cpu // 32)])
+            files = [f"{port}/queues/tx-{cpu}/xps_cpus" for port in PORTS]
+            lines += [f"[ ! -e {file} ] || echo {mask} >{file}" for file in files]
+        command(["ip", "netns", "exec", self.r.name, "sh", "-ec", "\n".join(lines)])
 
     def ifindex(self, namespace: Namespace, device: str) -> int:
         """The number of a device."""
@@ -135,7 +99,7 @@ class Router:
         """The namespace's bench-packets, started at first use."""
         if namespace not in self._engines:
             with lab_errors(), namespace.entered():
-                self._engines[namespace] = Engine("bench-packets")
+                self._engines[namespace] = self.enter_context(Engine("bench-packets"))
         return self._engines[namespace]
 
     def file(self, name: str) -> pathlib.Path:
@@ -149,11 +113,8 @@ class Router:
         memory.check(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
         lines = (f"route add {prefix} via {self.gateways[number % GATEWAYS]} dev p1 onlink proto static metric 1024\n"
                  for number, prefix in enumerate(prefixes))  # fmt: skip
-        try:
-            with lab_errors():
-                self.r.run("ip", "-6", "-batch", "-", stdin="".join(lines), timeout=FILL_S)
-        except BenchError as error:
-            raise BenchError(f"the kernel takes no more routes of table {name}: {error}") from None
+        with lab_errors():
+            self.r.run("ip", "-6", "-batch", "-", stdin="".join(lines), timeout=FILL_S)
         check_interrupt()
 
     def _proc(self, name: str) -> str:
@@ -196,10 +157,10 @@ class Router:
         with lab_errors():
             return self.sixlane.stats()
 
-    # --- packets from host a to host b ------------------------------------------------------------
+    # --- what arrives at host b -------------------------------------------------------------------
 
     def open_sink(self) -> None:
-        """Count and drop at host b what a generator sends from host a."""
+        """Count and drop there what a generator sends from host a."""
         flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr), stamped=True) for size in (SMALLEST, 128)]
         self.sink = Sink(self.engine(self.b), ["h0"], flows)
 
@@ -207,14 +168,3 @@ class Router:
         """Number of packets that the sink counted, and of those with a wrong hop limit."""
         counts = self.sink.counts()["h0"]
         return sum(count.packets for count in counts), sum(count.wrong for count in counts)
-
-    def flood(self, addresses: np.ndarray, count: int, seconds: float, size: int = 64) -> Flood:
-        """Send so many packets from host a by the last CPU, for at most so many seconds."""
-        frames, path = template(size, P0_MAC, A_MAC, self.a_addr), self.file("flood")
-        frames.targets(addresses).tofile(path)
-        source = Generator(self.engine(self.a), "flood", frames, 1, len(addresses), self.ifindex(self.a, "h0"))
-        source.aim(path)
-        before = self.arrived()
-        lane = run(source.engine, frames, [source.lane(0, len(cpus()) - 1, count)], ns=int(seconds * 1e9))[0]
-        ns = lane.ns * lane.sent / lane.timed if lane.timed else 0
-        return Flood(lane.sent, *(now - then for now, then in zip(self.arrived(), before)), ns)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Rows of what was measured, with medians, spreads and notes, and where and how: on the screen, as JSON
-and CSV, and as plots. Knows nothing of how it was measured."""
+"""Rows of what was measured, with medians, spreads and notes, and on which machine: on the screen, as JSON and CSV, and
+as plots. Knows nothing of how it was measured."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ import csv
 import json
 import math
 import pathlib
+import platform
+import re
 import statistics
 import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any, Iterator, Sequence
 
-import machine
-from common import BenchError, Interrupted
+from common import BenchError, Interrupted, cpus
+from engine import Engine
 
+EMULATED = "emulated: functional only"
 MARKED = "the spread holds 1: no difference is shown"
 FEW = "too few rounds to show a difference"
 # On the screen.
 SHOWN = ("engine", "table", "routes", "pattern", "mode", "threads", "writer_rate", "frame_bytes", "driver", "queues",
          "median", "low", "high", "mean", "deviation", "unit", "note")  # fmt: skip
+# Of these calls and returns of the kernel pay; the others are of system calls and of threads.
+MITIGATIONS = ("spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection")
 
 
 @dataclass
@@ -32,7 +37,7 @@ class Row:
     bench: str  # the command: "lookup"
     engine: str  # or two with a slash, of a ratio
     unit: str  # "ns"; "ratio"
-    values: Sequence[float]  # one of each round, at least one
+    values: Sequence[float]  # one of each round
     table: str | None = None  # of routes
     routes: int = 0  # of the table
     pattern: str | None = None  # of the destinations
@@ -44,6 +49,40 @@ class Row:
     queues: int = 0  # of each NIC
     note: str = ""  # what must be known of this row
     median: float | None = None  # another figure of the values to show in its place
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where rows are from. What cannot be found out is empty. The fields stand in every row."""
+
+    machine: str  # architecture, and vendor and product if the firmware says them
+    kernel: str  # as `uname -r`
+    cpu: str  # model
+    cpus: int  # that this process may run on
+    mitigations: str  # what calls and returns of the kernel are made slower by, in its words
+    emulated: bool  # the CPU is a program: its times mean nothing
+
+    def __str__(self) -> str:
+        words = [EMULATED] * self.emulated + [self.machine, f"Linux {self.kernel}", f"{self.cpu}, {self.cpus} CPUs"]
+        return "; ".join(words) + (f", mitigations {self.mitigations}" if self.mitigations else "")
+
+
+def this_machine() -> Machine:
+    """The one that this runs on. Raises BenchError."""
+
+    def found(pattern: str, *files: str) -> list[str]:
+        """What the group matches at the start of a line, of each file that there is."""
+        texts = [path.read_text(encoding="utf-8") for path in map(pathlib.Path, files) if path.exists()]
+        return [match[1].strip() for match in (re.search(f"^{pattern}", text, re.M) for text in texts) if match]
+
+    firmware = found(r"(.*\S)", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
+    # x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"
+    cpu = "".join(found(r"(?:model name|Model|uarch)\s*:(.*)", "/proc/cpuinfo"))
+    mitigations = found("Mitigation: ([^;\n]*)", *map("/sys/devices/system/cpu/vulnerabilities/".__add__, MITIGATIONS))
+    with Engine("bench-lookup") as engine:
+        emulator = engine.do("hypervisor")["name"]  # x86, CPUID leaf 0x40000000
+    return Machine(", ".join([platform.machine(), *firmware]), platform.release(), cpu, len(cpus()),
+                   ", ".join(mitigations), "TCG" in cpu + emulator)  # fmt: skip
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
@@ -79,7 +118,7 @@ class Results:
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
         """name: of the files. Raises OSError and ModuleNotFoundError of what would be in their way at the end."""
-        self.name, self.options, self.machine = name, options, machine.read()
+        self.name, self.options, self.machine = name, options, this_machine()
         self.rows: list[dict[str, Any]] = []
         self.output = pathlib.Path(options.output) if options.output else None
         if self.output:
@@ -96,17 +135,13 @@ class Results:
         if not values:
             return
         figures = summary(values) | ({} if median is None else {"median": median})
-        is_ratio = unit == "ratio"
-        notes = ((machine.EMULATED, self.machine.emulated),
-                 (MARKED, is_ratio and figures["low"] <= 1 <= figures["high"]),
-                 (FEW, is_ratio and len(values) < 3),
-                 (note, note))  # fmt: skip
-        self.rows.append({
-            **fields, "unit": unit,
-            **{key: _rounded(value) for key, value in figures.items()},
-            "rounds": len(values), "note": "; ".join(text for text, holds in notes if holds),
-            "seed": self.options.seed, **asdict(self.machine), "command": self.options.command,
-        })  # fmt: skip
+        notes = [EMULATED] * self.machine.emulated
+        if unit == "ratio":
+            notes += [MARKED] * (figures["low"] <= 1 <= figures["high"]) + [FEW] * (len(values) < 3)
+        self.rows.append({**fields, "unit": unit, **{key: _rounded(value) for key, value in figures.items()},
+                          "rounds": len(values), "note": "; ".join(filter(None, [*notes, note])),
+                          "seed": self.options.seed, **asdict(self.machine),
+                          "command": self.options.command})  # fmt: skip
 
     @contextlib.contextmanager
     def reported(self) -> Iterator[None]:

@@ -18,10 +18,9 @@ from functools import partial
 from typing import Iterator, Sequence
 
 import numpy as np
-from common import BenchError, find
+from common import BenchError, find, wait_for
 from engine import Engine
 from packets import ICMP6, UDP, GivenFrames, ObjectFile, ethernet, ip6, mac
-from progress import wait_for
 from router import A_MAC, B_MAC, P0_MAC, P1_MAC, PORTS, Router, lab_errors
 from tables import Table, to_bytes
 

@@ -27,13 +27,13 @@ const volatile union {
 	__u16 pieces[40];
 	__u64 words[10];
 } header;					  /* the template */
-const volatile __u32 header_bytes, payload_bytes; /* packets_given: the frame, and 0 */
+const volatile __u32 header_bytes, payload_bytes; /* packets_given: 0, and the frame */
 const volatile __u32 target_mask;		  /* targets of a CPU - 1, or given frames - 1 */
 const volatile __u32 egress;			  /* ifindex to send from */
-const volatile __u8 random_hosts;		  /* in place of the source's, which is 0 */
+const volatile __u32 random_hosts;		  /* in place of the source's, which is 0 */
 /* The process that runs the program: its number in its PID namespace, and that namespace. */
 const volatile __u32 tgid;
-const volatile __u64 pid_ns_dev, pid_ns_ino;
+const volatile __u32 pid_ns_dev, pid_ns_ino;
 const volatile __u8 zeros[PACKETS_MOST_BYTES];
 
 struct packets_run run;
@@ -223,13 +223,13 @@ int packets_given(struct xdp_md *ctx)
 	__u32 index;
 	int action;
 
-	if (!header_bytes || header_bytes > PACKETS_GIVEN_BYTES)
+	if (!payload_bytes || payload_bytes > PACKETS_GIVEN_BYTES)
 		return XDP_ABORTED;
-	action = begin_frame(ctx, state, header_bytes, &index);
+	action = begin_frame(ctx, state, payload_bytes, &index);
 	if (action != XDP_REDIRECT)
 		return action;
 	frame = bpf_map_lookup_elem(&given, &index);
-	if (!frame || bpf_xdp_store_bytes(ctx, 0, frame, header_bytes))
+	if (!frame || bpf_xdp_store_bytes(ctx, 0, frame, payload_bytes))
 		return XDP_ABORTED;
 	state->made++;
 	return bpf_redirect(egress, 0);

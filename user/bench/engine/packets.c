@@ -6,6 +6,7 @@
  */
 #include "packets_user.h"
 
+#include <bpf/btf.h>
 #include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <net/if.h>
@@ -112,10 +113,8 @@ static bool is_wanted(json_t *programs, const char *name)
 	return is_any;
 }
 
-static void set_maps(struct bpf_object *object, json_t *entries, const char *rodata)
+static void set_entries(struct bpf_object *object, json_t *entries)
 {
-	uint8_t bytes[MOST_BYTES];
-	size_t n = packets_hex(rodata, bytes, sizeof(bytes));
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, object)
@@ -125,9 +124,33 @@ static void set_maps(struct bpf_object *object, json_t *entries, const char *rod
 		if (most)
 			bpf_map__set_max_entries(map, (uint32_t)most);
 	}
-	map = bpf_object__find_map_by_name(object, ".rodata");
-	if (n)
-		plan_check(bpf_map__set_initial_value(map, bytes, n), "rodata");
+}
+
+/* Bytes in hexadecimal digits by names of constant variables: of arrays the first elements. */
+static void set_constants(const struct bpf_object *object, json_t *constants)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	const struct btf *btf = bpf_object__btf(object);
+	int id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *section = btf__type_by_id(btf, id > 0 ? (uint32_t)id : 0);
+	size_t size;
+	uint8_t *values = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(constants, name, value)
+	{
+		const struct btf_var_secinfo *at = btf_var_secinfos(section);
+		const struct btf_var_secinfo *end = at + btf_vlen(section);
+
+		while (at < end &&
+		       strcmp(name,
+			      btf__name_by_offset(btf, btf__type_by_id(btf, at->type)->name_off)))
+			at++;
+		if (!values || at == end)
+			plan_die("%s has no constant %s", bpf_object__name(object), name);
+		packets_hex(json_string_value(value) ?: "", values + at->offset, at->size);
+	}
 }
 
 /* Load the programs, and attach those that trace the kernel. 0 or -errno. */
@@ -153,23 +176,23 @@ static int load(struct object *object, json_t *programs, bool frags)
 }
 
 /*
- * {"name", "object": PATH, "programs": [NAME, …], "entries": {MAP: N}, "rodata": HEX, "frags":
- * BOOL} -> {}: load these programs of an object file, or all of them. Later steps call one
- * "OBJECT.PROGRAM".
+ * {"name", "object": PATH, "programs": [NAME, …], "entries": {MAP: N}, "constants":
+ * {NAME: HEX}, "frags": BOOL} -> {}: load these programs of an object file, or all of them. Later
+ * steps call one "OBJECT.PROGRAM".
  * {"name", "device"} -> {}: take the program that a device runs. Later steps call it by the name
  * alone.
  */
 static json_t *step_load(json_t *arguments)
 {
-	const char *name, *path = "", *device = NULL, *rodata = "";
-	json_t *programs = NULL, *entries = NULL;
+	const char *name, *path = "", *device = NULL;
+	json_t *programs = NULL, *entries = NULL, *constants = NULL;
 	struct object *object;
 	int frags = 0, ret;
 	uint32_t id = 0;
 
-	plan_take(arguments, "{s:s, s?s, s?s, s?o, s?o, s?s, s?b}", "name", &name, "object", &path,
-		  "device", &device, "programs", &programs, "entries", &entries, "rodata", &rodata,
-		  "frags", &frags);
+	plan_take(arguments, "{s:s, s?s, s?s, s?o, s?o, s?o, s?b}", "name", &name, "object", &path,
+		  "device", &device, "programs", &programs, "entries", &entries, "constants",
+		  &constants, "frags", &frags);
 	object = add(name);
 	if (device) {
 		ret = bpf_xdp_query_id((int)packets_ifindex(device), 0, &id);
@@ -179,7 +202,8 @@ static json_t *step_load(json_t *arguments)
 	}
 	object->object = bpf_object__open_file(path, NULL);
 	plan_check(object->object ? 0 : errno, "%s", path);
-	set_maps(object->object, entries, rodata);
+	set_entries(object->object, entries);
+	set_constants(object->object, constants);
 	ret = load(object, programs, frags);
 	return ret ? plan_error("loading %s: %s", path, strerror(-ret)) : json_object();
 }

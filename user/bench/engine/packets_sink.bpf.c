@@ -6,27 +6,27 @@
 #include "../../../bpf/bound.h"
 #include "packets.h"
 
-#define QUEUES 128 /* more of them count with the last one */
 #define FLOWS 2
-#define FLOW_QUEUES (FLOWS * QUEUES)
 #define STAMP_AT_MASK 2047 /* more than PACKETS_MOST_BYTES */
 
-/* Set at any time. */
-__u32 n_flows;
-__u64 flow_src[FLOWS][2], flow_src_mask[FLOWS][2]; /* network order */
-__u8 flow_next_header[FLOWS];
-__be16 flow_dst_port[FLOWS]; /* 0: any */
-__u8 flow_hop_limit[FLOWS];  /* any other is wrong */
-__u32 flow_stamp_at[FLOWS];  /* offset in the frame; 0: it has no stamp */
-/* Set before the object is loaded. */
-const volatile bool frags; /* frames may lie in several buffers */
+/* Set at any time, as packets.py's Sink packs it. */
+struct {
+	__u64 src[2], src_mask[2]; /* network order */
+	__u32 stamp_at;		   /* offset in the frame; 0: it has no stamp */
+	__be16 dst_port;	   /* 0: any */
+	__u8 next_header;	   /* 0: there is no such flow */
+	__u8 hop_limit;		   /* any other is wrong */
+} flows[FLOWS];
 
-/* For each flow, one for each receive queue. */
+/* Set before the object is loaded. */
+const volatile __u32 frags; /* frames may lie in several buffers */
+
+/* Of each flow. */
 struct count {
 	__u64 packets, bytes, wrong;
 };
 
-MAP(counts, PERCPU_ARRAY, 0, FLOW_QUEUES, __u32, struct count);
+MAP(counts, PERCPU_ARRAY, 0, FLOWS, __u32, struct count);
 
 /*
  * Latencies in nanoseconds, counted by buckets: up to 32 ns one a bucket, beyond that 32 buckets
@@ -70,22 +70,20 @@ static __always_inline bool is_of(__u32 i, const struct xdp_md *ctx, const struc
 {
 	const __u64 *src = (const void *)at->src;
 
-	if (at->next_header != flow_next_header[i] ||
-	    ((src[0] ^ flow_src[i][0]) & flow_src_mask[i][0]) ||
-	    ((src[1] ^ flow_src[i][1]) & flow_src_mask[i][1]))
+	if (!flows[i].next_header || at->next_header != flows[i].next_header ||
+	    ((src[0] ^ flows[i].src[0]) & flows[i].src_mask[0]) ||
+	    ((src[1] ^ flows[i].src[1]) & flows[i].src_mask[1]))
 		return false;
-	return !flow_dst_port[i] ||
-	       (!is_short(ctx, sizeof(*at)) && at->dst_port == flow_dst_port[i]);
+	return !flows[i].dst_port ||
+	       (!is_short(ctx, sizeof(*at)) && at->dst_port == flows[i].dst_port);
 }
 
 static __always_inline int count_frame(struct xdp_md *ctx, const struct headers *at, __u32 i)
 {
 	const void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *stamp;
-	__u32 queue = ctx->rx_queue_index, stamp_at = flow_stamp_at[i], key;
-	struct count *count;
+	__u32 stamp_at = flows[i].stamp_at, key = i;
+	struct count *count = bpf_map_lookup_elem(&counts, &key);
 
-	key = i * QUEUES + (queue < QUEUES ? queue : QUEUES - 1);
-	count = bpf_map_lookup_elem(&counts, &key);
 	if (!count)
 		return XDP_PASS;
 	stamp = data + bound_mask(stamp_at, STAMP_AT_MASK);
@@ -93,7 +91,7 @@ static __always_inline int count_frame(struct xdp_md *ctx, const struct headers 
 		count_latency(stamp);
 	count->packets++;
 	count->bytes += frags ? bpf_xdp_get_buff_len(ctx) : end - data;
-	count->wrong += at->hop_limit != flow_hop_limit[i];
+	count->wrong += at->hop_limit != flows[i].hop_limit;
 	return XDP_DROP;
 }
 
@@ -105,7 +103,7 @@ int packets_sink(struct xdp_md *ctx)
 	if (is_short(ctx, HEADERS_BYTES) || at->type != bpf_htons(0x86dd))
 		return XDP_PASS;
 	for (__u32 i = 0; i < FLOWS; i++)
-		if (i < n_flows && is_of(i, ctx, at))
+		if (is_of(i, ctx, at))
 			return count_frame(ctx, at, i);
 	return XDP_PASS;
 }
