@@ -4,7 +4,6 @@
 import argparse
 import csv
 import json
-import xml.etree.ElementTree
 
 import pytest
 import rows
@@ -68,12 +67,12 @@ def test_table(make, capsys):
     ("writer_rate", [0, 100, 1000], "changes a second"), ("routes", [5], ""),
 ])  # fmt: skip
 def test_files(make, tmp_path, axis, values, label):
-    """The same rows in each form; a folder with quotes in its name. All of a long command is there, in short lines."""
+    """The same rows in each form; a folder with quotes in its name. What is varied most is the plot's axis."""
     folder = tmp_path / "it's \"new\"" / "results"
-    results = make(folder, command=f"sixlane bench lookup {'x' * 500}")
+    results = make(folder)
     for value in values:
         for engine in ("compiled", "trie"):
-            results.add(row([value + 1.0], engine=engine, driver="veth", queues=2, **{axis: value}))
+            results.add(row([value + 1.0], engine=engine, **{axis: value}))
     results.add(row([2.0], "ratio", engine="compiled/trie"))
     results.write_files()
     assert sorted(path.name for path in folder.iterdir()) == ["lookup.csv", "lookup.json", "lookup.png", "lookup.svg"]
@@ -81,20 +80,15 @@ def test_files(make, tmp_path, axis, values, label):
     with open(folder / "lookup.csv", newline="", encoding="utf-8") as file:
         assert [float(line["median"]) for line in csv.DictReader(file)] == [row["median"] for row in results.rows]
     assert (folder / "lookup.png").read_bytes().startswith(b"\x89PNG")
-    root = xml.etree.ElementTree.parse(folder / "lookup.svg").getroot()
-    drawn = " ".join(root.itertext())
-    words = ("compiled", "trie", "independent", "ns", "Linux 6.1", "driver veth, 2 queues", label)
-    assert all(word in drawn for word in words)
+    drawn = (folder / "lookup.svg").read_text()
+    assert all(word in drawn for word in ("compiled", "trie", "independent", "ns", "Linux 6.1", label))
     assert "compiled/trie" not in drawn
-    foot = [text for element in root.iter() if "monospace" in element.get("style", "") for text in element.itertext()]
-    assert "x" * 500 in "".join(foot).replace("\n", "") and max(map(len, foot)) <= 92
 
 
-def test_unusable_output(make, tmp_path):
+def test_unusable_output(make):
     """Is found out before anything is measured."""
-    (tmp_path / "file").touch()
-    with pytest.raises(FileExistsError):
-        make(tmp_path / "file")
+    with pytest.raises(NotADirectoryError):
+        make("/dev/null/results")
 
 
 def test_full_disk(make, tmp_path, capsys):

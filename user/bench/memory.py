@@ -34,8 +34,8 @@ def check(what: str, where: str, needed: int) -> None:
     own = pathlib.Path("/proc/self/cgroup").read_text("ascii").rpartition("0::")[2].strip()
     there = left(CGROUPS / own.lstrip("/"))
     if needed > there:
-        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and the machine and this cgroup have "
-                         f"{there >> 20}: not enough memory; choose a smaller table")  # fmt: skip
+        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine "
+                         "and in its cgroup: not enough memory; choose a smaller table")  # fmt: skip
 
 
 def of_process(pid: int) -> dict[str, int]:

@@ -10,8 +10,6 @@ from typing import Any, Callable, Iterable, NoReturn
 
 from common import cpus
 
-MOST_SEED = 2**32 - 1
-
 
 class Parser(argparse.ArgumentParser):
     """Errors are said as those of the other commands of sixlane; the exit status is 2."""
@@ -59,7 +57,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
     """--rounds, --seed and --output."""
     for option, most, default, what in (("--rounds", 1000, rounds, "how often each engine is measured"),
-                                        ("--seed", MOST_SEED, 1, "of random tables and destinations")):  # fmt: skip
+                                        ("--seed", 2**32 - 1, 1, "of random tables and destinations")):  # fmt: skip
         parser.add_argument(option, type=number(1, most), default=default, metavar="N", help=f"{what} (%(default)s)")
     add_output(parser)
 

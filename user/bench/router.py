@@ -52,13 +52,10 @@ class Router(contextlib.ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self._engines: dict[Namespace, Engine] = {}
-        self._choice: str | None = None
         self.sink: Sink | None = None
         with lab_errors():
             self.lab = self.enter_context(lab.Lab(limits_answers=True))
             self._build()
-
-    # --- the network ------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.a, self.r, self.b = hosts = [self.lab.ns(role) for role in ("a", "r", "b")]
@@ -106,8 +103,6 @@ class Router(contextlib.ExitStack):
         """The path of a file that is removed with the lab."""
         return pathlib.Path(self.lab.path(name))
 
-    # --- routes -----------------------------------------------------------------------------------
-
     def fill(self, name: str, prefixes: Sequence[str]) -> None:
         """Add routes to all prefixes of the table `name` to the kernel, by the gateways in turn."""
         memory.check(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
@@ -130,8 +125,6 @@ class Router(contextlib.ExitStack):
         """The IPv6 counters of the router's stack."""
         return {name: int(value) for name, value in map(str.split, self._proc("snmp6").splitlines())}
 
-    # --- sixlane ----------------------------------------------------------------------------------
-
     def start(self, routes: int) -> None:
         """Start sixlaned on both ports. Returns when it is in sync, with what the kernel has learned as well, and has a
         compiled FIB."""
@@ -144,20 +137,15 @@ class Router(contextlib.ExitStack):
 
     def choose(self, engine: str) -> None:
         """Have this engine of sixlane answer from the next packet on: "compiled" or "trie"."""
-        if engine == self._choice:
-            return
         with lab_errors():
             self.sixlane.sixlane("fib", engine)
             if self.sixlane.sixlane_json("fib")["active"] != engine:
                 raise BenchError("the compiled FIB is gone: not enough memory?")
-        self._choice = engine
 
     def verdicts(self) -> dict[str, int]:
         """Packets by sixlane's verdict."""
         with lab_errors():
             return self.sixlane.stats()
-
-    # --- what arrives at host b -------------------------------------------------------------------
 
     def open_sink(self) -> None:
         """Count and drop there what a generator sends from host a."""

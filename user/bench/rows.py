@@ -13,7 +13,6 @@ import pathlib
 import platform
 import re
 import statistics
-import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any, Iterator, Sequence
 
@@ -117,7 +116,7 @@ class Results:
     """The rows of a run. `options`: of options.add_common(), with the command line as `command`."""
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
-        """name: of the files. Raises OSError and ModuleNotFoundError of what would be in their way at the end."""
+        """name: of the files. Raises OSError and ModuleNotFoundError if they could not be written at the end."""
         self.name, self.options, self.machine = name, options, this_machine()
         self.rows: list[dict[str, Any]] = []
         self.output = pathlib.Path(options.output) if options.output else None
@@ -126,7 +125,6 @@ class Results:
 
             self._draw = plots.draw
             self.output.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=self.output).close()
 
     def add(self, row: Row) -> None:
         """One more, if it has values."""
@@ -148,7 +146,7 @@ class Results:
         """What was added within the block is reported at its end, also after an error or an interrupt."""
         try:
             yield
-        except (BenchError, Interrupted) as error:
+        except BaseException as error:
             if self.rows or isinstance(error, Interrupted):
                 self.finish()
             raise
