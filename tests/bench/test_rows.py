@@ -7,7 +7,6 @@ import json
 
 import pytest
 import rows
-from common import BenchError
 
 
 @pytest.fixture
@@ -89,13 +88,3 @@ def test_unusable_output(make):
     """Is found out before anything is measured."""
     with pytest.raises(NotADirectoryError):
         make("/dev/null/results")
-
-
-def test_full_disk(make, tmp_path, capsys):
-    """It is said, with the files that were not written; the rows are on the screen."""
-    results = make(tmp_path)
-    results.add(row([1.0]))
-    (tmp_path / "lookup.csv").symlink_to("/dev/full")
-    with pytest.raises(BenchError, match="lookup: No space left on device"):
-        results.finish()
-    assert "compiled" in capsys.readouterr().out

@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     except MemoryError:
         text = "not enough memory: choose a smaller table"
     except OSError as error:  # nobody reads on, a disk is full, or a program is missing
-        text = f"{error.filename or 'standard output'}: {error.strerror}"
+        text = f"{error.filename or 'output'}: {error.strerror}"
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is flushed at the end
     print(f"sixlane: error: {text}", file=sys.stderr)
     return 1

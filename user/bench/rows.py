@@ -16,7 +16,7 @@ import statistics
 from dataclasses import asdict, dataclass
 from typing import Any, Iterator, Sequence
 
-from common import BenchError, Interrupted, cpus
+from common import Interrupted, cpus
 from engine import Engine
 
 EMULATED = "emulated: functional only"
@@ -153,7 +153,7 @@ class Results:
         self.finish()
 
     def finish(self) -> None:
-        """Prints all rows and writes the files. Raises BenchError."""
+        """Prints all rows and writes the files. Raises OSError."""
         try:
             (self.print_json if self.options.json else self.print_table)()
         finally:  # also if nobody reads on
@@ -179,17 +179,14 @@ class Results:
             print("  ".join(line).rstrip())
 
     def write_files(self) -> None:
-        """NAME.json, NAME.csv, and NAME.svg and .png if there is anything to draw. Raises BenchError."""
+        """NAME.json, NAME.csv, and NAME.svg and .png if there is anything to draw. Raises OSError."""
         base = self.output / self.name
-        try:
-            pathlib.Path(f"{base}.json").write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
-            with open(f"{base}.csv", "w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, self.rows[0], quoting=csv.QUOTE_NONNUMERIC)
-                writer.writeheader()
-                writer.writerows(self.rows)
-            self._draw(self.rows, self.machine, base)
-        except OSError as error:
-            raise BenchError(f"{error.filename or base}: {error.strerror}") from None
+        pathlib.Path(f"{base}.json").write_text(json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        with open(f"{base}.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, self.rows[0], quoting=csv.QUOTE_NONNUMERIC)
+            writer.writeheader()
+            writer.writerows(self.rows)
+        self._draw(self.rows, self.machine, base)
 
 
 def read(path: str) -> list[dict[str, Any]]:
