@@ -221,6 +221,10 @@ def test_errors(net, do, words, said):
 def test_refused_by_the_harness(net, sink):
     with pytest.raises(BenchError, match="too small"):
         template(70, pk.TCP)
+    with pytest.raises(BenchError, match="64 to 1518"):
+        generator(net, template(1519))
+    with pytest.raises(ValueError, match="range"):
+        sink.expect([pk.Flow(template(), hops=65)])
     with net.b.entered(), Engine("bench-packets") as other:
         with pytest.raises(BenchError, match="already has an XDP program"):
             pk.Sink(other, ["h0"], [])

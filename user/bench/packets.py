@@ -30,7 +30,7 @@ SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
 GIVEN_BYTES = 256  # as PACKETS_GIVEN_BYTES
-FLOW = struct.Struct("=16s16sI2sBB")  # of engine/packets_sink.bpf.c, which has
+FLOW = struct.Struct("=16s16sI2s2s")  # of engine/packets_sink.bpf.c, which has
 FLOWS = 2
 
 
@@ -143,6 +143,8 @@ class Generator:
                  random_hosts: bool = False) -> None:  # fmt: skip
         """targets: of each CPU, a power of 2. egress: the ifindex of a device to send from. random_hosts: each frame is
         from another host of the source's /64."""
+        if not SMALLEST <= frames.bytes + FCS <= LARGEST_LIVE:
+            raise BenchError(f"a generator makes frames of {SMALLEST} to {LARGEST_LIVE} bytes")
         if random_hosts:
             frames = frames._replace(header=frames.header[:30] + bytes(8) + frames.header[38:])
         self.engine, self.name, self.frames, self.targets = engine, name, frames, targets
@@ -229,12 +231,12 @@ class Sink:
                              f"{device} xdp off`, or use another device")  # fmt: skip
 
     def expect(self, flows: Sequence[Flow]) -> None:
-        """Count these flows from now on, two at most."""
+        """Count these flows from now on, two at most. Raises ValueError if there are too many hops."""
         records = b""
         for frames, hops, src_bits, stamped in flows:
             header, mask = frames.header, ((1 << 128) - (1 << 128 - src_bits)).to_bytes(16, "big")
-            records += FLOW.pack(header[22:38], mask, len(header) * stamped, header[IP6 + 2 : IP6 + 4], header[20],
-                                 header[21] - hops)  # fmt: skip
+            records += FLOW.pack(header[22:38], mask, len(header) * stamped, header[IP6 + 2 : IP6 + 4],
+                                 bytes([header[20], header[21] - hops]))  # fmt: skip
         records = records.ljust(FLOWS * FLOW.size, b"\0")
         for device in self.devices:
             self.engine.do("fill", object=f"sink {device}", map=".bss", data=records.hex())
