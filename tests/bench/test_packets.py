@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bench-packets, from host a to host b: frames byte by byte, exact counts, what a sink counts, what is refused."""
 
-import json
-import pathlib
-import select
 import socket
 import struct
 import time
@@ -182,25 +179,6 @@ def test_refused(net):
     """A device whose other end takes no frames of XDP: none has left, and that is the end of it."""
     lane = send(generator(net, template(), "deaf", "deaf"), 100)
     assert lane.sent == 0 and lane.refused == lane.made > 0
-
-
-def test_nothing_is_left_of_a_generator(net):
-    """Another one of its name takes its place; what traced the kernel for it would slow what is measured next."""
-    fds = pathlib.Path(f"/proc/{net.of_a.pid}/fd")
-    generator(net, template())
-    before = len(list(fds.iterdir()))
-    generator(net, template())
-    assert len(list(fds.iterdir())) == before
-
-
-def test_input_ends_a_run(net):
-    """The next step of the plan comes when nobody wants this one any more."""
-    made = generator(net, template())
-    for step in ({"do": "run", "lanes": [made.lane(0, LAST, 10**9)], "bytes": 64, "rate": 10}, {"do": "nosuch"}):
-        net.of_a._process.stdin.write(json.dumps(step) + "\n")
-    assert select.select([net.of_a._process.stdout], [], [], 20)[0]
-    first, second = (json.loads(net.of_a._process.stdout.readline()) for _ in range(2))
-    assert first["lanes"][0][0] < 10_000 and "nosuch" in second["error"]
 
 
 @pytest.mark.parametrize("do, words, said", [

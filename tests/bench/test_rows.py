@@ -82,9 +82,3 @@ def test_files(make, tmp_path, axis, values, label):
     drawn = (folder / "lookup.svg").read_text()
     assert all(word in drawn for word in ("compiled", "trie", "independent", "ns", "Linux 6.1", label))
     assert "compiled/trie" not in drawn
-
-
-def test_unusable_output(make):
-    """Is found out before anything is measured."""
-    with pytest.raises(NotADirectoryError):
-        make("/dev/null/results")
