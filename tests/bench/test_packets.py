@@ -76,15 +76,14 @@ def sum_of(frame):
     return total
 
 
-@pytest.mark.parametrize("stamped", [False, True])
 @pytest.mark.parametrize("size, next_header", [
     (64, None), (66, None), (71, None), (73, pk.UDP), (78, pk.TCP), (512, pk.TCP), (1518, None)])  # fmt: skip
-def test_frames(net, size, next_header, stamped):
-    """Twelve to eight destinations: as the template, but for destination, port, checksum and stamp; and TCP's from
-    another host of the source's network each."""
-    frames, count, before = template(size, next_header), 12, time.monotonic_ns()
+def test_frames(net, size, next_header):
+    """Twelve to eight destinations: as the template, but for destination, port and checksum; and TCP's from another
+    host of the source's network each."""
+    frames, count = template(size, next_header), 12
     made, received = generator(net, frames, random_hosts=next_header == pk.TCP), capture(net, count)
-    lane, found = send(made, count, stamped=stamped, ports=8), received()
+    lane, found = send(made, count, ports=8), received()
     assert lane.sent == count and lane.refused == 0
     assert len({frame[30:38] for frame in found}) == (count if next_header == pk.TCP else 1)
     for number, frame in enumerate(found):
@@ -95,10 +94,7 @@ def test_frames(net, size, next_header, stamped):
             place = 6 if frame[20] == pk.UDP else 16
             assert frame[54:56] == (0x8000 + number % 8).to_bytes(2, "big") and frame[56 : 54 + place] == l4[2:place]
             assert sum_of(frame) == 0xFFFF
-        stamp = int.from_bytes(frame[header : header + 6], "little") if frames.has_stamp else 0
-        assert bool(stamp) == (stamped and frames.has_stamp)
-        assert not stamp or before < stamp < time.monotonic_ns()
-        assert not any(frame[header + 6 :])
+        assert not any(frame[header:])
 
 
 def test_checksum_is_never_0(net):
@@ -119,21 +115,20 @@ def sink(net):
 
 
 def test_sink(net, sink):
-    """By device and flow; hop limits; stamps; and what is no flow's passes."""
+    """By device and flow; hop limits; and what is no flow's passes."""
     udp, tcp = template(128), template(128, pk.TCP)
-    sink.expect([pk.Flow(udp, stamped=True), pk.Flow(tcp, hops=0, src_bits=64)])
+    sink.expect([pk.Flow(udp), pk.Flow(tcp, hops=0, src_bits=64)])
     assert [net.b.link(device)["xdp"]["mode"] for device in ("h0", "h1")] == [1, 1]  # native
     others = [template(128, src="2001:db8::b"), template(128, pk.NO_NEXT_HEADER)]
     near = template(128, pk.TCP, "2001:db8::c")
-    before, latencies, passed = sink.counts()["h0"], sink.latencies(), capture(net, 2)
+    before, passed = sink.counts()["h0"], capture(net, 2)
     for frames in (udp, tcp, near, *others):
         count = 1 if frames in others else 1000
-        assert send(generator(net, frames), count, stamped=True).timed == count - 1
+        assert send(generator(net, frames), count).timed == count - 1
     assert [frame[20] for frame in passed()] == [pk.UDP, pk.NO_NEXT_HEADER]
     after = sink.counts()
     assert [(b.packets - a.packets, b.bytes - a.bytes, b.wrong - a.wrong) for a, b in zip(before, after["h0"])] == [
         (1000, 124_000, 1000), (2000, 248_000, 0)]  # fmt: skip
-    assert sum(sink.latencies().values()) - sum(latencies.values()) == 1000
     assert not any(count.packets for count in after["h1"])
 
 

@@ -26,7 +26,7 @@ L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
 DISCARD, HTTP = 9, 80  # ports
 PORTS, HOP_LIMIT = 16384, 64
-SMALLEST, LARGEST, LARGEST_LIVE = IP6 + STAMP + FCS, 9018, 1518  # of frames; of those of our generator
+SMALLEST, LARGEST_LIVE = 64, 1518  # frames of our generator
 LOOK_EVERY = 256  # frames; a generator takes the time once in so many
 TARGET = np.dtype([("addr", "u1", 16), ("sum", "=u4"), ("zero", "=u4")])  # struct packets_target
 GIVEN_BYTES = 256  # as PACKETS_GIVEN_BYTES
@@ -44,20 +44,14 @@ def _words(data: bytes) -> int:
     return int(np.frombuffer(data, "=u2").sum(dtype=np.uint32))
 
 
-def checksum(header: bytes, payload: bytes) -> bytes:
-    """The checksum of an IPv6 packet's payload, in which it is 0. header: Ethernet's and IPv6's."""
-    pseudo = header[22:54] + struct.pack(">HH", len(payload), header[20])
-    total = _words(pseudo + payload + bytes(len(payload) % 2))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ((~total & 0xFFFF) or 0xFFFF).to_bytes(2, sys.byteorder)
-
-
 def ip6(src: bytes, dst: bytes, protocol: int, payload: bytes, hop_limit: int = HOP_LIMIT) -> bytes:
     """A packet of UDP or ICMPv6, whose checksum is filled in."""
     header = struct.pack(">IHBB", 6 << 28, len(payload), protocol, hop_limit) + src + dst
-    at = 6 if protocol == UDP else 2
-    return header + payload[:at] + checksum(bytes(ETHERNET) + header, payload) + payload[at + 2 :]
+    total = _words(header[8:] + struct.pack(">HH", len(payload), protocol) + payload + bytes(len(payload) % 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    at, checksum = 6 if protocol == UDP else 2, (~total & 0xFFFF) or 0xFFFF
+    return header + payload[:at] + checksum.to_bytes(2, sys.byteorder) + payload[at + 2 :]
 
 
 def ethernet(dst_mac: str, src_mac: str, packet: bytes) -> bytes:
@@ -70,11 +64,6 @@ class Template(NamedTuple):
 
     header: bytes
     bytes: int  # of a frame without the FCS
-
-    @property
-    def has_stamp(self) -> bool:
-        """Whether there is room for the time of sending."""
-        return self.bytes >= len(self.header) + STAMP
 
     def targets(self, addresses: np.ndarray) -> np.ndarray:
         """Destinations, n × 16 bytes, as records of struct packets_target."""

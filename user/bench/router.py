@@ -149,7 +149,7 @@ class Router(contextlib.ExitStack):
 
     def open_sink(self) -> None:
         """Count and drop there what a generator sends from host a."""
-        flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr), stamped=True) for size in (SMALLEST, 128)]
+        flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr)) for size in (SMALLEST, 128)]
         self.sink = Sink(self.engine(self.b), ["h0"], flows)
 
     def arrived(self) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the generator (packets.bpf.c) shares with bench-packets. A frame is Ethernet, IPv6 and UDP,
- * TCP or no next header (RFC 8200, 4.7), then zeros. Only destination, source port, checksum and,
- * if asked for, the time of sending differ from frame to frame. Knows nothing of who forwards.
+ * TCP or no next header (RFC 8200, 4.7), then zeros. Only destination, source port and checksum
+ * differ from frame to frame. Knows nothing of who forwards.
  */
 #ifndef BENCH_ENGINE_PACKETS_H
 #define BENCH_ENGINE_PACKETS_H
@@ -17,7 +17,7 @@
 #define PACKETS_TCP_BYTES 20
 #define PACKETS_MOST_BYTES 1514 /* of a frame without FCS: a test run has one page for it */
 
-/* The stamp is the first of the payload: 48 bits of CLOCK_MONOTONIC in nanoseconds; 0: none. */
+/* A stamp for the sink is 48 bits of CLOCK_MONOTONIC in nanoseconds; 0: none. */
 #define PACKETS_STAMP_BYTES 6
 
 #define PACKETS_PORT_FIRST 0x8000
@@ -26,7 +26,7 @@
 /* A destination, as in the plan's files. */
 struct packets_target {
 	__u64 addr[2]; /* network order */
-	__u32 sum; /* of what the checksum covers but port and stamp, not folded, in wire order */
+	__u32 sum;     /* of what the checksum covers but the port, not folded, in wire order */
 	__u32 zero;
 };
 
@@ -48,7 +48,6 @@ struct packets_run {
 	__u32 lanes;
 	__u32 port_mask; /* source ports - 1 */
 	__u32 together;	 /* timed from when all lanes run until all are done */
-	__u32 stamped;
 	__u32 started, done;
 	__u32 over; /* by user space: no more frames */
 };

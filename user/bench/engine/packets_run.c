@@ -185,22 +185,20 @@ static void run_threads(void)
 
 static void take(json_t *arguments)
 {
-	int bytes, ports = 16384, stamped = 0;
+	int bytes, ports = 16384;
 	const char *device = NULL;
 	json_int_t count = 0, ns = 0;
 	double rate = 0;
 	json_t *list;
 
-	plan_take(arguments, "{s:o, s:i, s?I, s?I, s?F, s?i, s?b, s?s}", "lanes", &list, "bytes",
-		  &bytes, "count", &count, "ns", &ns, "rate", &rate, "ports", &ports, "stamped",
-		  &stamped, "ingress", &device);
+	plan_take(arguments, "{s:o, s:i, s?I, s?I, s?F, s?i, s?s}", "lanes", &list, "bytes", &bytes,
+		  "count", &count, "ns", &ns, "rate", &rate, "ports", &ports, "ingress", &device);
 	run = (struct packets_run){
 		.count = (uint64_t)count,
 		.length_ns = (uint64_t)ns,
 		.lanes = (uint32_t)json_array_size(list),
 		.port_mask = (uint32_t)ports - 1,
 		.together = count > 0,
-		.stamped = (uint32_t)stamped,
 	};
 	if (!run.lanes || run.lanes > MOST_LANES)
 		plan_die("from 1 to %d lanes are wanted", MOST_LANES);
@@ -232,7 +230,7 @@ static void take(json_t *arguments)
  *   "count": until every lane has made so many while all others ran, too
  *   "ns": for so long. "rate": so many frames a second by all lanes together
  *   "ingress": the device that frames seem to come in by, if they go into a program
- *   "ports": number of source ports, a power of 2. "stamped": BOOL
+ *   "ports": number of source ports, a power of 2
  * Input ends the run early. Answers {"lanes": [[MADE, REFUSED, FIRST_NS, FIRST_MADE, LAST_NS,
  * LAST_MADE, DONE], …]}, as in struct packets_state.
  */
