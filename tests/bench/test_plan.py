@@ -5,7 +5,6 @@ import json
 import os
 
 import pytest
-import rows
 from commands import Command
 
 

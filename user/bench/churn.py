@@ -35,7 +35,7 @@ import packets as pk
 import rows
 import tables as tb
 from bgp import Update
-from common import BenchError, UsageError, check_interrupt, cpus, need_root
+from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, wait_for
 from netns import cpu_seconds
 from router import A_MAC, NETWORK, P0_MAC, Router, lab_errors
 

@@ -15,10 +15,9 @@ import numpy as np
 import options as opt
 import rows
 import tables as tb
-from common import BenchError, UsageError, need_root
+from common import BenchError, Progress, UsageError, need_root, wait_for
 from forward import LEAST_COUNT, TARGETS, Runner, Series, opened
 from packets import ethernet
-from progress import Progress, wait_for
 from router import B_MAC, MTU, P1_MAC
 from sides import packed, too_big
 

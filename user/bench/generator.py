@@ -31,10 +31,9 @@ import nic_devices as devices
 import numpy as np
 import packets as pk
 import tables
-from common import BenchError, Interrupted, UsageError, check_interrupt, need_root
+from common import BenchError, Interrupted, UsageError, check_interrupt, need_root, wait_for
 from engine import Engine
 from netns import PATIENCE
-from progress import wait_for
 
 HELP = "Send packets and count them, by lines of JSON on the standard input."
 QUIET_S, CARRIER_S, POLL_S = 2 * PATIENCE, 10 * PATIENCE, 0.02  # counting ends after a quiet time (RFC 2544, 23)

@@ -13,14 +13,13 @@ import re
 import memory
 import nic_devices as devices
 import tables
-from common import BenchError, UsageError, need_root
+from common import BenchError, UsageError, need_root, wait_for
 from lab import Lab
 from nic_agent import Agent
 from nic_measure import MEASURES, Measurement
 from nic_router import NicRouter
 from nic_setup import Setup, check, device_steps
 from options import Once, add_common, add_tables, add_words, number
-from progress import wait_for
 from router import BYTES_OF_ROUTE, lab_errors
 from rows import Results
 

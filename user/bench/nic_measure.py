@@ -9,12 +9,11 @@ from collections import Counter
 from statistics import fmean
 from typing import Any, Callable, Iterable
 
-from common import BenchError, cpus
+from common import BenchError, Progress, cpus, wait_for
 from nic_agent import Agent
 from nic_counts import Run, check, read
 from nic_router import SRC, NicRouter
 from nic_setup import Setup
-from progress import Progress, wait_for
 from rows import Results, Row
 from search import BinarySearch, Goal, Search
 

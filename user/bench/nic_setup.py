@@ -11,13 +11,12 @@ import shlex
 from typing import Any, Iterable, Iterator
 
 import nic_devices as devices
-from common import BenchError, Interrupted, check_interrupt, cpus, warn
+from common import BenchError, Interrupted, check_interrupt, cpus, wait_for, warn
 from lab import BPFFS, SIXLANE, Lab
 from netns import CommandError, command
 from nic_counts import Port
 from nic_devices import State
 from nic_undo import Undo
-from progress import wait_for
 
 # What XDP cannot have, or what changes packets, as `ethtool -k` names it. GRO stays: it comes after XDP, and a veth
 # needs it.

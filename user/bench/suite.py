@@ -19,8 +19,7 @@ import subprocess
 import sys
 from typing import Any
 
-from common import SIXLANE, BenchError, UsageError, cpus, need_root
-from progress import wait_for
+from common import SIXLANE, BenchError, UsageError, cpus, need_root, wait_for
 from rows import number, read
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
