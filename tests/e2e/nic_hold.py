@@ -64,8 +64,8 @@ def state(ns, dev):
     (shown,) = json.loads(ns.run("ip", "-j", "addr", "show", "dev", dev).stdout)
     ethtool = [ns.run("ethtool", option, dev, check=False).stdout for option in ("-l", "-g", "-c", "-k")]
     sysctls = ns.run("sh", "-c", f'cd /proc/sys/net && grep -s "" ipv[46]/*/{dev}/*', check=False).stdout
-    # That an address was seen to be nobody else's is not looked at again.
-    addresses = [{**info, "nodad": True} for info in shown["addr_info"] if "local" in info]
+    # The kernel looks by itself whether an address is nobody else's.
+    addresses = [{**info, "nodad": True, "tentative": True} for info in shown["addr_info"] if "local" in info]
     return (link["mtu"], "UP" in link["flags"], link["address"], link.get("master"), addresses, ethtool, sysctls)
 
 
