@@ -67,13 +67,16 @@ def test_miss_and_xdp_forward():
 
 
 def test_profile(tmp_path):
-    """Shares of all samples, by step of the packet path and by function."""
-    words = ("--table", "10", "--profile", "--rounds", 1, "--output", tmp_path)
-    done = FORWARD.run(*words, check=False)
-    if done.returncode:
-        assert re.search("perf is not there|perf records nothing|samples in 1 s", done.stderr), done
-        pytest.skip(done.stderr)
-    rows = json.loads(done.stdout)
+    """Shares of all samples, by step of the packet path and by function, until an interrupt."""
+    with FORWARD.popen("--table", "10", "--profile", "--rounds", 1000, "--output", tmp_path) as process:
+        said = process.stderr.readline()  # after a second
+        if "left" not in said:
+            assert re.search("perf is not there|perf records nothing|samples in 1 s", said), said
+            pytest.skip(said)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    rows = json.loads(out)
     assert {(row["mode"], row["unit"]) for row in rows} == {("profile", "%")}
     assert sum(row["median"] for row in rows) == pytest.approx(100, abs=0.1)
     assert {"generator", "rest"} < {row["engine"] for row in rows}
@@ -96,7 +99,7 @@ def test_nothing_to_measure():
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "nosuch"), (["--pattern", "zipf:11"], "zipf:11"),
+    (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "zipf:S"), (["--pattern", "zipf:11"], "0 to 10"),
     (["--threads", 100_000], "from 1 to"), (["--size", 63], "from 64 to 1518"), (["--count", 1000], "from 1024"),
     (["--flood", "udp", "--threads", CPUS], "one thread"), (["nosuch"], "nosuch"),
 ])  # fmt: skip

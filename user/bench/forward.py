@@ -96,8 +96,11 @@ class Runner:
         generator.aim(path)
 
     def draw(self, series: Series, seed: int) -> None:
-        """Aim at random destinations by the series' pattern."""
-        self.aim(series, tb.to_bytes(tb.draw(self.table, series.pattern, TARGETS * series.threads, seed)))
+        """Aim at random destinations by the pattern. Each CPU has a flow of its own, as each queue of a NIC has."""
+        parts = series.threads if series.pattern == "flow" else 1
+        count = TARGETS * series.threads // parts
+        drawn = [tb.to_bytes(tb.draw(self.table, series.pattern, count, seed + part)) for part in range(parts)]
+        self.aim(series, np.concatenate(drawn))
 
     def _counts(self) -> Counter[str]:
         arrived, wrong = self.router.arrived()
@@ -186,7 +189,8 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
             yield make_row(table, series, series.name, "ratio", values)
         if series != compiled and compiled in mpps:
             ratios = _ratios((left if series.flood else alone)[compiled], values)
-            yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, note(compiled, "of compiled "))
+            said = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
+            yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, said)
         if SIDES[series.name].state and compiled in alone:
             # Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round.
             added = [x - y for x, y in zip(ns[series], ns[compiled])]
@@ -200,10 +204,11 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
 
 def pattern(word: str) -> str:
     """An argparse type: "zipf" is "zipf:1"."""
-    kind, exponent = tb.parse_pattern(word)
-    if kind not in PATTERNS:
-        raise ValueError
-    return f"zipf:{exponent:g}" if kind == "zipf" else kind
+    with contextlib.suppress(ValueError):
+        kind, exponent = tb.parse_pattern(word)
+        if kind in PATTERNS:
+            return f"zipf:{exponent:g}" if kind == "zipf" else kind
+    raise argparse.ArgumentTypeError(f'"{word}" is not a pattern; there are random, zipf, zipf:S (0 to 10), flow, miss')
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
