@@ -77,7 +77,8 @@ def test_carried_object(tmp_path):
 
 
 def test_rows_and_ratios():
-    """A ratio is one of each round, of rates: more than 1 is faster. What generator, veth and sink take is said."""
+    """A ratio is one of each round, of rates: more than 1 is faster. What generator, veth and sink take is said, in a
+    ratio of either engine."""
     values = {"compiled": [100, 110], "kernel": [1000, 1200], "ecmp": [125, 112], "floor": [55, 55]}
     ns = {series(name): times for name, times in values.items()}
     mpps = {one: [1000 / time for time in times] for one, times in ns.items()}
@@ -96,6 +97,37 @@ def test_rows_and_ratios():
     notes = {row.engine: row.note for row in rows if row.note}
     assert notes["compiled"] == "52 % is generator, veth and sink" and "kernel" not in notes
     assert notes["compiled/kernel"] == "52 % of compiled is generator, veth and sink"
+    (slow, fast), floor = ([200, 200], [60, 60]), {series("floor"): [50, 50]}
+    ns = {series("compiled"): slow, series("bare"): fast} | floor
+    found = {row.engine: row.note for row in forward.make_rows(tables.named("10k", 1), ns, ns)}
+    assert found["compiled/bare"] == "83 % of bare is generator, veth and sink"
+
+
+def test_each_cpu_has_a_flow_of_its_own():
+    """As it has on a NIC; of other patterns all CPUs draw from one."""
+    made, aimed = object.__new__(forward.Runner), []
+    made.table, made.aim = tables.named("1k", 1), lambda _series, addresses: aimed.append(addresses)
+    for pattern in ("flow", "random"):
+        made.draw(forward.Series("", pattern, 64, 3), 7)
+    flows, drawn = (addresses.reshape(3, forward.TARGETS, 16) for addresses in aimed)
+    assert [len(np.unique(each, axis=0)) for each in flows] == [1, 1, 1] and len(np.unique(flows[:, 0], axis=0)) == 3
+    assert len(np.unique(drawn[0], axis=0)) > 60_000
+
+
+def test_states_are_left():
+    """The router has the routes and devices of before."""
+    table = tables.named("10", 1)
+    with forward.opened(table, ["ecmp"]) as runner:
+        def look():
+            router = runner.router.r
+            return router.ip("route show table all").stdout, [link["ifname"] for link in router.ipj("link show")]
+
+        before = look()
+        for name in {side.state for side in sides.SIDES.values()} - {None}:
+            with contextlib.suppress(BenchError) if name == "vlans" else contextlib.nullcontext():  # needs 802.1Q
+                with sides.state(runner.router, table, name):
+                    assert look() != before
+            assert look() == before, name
 
 
 def test_nothing_always_comes_first(monkeypatch):

@@ -90,11 +90,14 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
         with Progress("profile", options.rounds) as progress, opened(table, [ENGINE]) as runner:
             runner.draw(series, options.seed)
             lines, shares = source_lines(runner.router.sixlane.port_status("p0")["program_id"]), []
-            for _ in range(options.rounds):
-                shares.append(_shares(runner, series, options.count, lines))
-                progress.step()
-            shown = [step for step, share in sum(shares, Counter()).most_common() if share / len(shares) >= LEAST]
-            columns = {step: [share[step] for share in shares] for step in shown}
-            columns["rest"] = [100 - sum(share[step] for step in shown) for share in shares]
-            for step, values in columns.items():
-                results.add(make_row(table, series, step, "%", values, f"of {ENGINE}, by samples of perf", "profile"))
+            try:
+                for _ in range(options.rounds):
+                    shares.append(_shares(runner, series, options.count, lines))
+                    progress.step()
+            finally:  # rounds before an error or an interrupt count
+                shown = [step for step, share in sum(shares, Counter()).most_common() if share / len(shares) >= LEAST]
+                columns = {step: [share[step] for share in shares] for step in shown}
+                columns["rest"] = [100 - sum(share[step] for step in shown) for share in shares]
+                note = f"of {ENGINE}, by samples of perf"
+                for step, values in columns.items():
+                    results.add(make_row(table, series, step, "%", values, note, "profile"))

@@ -8,6 +8,7 @@ To add a side, add a program to engine/sides.bpf.c and an entry to SIDES.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pathlib
 import shutil
 import socket
@@ -105,19 +106,20 @@ ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # that no packet 
 @contextlib.contextmanager
 def state(router: Router, table: Table, name: str) -> Iterator[None]:
     """The router is in this state during the block; sixlane follows. Raises BenchError."""
-    hops, of = [f"via {gateway} dev p1 onlink" for gateway in router.gateways], ELSEWHERE
+    of = ELSEWHERE
     if name == "vlans":
         begin, end, of = "link add link p1 name p1.{0} up type vlan id {0}", "link delete dev p1.{}", range(2, 6)
     elif name == "sources":
-        begin, end = (f"route {verb} {{}} from 2001:db8::/32 {hops[1]}" for verb in ("add", "delete"))
+        begin, end = (f"route {verb} {{}} from 2001:db8::/32 via {{}} dev p1 onlink" for verb in ("add", "delete"))
     else:
         replace, of = "route replace {} proto static metric 1024 ", table.prefixes()
-        begin, end = replace + " nexthop ".join(["", *hops]), replace + hops[0]
+        begin = replace + " ".join(f"nexthop via {gateway} dev p1 onlink" for gateway in router.gateways)
+        end = replace + "via {} dev p1 onlink"  # as Router.fill()
 
     def change(words: str, policy: int) -> None:
         with lab_errors():
             router.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-            router.r.batch(words.format(each) for each in of)
+            router.r.batch(words.format(*each) for each in zip(of, itertools.cycle(router.gateways)))
             wait_for(lambda: router.sixlane.status()["multipath_hash"]["policy"] == policy, FOLLOW_S,
                      "sixlaned follows the hash policy")  # fmt: skip
             router.sixlane.barrier()
