@@ -27,9 +27,6 @@ class Engine(contextlib.AbstractContextManager):
         return self._process.stdout.fileno()
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """End it, and with it all that it made."""
         with contextlib.suppress(BrokenPipeError), self._process:  # of a step that it did not take any more
             self._process.kill()

@@ -20,7 +20,7 @@ import numpy as np
 from common import BenchError, find
 from engine import Engine
 
-FCS, ETHERNET, IP6 = 4, 14, 54  # bytes; IPv6's with Ethernet's
+FCS, IP6 = 4, 54  # bytes; IPv6's with Ethernet's
 NO_NEXT_HEADER, UDP, TCP, ICMP6 = 59, 17, 6, 58
 L4_BYTES = {NO_NEXT_HEADER: 0, UDP: 8, TCP: 20}
 STAMP = 6  # bytes of the time of sending
@@ -92,18 +92,14 @@ def template(size: int, dst_mac: str, src_mac: str, src: str, next_header: int |
 class ObjectFile:
     """A BPF object file. Its constants are set by name: numbers of 32 bits, or bytes of the first elements."""
 
-    def __init__(self, path: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, **constants: int | bytes) -> None:
         self.path = path
-        self._constants: dict[str, str] = {}
-
-    def set(self, **values: int | bytes) -> None:
-        """Set some of them. load() refuses those that there are not."""
-        for name, value in values.items():
-            self._constants[name] = (value if isinstance(value, bytes) else value.to_bytes(4, sys.byteorder)).hex()
+        self.constants = {name: (value if isinstance(value, bytes) else value.to_bytes(4, sys.byteorder)).hex()
+                          for name, value in constants.items()}  # fmt: skip
 
     def load(self, engine: Engine, name: str, **arguments: Any) -> None:
         """Load it. Later steps call its programs "NAME.PROGRAM". Raises BenchError."""
-        engine.do("load", name=name, object=str(self.path), constants=self._constants, **arguments)
+        engine.do("load", name=name, object=str(self.path), constants=self.constants, **arguments)
 
 
 class Lane(NamedTuple):
@@ -115,7 +111,6 @@ class Lane(NamedTuple):
     first_made: int
     last_ns: int
     last_made: int
-    done: bool
 
     sent = property(lambda self: self.made - self.refused)
     timed = property(lambda self: self.last_made - self.first_made if self.last_ns else 0)  # frames made in ns
@@ -138,12 +133,13 @@ class Generator:
             frames = frames._replace(header=frames.header[:30] + bytes(8) + frames.header[38:])
         self.engine, self.name, self.frames, self.targets = engine, name, frames, targets
         self.program = self.program or ("packets_send" if egress else "packets_into")
-        file, own = ObjectFile(find("bench-packets.bpf.o")), os.stat("/proc/self/ns/pid")
-        file.set(header=frames.header, header_bytes=len(frames.header), payload_bytes=frames.bytes - len(frames.header),
-                 target_mask=targets - 1, egress=egress, random_hosts=random_hosts, tgid=engine.pid,
-                 pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino)  # fmt: skip
-        file.load(engine, name, programs=[self.program, *(["packets_sent", "packets_refused"] if egress else [])],
-                  entries={self.map: cpus * targets})  # fmt: skip
+        own, header, programs = os.stat("/proc/self/ns/pid"), frames.header, [self.program]
+        programs += ["packets_sent", "packets_refused"] if egress else []
+        file = ObjectFile(find("bench-packets.bpf.o"), header=header, header_bytes=len(header),
+                          payload_bytes=frames.bytes - len(header), target_mask=targets - 1, egress=egress,
+                          random_hosts=random_hosts, tgid=engine.pid, pid_ns_dev=own.st_dev,
+                          pid_ns_ino=own.st_ino)  # fmt: skip
+        file.load(engine, name, programs=programs, entries={self.map: cpus * targets})
 
     def aim(self, path: str | pathlib.Path) -> None:
         """Set the targets from a file of Template.targets(): those of the first CPU, then those of the second, …"""
@@ -205,11 +201,10 @@ class Sink:
 
     def _attach(self, device: str) -> None:
         """In native mode, for frames in one buffer or in several, or else in generic mode."""
-        file, name = ObjectFile(find("bench-packets_sink.bpf.o")), f"sink {device}"
+        name = f"sink {device}"
         for several, generic in ((False, False), (True, False), (False, True)):
-            file.set(frags=several)
             try:
-                file.load(self.engine, name, frags=several)
+                ObjectFile(find("bench-packets_sink.bpf.o"), frags=several).load(self.engine, name, frags=several)
                 done = self.engine.do("attach", device=device, program=f"{name}.packets_sink", generic=generic)
                 break
             except BenchError:

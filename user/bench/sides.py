@@ -58,9 +58,9 @@ SIDES = {
 
 def load(router: Router, names: Sequence[str], table: Table) -> None:
     """Load the programs of these sides, with the table's routes. Raises BenchError."""
-    engine, own = router.engine(router.r), ObjectFile(find("bench-sides.bpf.o"))
+    engine, egress = router.engine(router.r), router.ifindex(router.r, "p1")
     engine.do("load", device="p0", name="sixlane")
-    own.set(egress=router.ifindex(router.r, "p1"), dst_mac=mac(B_MAC), src_mac=mac(P1_MAC))
+    own = ObjectFile(find("bench-sides.bpf.o"), egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC))
     own.load(engine, "sides")
     keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
     keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, to_bytes((table.high, table.low))

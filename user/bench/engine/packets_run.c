@@ -232,7 +232,7 @@ static void take(json_t *arguments)
  *   "ingress": the device that frames seem to come in by, if they go into a program
  *   "ports": number of source ports, a power of 2
  * Input ends the run early. Answers {"lanes": [[MADE, REFUSED, FIRST_NS, FIRST_MADE, LAST_NS,
- * LAST_MADE, DONE], …]}, as in struct packets_state.
+ * LAST_MADE], …]}, as in struct packets_state.
  */
 json_t *packets_run_step(json_t *arguments)
 {
@@ -245,9 +245,9 @@ json_t *packets_run_step(json_t *arguments)
 	for (uint32_t i = 0; i < run.lanes; i++) {
 		const struct packets_state *s = lanes[i].state;
 
-		json_array_append_new(list, json_pack("[I, I, I, I, I, I, b]", s->made, s->refused,
+		json_array_append_new(list, json_pack("[I, I, I, I, I, I]", s->made, s->refused,
 						      s->first_ns, s->first_made, s->last_ns,
-						      s->last_made, s->done));
+						      s->last_made));
 		munmap(lanes[i].run, sizeof(run));
 		munmap(lanes[i].states, lanes[i].states_bytes);
 	}
