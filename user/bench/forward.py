@@ -258,6 +258,8 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
                          options.size, options.threads, options.pattern, names)
                      if SIDES[name].looks_up or pattern != "miss"
                      for kind in [None, *(options.flood if threads == 1 else [])]]  # fmt: skip
+            if not every:
+                raise BenchError("nothing to measure: no engine is left, or none that looks anything up")
             for packets in dict.fromkeys(series.packets for series in every):
                 runner.draw(packets, options.seed)
             with Progress(f"bench forward, table {table.name}", len(every) * options.rounds) as progress:
@@ -288,5 +290,3 @@ def run(options: argparse.Namespace) -> None:
             profile_forward.measure(options, results)
         else:
             measure(options, results)
-        if not results.rows:
-            raise BenchError("nothing to measure: no engine is left, or none that looks anything up")
