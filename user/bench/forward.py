@@ -15,6 +15,7 @@ import shutil
 import statistics
 import time
 from collections import Counter, defaultdict
+from operator import sub, truediv
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -71,7 +72,7 @@ def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
     if is_miss:  # the kernel counts other packets, too
         checks.append((min(counts["Ip6InNoRoutes"], sent), sent, "had no route in the stack"))
         checks.append((counts["pass_no_route"], sent if side.engine else 0, "had the verdict pass_no_route"))
-    if not side.engine and not side.by_kernel:
+    if not side.engine and series.name != "kernel":
         checks.append((counts["Ip6OutForwDatagrams"], 0, "were left to the kernel"))
     return [f"{found} {what}" for found, wanted, what in checks if found != wanted]
 
@@ -163,11 +164,6 @@ def make_row(table: tb.Table, series: Series, engine: str, unit: str, values: Se
                     frame_bytes=series.size, note=note)  # fmt: skip
 
 
-def _ratios(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """One a round, so that both had the same conditions."""
-    return [x / y for x, y in zip(a, b)]
-
-
 def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]:
     """Of all that was measured with a table, then of what is compared. Beside a flood that is the rate over that alone;
     and what is left of one engine over what is left of the other, so of what is due to it and not to the machine."""
@@ -178,23 +174,23 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
         return f"{100 * min(share, 1):.0f} % {whose}is generator, veth and sink" if share >= MOSTLY else ""
 
     alone = {series: values for series, values in mpps.items() if not series.flood}
-    left = {series: _ratios(values, mpps[series._replace(flood=None)])
-            for series, values in mpps.items() if series.flood}  # fmt: skip
+    # Ratios are of the same round, so that both had the same conditions.
+    compared = alone | {series: [*map(truediv, values, mpps[series._replace(flood=None)])]
+                        for series, values in mpps.items() if series.flood}  # fmt: skip
     for unit, figures in (("ns", ns), ("Mpps", mpps)):
         for series in alone:
             yield make_row(table, series, series.name, unit, figures[series], note(series))
-    for series, values in (alone | left).items():
+    for series, values in compared.items():
         compiled = series._replace(name="compiled")
         if series.flood:
             yield make_row(table, series, series.name, "ratio", values)
-        if series != compiled and compiled in mpps:
-            ratios = _ratios((left if series.flood else alone)[compiled], values)
+        if series != compiled and compiled in compared:
+            ratios = [*map(truediv, compared[compiled], values)]
             said = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
             yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, said)
         if SIDES[series.name].state and compiled in alone:
             # Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round.
-            added = [x - y for x, y in zip(ns[series], ns[compiled])]
-            row = make_row(table, series, f"{series.name} - compiled", "ns", added)
+            row = make_row(table, series, f"{series.name} - compiled", "ns", [*map(sub, ns[series], ns[compiled])])
             row.median = min(ns[series]) - min(ns[compiled])
             yield row
 

@@ -38,7 +38,6 @@ class Side:
     engine: str | None = None  # of sixlane
     state: str | None = None  # of the router, of state()
     looks_up: bool = True  # it notices that there is no route
-    by_kernel: bool = False  # the stack forwards
     drops: bool = False  # no packet arrives
     by_default: bool = True
 
@@ -46,7 +45,7 @@ class Side:
 SIDES = {
     "compiled": Side(engine="compiled"),
     "trie": Side(engine="trie"),
-    "kernel": Side("sides.side_kernel", by_kernel=True),
+    "kernel": Side("sides.side_kernel"),
     "fib": Side("sides.side_fib"),
     "floor": Side("sides.side_floor", looks_up=False),
     "bare": Side("sides.side_bare", by_default=False),
