@@ -39,11 +39,15 @@ def test_figures(capsys, median, others, met):
 
 @pytest.mark.parametrize("name, quick", itertools.product(suite.RUNS, (False, True)))
 def test_runs(name, quick):
-    """Their commands are understood, word by word."""
+    """Their commands are understood, word by word; quick ones have one size and pattern, and small tables."""
     bench, *words = suite.words_of(suite.RUNS[name], quick)
     parser = Parser()
     importlib.import_module(bench).add_options(parser)
-    assert quick == (parser.parse_args(words).rounds == 1)
+    options = parser.parse_args(words)
+    assert quick == (options.rounds == 1)
+    if quick:
+        assert all(len(getattr(options, key, None) or [0]) == 1 for key in ("tables", "size", "pattern", "patterns"))
+        assert not getattr(options, "preset", None) or options.most_routes <= 10_000
 
 
 README = (results.ROOT / "README.md").read_text(encoding="utf-8")
