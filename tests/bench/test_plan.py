@@ -36,6 +36,8 @@ def test_rows(plan):
     for key, wanted in {("2 x 10G", 64): [29.7619, 20, 3, 2], ("2 x 10G", 1518): [1.62549, 1.62549, 1, 1],
                         ("2 x 100G", 64): [297.619, 20, 30, 15]}.items():  # fmt: skip
         assert [found[*key, mode] for mode in ("line", "expected", "cpus", "queues")] == wanted
+    found = values(plan, "--ns", 67.2, "--cores", 1, "--ports", 1, "--rate", 10, "--sizes", 64)
+    assert list(found.values()) == [14.881, 14.881, 1, 1]  # to the packet
 
 
 def test_table_and_files(plan, tmp_path):
@@ -67,6 +69,7 @@ def test_from_file(plan, write):
     text = plan.text("--from", write([forward(64), forward(1518, median=500), forward(threads=4, median=400 / 0.75)]))
     assert "75 % of one" in text and "400.0 ns (64 bytes), 500.0 ns (1518 bytes)" in text
     assert "compiled, Some CPU; scaling measured with 4 CPUs" in text
+    assert "29.762" in text and "   16       8  CPU" in text  # 10G: 12 CPUs if all were as one alone
 
 
 @pytest.mark.parametrize("rows, by_words", [
@@ -80,6 +83,7 @@ def test_from_file(plan, write):
       {"threads": 2, "median": 900.0}, {"threads": 4, "median": 4000.0, "table": "of no row with one thread"}],
      {"--cores 1": 2.5, "--cores 4": 5, "--cores 40": 50}),
     ([{}, {"threads": 2, "median": 300.0}], {"--cores 2": 5}),  # nobody is faster in company
+    ([{}, {"threads": 2, "median": 1000.0}], {"--cores 2": 2.5}),  # one alone does more than two
     ([{"engine": "trie"}, {"median": 200.0}], {"--cores 1": 5, "--cores 1 --engine trie": 2.5}),
 ])  # fmt: skip
 def test_which_rows_count(plan, write, rows, by_words):

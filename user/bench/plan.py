@@ -25,7 +25,7 @@ def cell_of(ns: float, scaling: float, options: argparse.Namespace, gbit: int, s
     """Of frames of one size: what all ports can receive, and send at the same time; what is expected of that (both in
     millions a second); and how many CPUs, and queues of each port, the whole takes."""
     line = gbit * 1e3 / 8 / (size + BETWEEN_FRAMES) * options.ports
-    capacity = options.cores * (scaling if options.cores > 1 else 1) * 1e3 / ns
+    capacity = max(1, options.cores * scaling) * 1e3 / ns
     alone = line * ns / 1e3 - 1e-9  # what is too much by a rounding error takes no CPU more
     needed = 1 if alone <= 1 else math.ceil(alone / scaling)
     return line, min(line, capacity), needed, math.ceil(needed / options.ports)
