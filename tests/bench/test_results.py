@@ -15,15 +15,16 @@ def row(bench="forward", engine="compiled", median=100.0, **others):
     is_lookup = bench == "lookup"
     return {"run": "lookups" if is_lookup else "forward-1", "bench": bench, "engine": engine, "table": "full-view",
             "pattern": "random", "mode": "independent" if is_lookup else None, "threads": 1, "writer_rate": 0,
-            "frame_bytes": 0 if is_lookup else 64, "unit": "ns", "median": median, "low": median - 1,
-            "high": median + 1, "seed": 1, "note": "", "emulated": False, "machine": "x86_64", "cpu": "Some CPU",
-            "cpus": 4, "kernel": "6.1", "mitigations": "", "command": f"sixlane bench {bench} --output x",
+            "frame_bytes": 0 if is_lookup else 64, "unit": "ns", "median": median,
+            "low": (median or 0) - 1, "high": (median or 0) + 1, "seed": 1, "note": "", "emulated": False,
+            "machine": "x86_64", "cpu": "Some CPU", "cpus": 4, "kernel": "6.1", "mitigations": "", "command": f"sixlane bench {bench} --output x",
             **others}  # fmt: skip
 
 
 @pytest.mark.parametrize("median, others, met", [
     (2.0, {}, True), (1.9, {}, False), (2.0, {"frame_bytes": 512}, None), (2.0, {"pattern": "miss"}, None),
     (2.0, {"table": "10k"}, None), (2.0, {"note": "INVALID: 5 were lost"}, False), (2.0, {"emulated": True}, False),
+    (None, {}, False),
 ])  # fmt: skip
 def test_figures(capsys, median, others, met):
     """At least twice the kernel's rate, in the full view. What is missed is said, and what was not measured."""
@@ -63,6 +64,7 @@ def test_documents():
         row(note="a note"), row(engine="kernel", median=1234.0), row("lookup", median=1.23456),
         row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0),
         row(median=150.0, frame_bytes=512, note="a note"),
+        row("lookup", engine="kernel4", median=9.0, table="ipv4:full-view", note=results.MARKED),
         row(engine="compiled/kernel", median=12.345, unit="ratio", **missed),
     ])  # fmt: skip
     for line in (
@@ -71,9 +73,10 @@ def test_documents():
         "## forward-1\n\n`sixlane bench forward`\n",
         "| ns | compiled | kernel |\n| --- | --- | --- |\n| 64 bytes | 100 (99.0 – 101) | 1,234 (1,233 – 1,235) |\n"
         "| 512 bytes | 150 (149 – 151) |  |\n",
-        "\nNotes:\n\n- compiled: a note\n",
+        "\nNotes:\n\n- compiled: a note\n", "| ns | compiled | dpdk-fib6 | kernel4 |",
     ):
         assert line in document
+    assert results.MARKED not in document and "ipv4" not in document
     for line in ("| **sixlane, compiled FIB** | 100 (99.0 – 101) | – | 1.23 (0.235 – 2.23) | – |",
                  "| kernel forwarding | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) | – | – |",
                  "| DPDK `rte_fib6`, user space | – | – | 5.00 | – |"):  # fmt: skip

@@ -130,8 +130,8 @@ def words_of(command: str, quick: bool) -> list[str]:
 
 def run(options: argparse.Namespace) -> None:
     """Raises BenchError, Interrupted; what was measured until then is in suite.json."""
-    if not {*SETS, *RUNS}.issuperset(options.sets):
-        raise UsageError(f"sets and runs are {', '.join((*SETS, *RUNS))}")
+    if unknown := set(options.sets).difference(SETS, RUNS):
+        raise UsageError(f"neither sets nor runs: {', '.join(unknown)}; there are {', '.join((*SETS, *RUNS))}")
     chosen = dict.fromkeys(name for each in options.sets or SETS for name in SETS.get(each, [each]))
     need_root("bench suite")
     commit = subprocess.run(["git", "-C", SIXLANE.parent, "describe", "--always", "--dirty"], capture_output=True,
