@@ -44,6 +44,8 @@ def test_notes(make):
     marked, plain, few, no_ratio = [row["note"] for row in results.rows]
     assert marked == f"{rows.MARKED}; as said" and plain == "as said" and few == f"{rows.FEW}; as said" and not no_ratio
     assert results.rows[3]["median"] is None  # which JSON can say
+    results.add(row([1, 2, 6], median=1.5))  # as who measured it says
+    assert [results.rows[4][key] for key in ("low", "median", "high")] == [1, 1.5, 6]
     results = make(emulated=True)
     results.add(row([1], note="as said"))
     assert results.rows[0]["note"] == "emulated: functional only; as said" and results.rows[0]["emulated"]
@@ -73,12 +75,29 @@ def test_files(make, tmp_path, axis, values, label):
         for engine in ("compiled", "trie"):
             results.add(row([value + 1.0], engine=engine, **{axis: value}))
     results.add(row([2.0], "ratio", engine="compiled/trie"))
+    results.add(row([float("inf")], engine="nobody"))
     results.write_files()
     assert sorted(path.name for path in folder.iterdir()) == ["lookup.csv", "lookup.json", "lookup.png", "lookup.svg"]
     assert json.loads((folder / "lookup.json").read_text()) == results.rows
     with open(folder / "lookup.csv", newline="", encoding="utf-8") as file:
-        assert [float(line["median"]) for line in csv.DictReader(file)] == [row["median"] for row in results.rows]
+        medians = [line["median"] and float(line["median"]) for line in csv.DictReader(file)]
+    assert medians == [row["median"] or "" for row in results.rows]
     assert (folder / "lookup.png").read_bytes().startswith(b"\x89PNG")
     drawn = (folder / "lookup.svg").read_text()
     assert all(word in drawn for word in ("compiled", "trie", "independent", "ns", "Linux 6.1", label))
-    assert "compiled/trie" not in drawn
+    assert "compiled/trie" not in drawn and "nobody" not in drawn
+
+
+@pytest.mark.parametrize("error", [rows.Interrupted, OSError, MemoryError])
+def test_reported(make, tmp_path, monkeypatch, capsys, error):
+    """What was measured until an error or an interrupt; the files also if nobody reads on."""
+    results = make(tmp_path)
+    with pytest.raises(error), results.reported():
+        results.add(row([1.0]))
+        raise error
+    assert "compiled" in capsys.readouterr().out and len(list(tmp_path.iterdir())) == 4
+    (tmp_path / "lookup.json").unlink()
+    monkeypatch.setattr(results, "print_table", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError), results.reported():
+        pass
+    assert (tmp_path / "lookup.json").exists()

@@ -66,7 +66,7 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     """--table and --file; options.tables is None, or (is a file, name) in the order of the command line."""
     parser.add_argument("--table", dest="tables", action=Once, type=lambda name: (False, name), metavar="NAME",
                         help="1, 10k, 1m, full-view, dense-48[-4|-16][:N], hosts-108[:N], nested; "
-                             "10k unless given; repeatable")  # fmt: skip
+                             "10k unless given (churn: full-view); repeatable")  # fmt: skip
     parser.add_argument("--file", dest="tables", action=Once, type=lambda name: (True, name), metavar="FILE",
                         help="a table of routes as people have them; a dash is standard input; repeatable")  # fmt: skip
 

@@ -116,7 +116,7 @@ class Results:
     """The rows of a run. `options`: of options.add_common(), with the command line as `command`."""
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
-        """name: of the files. Raises OSError and ModuleNotFoundError if they could not be written at the end."""
+        """name: of the files. Raises OSError if their folder cannot be made, and ModuleNotFoundError."""
         self.name, self.options, self.machine = name, options, this_machine()
         self.rows: list[dict[str, Any]] = []
         self.output = pathlib.Path(options.output) if options.output else None
