@@ -15,9 +15,9 @@ def row(bench="forward", engine="compiled", median=100.0, **others):
     is_lookup = bench == "lookup"
     return {"run": "lookups" if is_lookup else "forward-1", "bench": bench, "engine": engine, "table": "full-view",
             "pattern": "random", "mode": "independent" if is_lookup else None, "threads": 1, "writer_rate": 0,
-            "frame_bytes": 0 if is_lookup else 64, "unit": "ns", "median": median,
-            "low": (median or 0) - 1, "high": (median or 0) + 1, "seed": 1, "note": "", "emulated": False,
-            "machine": "x86_64", "cpu": "Some CPU", "cpus": 4, "kernel": "6.1", "mitigations": "", "command": f"sixlane bench {bench} --output x",
+            "frame_bytes": 0 if is_lookup else 64, "unit": "ns", "median": median, "low": (median or 0) - 1,
+            "high": (median or 0) + 1, "seed": 1, "note": "", "emulated": False, "machine": "x86_64", "cpu": "Some CPU",
+            "cpus": 4, "kernel": "6.1", "mitigations": "", "command": f"sixlane bench {bench} --output x",
             **others}  # fmt: skip
 
 
