@@ -146,11 +146,14 @@ SENT, RECEIVED, INGRESS = "sent by the generator", "received by the generator", 
     # packets that no program has seen, as when it was taken off meanwhile
     (["forward -50"], {}, [INGRESS, INGRESS]), (["forward -1000", "pass_unresolved 1000"], {}, [INGRESS]),
     (["forward -1000", "pass_unresolved 1000"], {"may_leave": 0.01}, []),
+    (["forward 30", "pass_destination -15"], {}, [INGRESS]),  # more than came in
     # others' packets come beside the generator's
     (["sent 20"], {}, []), (["sent 21"], {}, [SENT]), (["sent -21"], {}, [SENT]), (["received 1"], {}, [RECEIVED]),
     (["sent 1020", "eth0 missed 1000"], {}, []), (["sent 1020", "eth0 missed 999"], {}, [SENT]),
     # this machine's own packets leave by the same ports
     (["eth2 tx 30", "eth2 queues_tx 30", "out0 tx 30"], {}, []), (["received -41"], {}, [RECEIVED]),
+    # copies, or late ones of an earlier trial
+    (["eth2 tx 41", "eth2 queues_tx 41", "out0 tx 41", "received 41"], {}, [RECEIVED]),
     # a driver that counts packets of XDP apart
     ([f"{eth} {counter} {n}" for eth in ("eth0", "eth1") for counter, n in
       (("xdp_rx", EACH), ("rx", -EACH), ("queues_rx", -EACH))] + [f"in0 rx {-2 * EACH}"], {}, []),
@@ -164,21 +167,40 @@ def test_counts(changes, other, found):
 
 
 def test_sent_packets_that_the_driver_has_not_counted_yet():
+    """Of the egress ports, whatever the others have sent."""
     run = make_run()
-    run.ports["eth2"].late = 50
+    run.ports["eth2"].late, run.ports["eth0"].late = 50, 1000
     assert changed("eth2 tx -50", "out0 tx -50", run=run) == []
     assert changed("eth2 tx -1", "eth2 queues_tx -51", "out0 tx -1", run=run) == [RECEIVED]
+    assert changed("eth2 queues_rx 21", run=run) == [RECEIVED, "rx of eth2"]
 
 
 def test_differences():
     after = make_run()
     after.ports["eth1"].counts["rx"] += 3
     after.verdicts["forward"] += 2
-    assert not after.since(make_run())
+    after.subtract(make_run())
     assert +after.ports["eth1"].counts == {"rx": 3} and +after.verdicts == {"forward": 2}
     before = make_run()
     before.ports["eth3"].counts["tx"] += 1  # the driver was reset meanwhile
-    assert make_run().since(before) == "eth3"
+    after = make_run()
+    after.subtract(before)
+    assert "eth3" in changed(run=after)
+
+
+@pytest.mark.parametrize("driver, came, late", [("mlx5_core", 107, 0), ("mvneta", 7, 0), ("virtio_net", 7, 1024)])
+def test_counters_of_drivers(monkeypatch, driver, came, late):
+    """Of XDP's packets only where they are not among the others."""
+    link = {"num_tx_queues": 4, "stats64": {"rx": {"packets": 7, "missed_errors": 5}, "tx": {"packets": 3}}}
+    stats = {"rx0_packets": "3", "rx1_packets": "4", "rx_xdp_redirect": "100", "rx0_bytes": "900", "tx_xdp_xmit": "9"}
+    monkeypatch.setattr(nic_devices, "links", lambda: {"nic0": link})
+    monkeypatch.setattr(nic_devices, "ethtool", lambda *_: [stats])
+    monkeypatch.setattr(nic_devices, "driver_of", lambda _: driver)
+    monkeypatch.setattr(nic_devices, "numbers", lambda *_: [{}, {"tx": 256}])
+    run = Run({"nic0": Port("nic0", role="in")})
+    nic_counts.read(run.ports)
+    assert run.ports["nic0"].late == late and run.total("in", "rx", "xdp_rx") == came
+    assert {"rx": 7, "tx": 3, "missed": 5, "queues_rx": 7}.items() <= run.ports["nic0"].counts.items()
 
 
 # --- what is undone -------------------------------------------------------------------------------
