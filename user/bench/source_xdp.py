@@ -29,11 +29,11 @@ class Source(LocalSource):
             self.engine.do("attach", device=port.name, program=f"pass {port.name}.packets_sink")
 
     def send(self, traffic: Traffic, is_over: IsOver) -> Result:
-        """Send by the same number of lanes for each port, and at least one for each CPU. Raises BenchError."""
-        known, ports = cpus(), len(self.tx)
-        each = max(1, len(known) // ports)
+        """Send by a lane on each CPU, or by less if ports have the same number of them then. Raises BenchError."""
+        ports = len(self.tx)
+        each = max(1, len(cpus()) // ports)
         makers, n = [self._maker(traffic, port, place, each) for place, port in enumerate(self.tx)], each * ports
-        lanes = [makers[lane % ports].lane(lane // ports, known[lane % len(known)], 2**62) for lane in range(n)]
+        lanes = [makers[lane % ports].lane(lane // ports, lane, 2**62) for lane in range(n)]
         self.engine.ask("run", lanes=lanes, bytes=makers[0].frames.bytes, rate=traffic.rate_pps,
                         ns=int(traffic.seconds * 1e9), ports=1 if traffic.pattern == "flow" else PORTS)  # fmt: skip
         while not select.select([self.engine], [], [], POLL_S)[0] and not is_over():
