@@ -155,6 +155,9 @@ def test_table_of_a_file_and_the_command_that_makes_the_rows(bench, tmp_path):
     path.write_text("2001:db8::/32\nnonsense\n")
     done = bench.r.run(*words, check=False)
     assert done.returncode == 1 and "routes.txt:2:" in done.stderr
+    path.unlink()
+    done = bench.r.run(*words, check=False)
+    assert done.returncode == 1 and "routes.txt: No such file" in done.stderr
 
 
 # --- by an agent that knows what is right ---------------------------------------------------
@@ -232,7 +235,7 @@ def test_refused(bench, argv, agent, words):
 
 @pytest.mark.parametrize("words, said", [
     ("--in d9", "--in and --out are needed"), ("--out d0", "the same"), ("--engine dpdk", "'dpdk'"),
-    ("--trial 0", 'above 0 is wanted, not "0"'), ("--table 10", "more than one table"),
+    ("--trial 0", 'above 0 is wanted, not "0"'), ("--trial inf", "above 0"), ("--table 10", "more than one table"),
     ("--check", "take no --generator"), ("--measure restart", "'restart'"),
 ])  # fmt: skip
 def test_usage(bench, words, said):

@@ -16,6 +16,7 @@ from topology import router_addr
 QUEUES = 4
 OWN = router_addr("a") + "/64"
 WANTED = ["--force", "--queues", 2, "--mtu", 3000, "p0"]
+UP = "ip link set p0 up addrgenmode none"  # an automatic address might come at any time
 THROUGH = ["--in", "p0", "--out", "p1", "p1"]
 
 
@@ -92,11 +93,11 @@ def test_plan(wire):
     (["tc qdisc add dev p0 clsact"], "--check --force p0", "tc qdisc del dev p0 clsact"),
     (["tc qdisc add dev p0 root tbf rate 1gbit burst 100k limit 1m"], "--check --force p0", "tc qdisc del dev p0 root"),
     ([f"ip addr add {OWN} dev p0"], "--hold p0", "has 1 addresses and 0 routes: remove them, or use --force"),
-    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0", "ip -6 route add default dev p0 table 77"],
+    ([UP, "ip route add 2001:db8:f::/48 dev p0", "ip -6 route add default dev p0 table 77"],
      "--hold p0", "0 addresses and 2 routes"),
-    (["ip link set p0 up", "ip link set lo up", "ip route add 198.51.100.0/24 nexthop dev p0 nexthop dev lo"],
+    ([UP, "ip link set lo up", "ip route add 198.51.100.0/24 nexthop dev p0 nexthop dev lo"],
      "--hold --force --bond bond0=p0", "would lose 1 routes"),
-    (["ip link set p0 up", "ip route add 2001:db8:f::/48 dev p0"], "--check --force p0", "would lose 1 routes"),
+    ([UP, "ip route add 2001:db8:f::/48 dev p0"], "--check --force p0", "would lose 1 routes"),
     (["ip link add bond0 type dummy"], "--hold --bond bond0=p0", "there is a device bond0 already"),
 ])  # fmt: skip
 def test_refused(wire, first, argv, words):
@@ -109,8 +110,9 @@ def test_refused(wire, first, argv, words):
 
 @pytest.mark.parametrize("argv, words", [
     ("", "devices are needed"), ("--bond bond0=p0 p0", "a device is named twice"), ("--bond bond0", "of the form"),
-    ("--bond bond0=p0 --bond bond0=p1", "a device is named twice"), ("--mode broadcast p0", "balance-rr"),
-    ("--hold p0", "not allowed with"), ("--generator cat p0", "take no --generator"),
+    ("--bond =p0", "of the form"), ("--bond bond0=p0 --bond bond0=p1", "a device is named twice"),
+    ("--mode broadcast p0", "balance-rr"), ("--hold p0", "not allowed with"),
+    ("--generator cat p0", "take no --generator"),
 ])  # fmt: skip
 def test_bad_arguments(wire, argv, words):
     assert words in wire.check(*argv.split(), code=2)

@@ -228,7 +228,8 @@ def _serve(source: Any, replies: Any) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tx", metavar="DEV,...", help="devices that send")
     parser.add_argument("--rx", metavar="DEV,...", help="devices that receive and count")
-    parser.add_argument("--source", choices=["pktgen", "xdp", "trex"], default="pktgen", help="what sends: %(default)s")
+    parser.add_argument("--source", choices=["pktgen", "xdp", "trex"], default="pktgen",
+                        help="what sends (%(default)s)")  # fmt: skip
     parser.add_argument("--trex", metavar="DIR", help="TRex's folder, with t-rex-64 in it")
     parser.add_argument("--server", default="127.0.0.1", metavar="HOST", help="where TRex runs (%(default)s)")
 

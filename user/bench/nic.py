@@ -5,7 +5,6 @@ and how. --hold keeps them prepared until Ctrl-C, for a generator that is starte
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import os
 import re
@@ -27,7 +26,7 @@ HELP = "Measure a router of real NICs: throughput without loss, latency, loss du
 MODES = ("balance-rr", "active-backup", "balance-xor", "802.3ad")  # bonds have native XDP in these
 ENGINES = ("kernel", "trie", "compiled")
 PATTERNS = ("random", "flow", "syn")  # not "miss": nothing would come back
-ROUNDS, TRIAL_S, TRIALS_OF_A_RATE, WIDTH, CHURN = 3, 1.0, 20, 0.005, 1000
+ROUNDS, TRIAL_S, CHURN = 3, 1.0, 1000
 FRAMES, LEAST_MTU = (64, 9216), 1280  # below that the kernel removes IPv6, and with it addresses
 ETHERNET = 18  # header and FCS, which the MTU does not count
 WANG_NICS, WANG_QUEUES = 2, 8  # Wang, netdev 2017: a flood of SYNs into two bonded NICs of eight queues each
@@ -75,17 +74,16 @@ def finish(options: argparse.Namespace) -> None:
     wanted = options.measure or []
     for is_wrong, text in (
         (not options.devs, "devices are needed"),
-        ("" in options.devs, "--bond is of the form NAME=DEV,DEV..."),
+        ("" in [*options.bonds, *options.devs], "--bond is of the form NAME=DEV,DEV..."),
         (len(set(named)) < len(named), "a device is named twice"),
         (options.isolate and not ({options.inside, options.outside} <= ports and options.inside != options.outside),
          "--in and --out are needed, not the same: a --bond of this command, or one of its DEVs, for each"),
         (bool(options.generator) != options.isolate,
          "--generator is needed: the command that sends and counts; --check and --hold take no --generator"),
-        (not options.trial > 0, f'--trial: a number above 0 is wanted, not "{options.trial:g}"'),
+        (not 0 < options.trial < 1e9, f'--trial: a number above 0 is wanted, not "{options.trial:g}"'),
         (len(options.tables or []) > 1, "more than one table"),
         (options.preset and len(options.bonds.get(options.inside, [])) != WANG_NICS,
          f"wang: --in is a bond of {WANG_NICS} NICs"),
-        ("restart" in wanted and options.engine == ["kernel"], "restart: of no engine but sixlane's"),
     ):  # fmt: skip
         if is_wrong:
             raise UsageError(text)
@@ -93,57 +91,58 @@ def finish(options: argparse.Namespace) -> None:
         options.pattern, options.queues, wanted = "syn", options.queues or WANG_QUEUES, wanted or ["flood"]
     options.measures = wanted or [name for name in MEASURES if name != "throughput"]
     options.engines, options.churn = options.engine or list(ENGINES), options.churn or [CHURN]
-    options.sum, options.width = TRIALS_OF_A_RATE * options.trial, WIDTH
 
 
 def run(options: argparse.Namespace) -> None:
     finish(options)
     need_root("bench nic")
-    with lab_errors(), contextlib.ExitStack() as stack:
-        # The agent must start before the Lab: that hides the names of network namespaces.
-        agent = stack.enter_context(Agent(options.generator)) if options.generator else None
-        lab = stack.enter_context(Lab(limits_answers=True))
+    if options.isolate:
+        measure(options)
+        return
+    with lab_errors(), Lab(limits_answers=True) as lab:
         check(options)
         if options.check:
             for dev in options.devs:
                 print("\n\t".join([f"{dev}:", *(line for line, _undo in device_steps(Setup.state(dev), options))]))
-        elif options.hold:
-            with Setup(lab, options) as setup:
-                setup.open()
-                print("ready; Ctrl-C sets all back", flush=True)
-                wait_for(lambda: False, math.inf, "", 0.1)
-        else:
-            measure(lab, options, agent)
+            return
+        with Setup(lab, options) as setup:
+            setup.open()
+            print("ready; Ctrl-C sets all back", flush=True)
+            wait_for(lambda: False, math.inf, "", 0.1)
 
 
-def measure(lab: Lab, options: argparse.Namespace, agent: Agent) -> None:
+def measure(options: argparse.Namespace) -> None:
     """Measure, and print the rows of all that was measured, also after an interrupt or an error."""
     (table,) = tables.make(options.tables, options.seed)
     memory.check(f"table {table.name}: its routes", "the kernel, sixlaned and the maps", len(table) * BYTES_OF_ROUTE)
-    results, hello = Results(options.preset or "nic", options), agent.hello()
-    sizes = options.sizes or [hello["least_syn_bytes" if options.pattern == "syn" else "least_frame_bytes"]]
-    options.driver = devices.driver_of(options.devs[0])
-    options.is_veth = "veth" in map(devices.driver_of, options.devs)
+    results = Results(options.preset or "nic", options)
     # A generator on this machine reads the table from this process's memory.
     file = os.memfd_create("prefixes")
     os.write(file, "".join(prefix + "\n" for prefix in table.prefixes()).encode())
     options.prefixes = options.prefixes or f"/proc/{os.getpid()}/fd/{file}"
-    with Setup(lab, options) as setup:
-        # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
-        kill = f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group}"
-        setup.undo.keep("", f"{{ {kill}; }} 2>/dev/null || :")
-        setup.open()
-        for dev in options.devs:
-            state = setup.state(dev)
-            options.used_queues = state.queues("rx")
-            if max(sizes) > state.mtu + ETHERNET:
-                raise BenchError(f"{dev}: its MTU of {state.mtu} is too small; use --mtu {max(sizes) - ETHERNET}")
-        with results.reported():
-            router = NicRouter(setup.netns, (options.inside, options.outside), table.prefixes(), hello["ports"]["rx"],
-                               options.is_veth)  # fmt: skip
-            bench = Measurement(options, setup, agent, hello, router)
-            try:
-                bench.run(sizes)
-            finally:
-                agent.close()  # so that it sends no more while the devices are restored
-                bench.report(results, table)
+    # The agent must start before the Lab: that hides the names of network namespaces.
+    with lab_errors(), Agent(options.generator) as agent, Lab(limits_answers=True) as lab:
+        check(options)
+        hello = agent.hello()
+        sizes = options.sizes or [hello["least_syn_bytes" if options.pattern == "syn" else "least_frame_bytes"]]
+        options.driver = devices.driver_of(options.devs[0])
+        options.is_veth = "veth" in map(devices.driver_of, options.devs)
+        with Setup(lab, options) as setup:
+            # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
+            kill = f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group}"
+            setup.undo.keep("", f"{{ {kill}; }} 2>/dev/null || :")
+            setup.open()
+            for dev in options.devs:
+                state = setup.state(dev)
+                options.used_queues = state.queues("rx")
+                if max(sizes) > state.mtu + ETHERNET:
+                    raise BenchError(f"{dev}: its MTU of {state.mtu} is too small; use --mtu {max(sizes) - ETHERNET}")
+            with results.reported():
+                router = NicRouter(setup.netns, (options.inside, options.outside), table.prefixes(),
+                                   hello["ports"]["rx"], options.is_veth)  # fmt: skip
+                bench = Measurement(options, setup, agent, hello, router)
+                try:
+                    bench.run(sizes)
+                finally:
+                    agent.close()  # so that it sends no more while the devices are restored
+                    bench.report(results, table)

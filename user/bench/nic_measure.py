@@ -20,6 +20,7 @@ from search import BinarySearch, Goal, Search
 # In this order: parts are of the rate without loss that was found last.
 MEASURES = ("throughput", "ndr", "flood", "latency", "churn", "next-hop")
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
+WIDTH, MOST_TRIALS = 0.005, 20  # of a search's bounds at the end; at a rate
 SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
 SENT = 0.95  # what sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
@@ -131,13 +132,13 @@ class Measurement:
             self.add(mode, "Mpps", self.base / 1e6, sum(tried.values(), []), note)
 
     def measure_ndr(self) -> None:
-        trial, total = self.options.trial, self.options.sum
-        pdr, ndr = (Goal(loss, EXCEED, self.options.width, trial, trial, total) for loss in (PDR_LOSS, 0))
+        trial = self.options.trial
+        pdr, ndr = (Goal(loss, EXCEED, WIDTH, trial, trial, MOST_TRIALS * trial) for loss in (PDR_LOSS, 0))
         found = Search([ndr, pdr], self.least, self.most)
         self.search(found, lambda: {"pdr": found.result(pdr), "ndr": found.result(ndr)})
 
     def measure_throughput(self) -> None:
-        found = BinarySearch(self.options.trial, self.options.width, self.least, self.most)
+        found = BinarySearch(self.options.trial, WIDTH, self.least, self.most)
         self.search(found, lambda: {"throughput": (found.lower, found.upper)})
 
     def measure_flood(self) -> None:
