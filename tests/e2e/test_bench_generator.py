@@ -102,9 +102,10 @@ def test_by_a_router(world, pattern):
         assert done["sent"] == done["received"] > 0 and latency["n"] == latency["sent"] > 0
         assert 0 < latency["p50"] <= latency["p99"] <= latency["max"]
         world.dut.route("add blackhole 2001:db8::/33")
-        done = run(world, generator, "d1", pattern=pattern, hops=1)
+        done = run(world, generator, "d1", pattern=pattern, hops=1, latency=True)
         world.dut.route("del blackhole 2001:db8::/33")
         assert done["sent"] > 0 and done["received"] == 0 and done["errors"] == []
+        assert done["latency_ns"].pop("sent") > 0 and done["latency_ns"] == {"n": 0}
 
 
 def test_two_ports(world):

@@ -188,6 +188,12 @@ def test_latency_is_what_was_said(bench):
     }
 
 
+def test_no_timestamp_comes_back(bench):
+    agent = bench.liar(capacity=10000, says={"latency_ns": {"n": 0, "sent": 10}})
+    done = bench.run(*measure("latency", engine="kernel"), agent=agent)
+    assert json.loads(done.stdout) == [] and "kernel: no latency at 10 %" in done.stderr
+
+
 def test_no_rate_without_loss(bench):
     """So there is none of which a part could be measured."""
     assert figures(bench, "latency", "churn", "throughput", capacity=10**6, loses=1, most=10**6) == {"throughput": 0}

@@ -78,7 +78,7 @@ class Result:
     sent: int
     elapsed_ns: int  # from the first frame to the last
     received: int | None = None  # None: nobody counts
-    latency_ns: dict[str, Any] | None = None  # of further frames: how many were "sent", "n" of them back, p50, p99, max
+    latency_ns: dict[str, Any] | None = None  # of further frames: how many were "sent", "n" of them back; p50, p99, max
     note: str = ""  # a difference from the request
     errors: list[str] = field(default_factory=list)  # that make the counts doubtful
 
@@ -136,9 +136,9 @@ class LocalSource:
                 is_sent.set()
         packets, wrong = self._drain(before, result.sent + probing.result())
         latencies = Counter(self.sink.latencies()) - latencies
-        if latencies:
+        if traffic.latency:
             result.latency_ns = {"sent": probing.result(), "n": latencies.total()}
-            for name, percent in (("p50", 50), ("p99", 99), ("max", 100)):
+            for name, percent in (("p50", 50), ("p99", 99), ("max", 100)) if latencies else ():
                 result.latency_ns[name] = pk.latency_percentile(latencies, percent)
         result.received = packets if self.rx else None
         if wrong:

@@ -12,6 +12,7 @@ from typing import Any
 from common import check_interrupt
 from netns import command
 
+
 def ip(*words: str, tool: str = "ip") -> Any:
     """The output of `ip -j`. Raises CommandError, also if Ctrl-C has ended the command."""
     return json.loads(command([tool, "-j", *words]).stdout or "[]")

@@ -9,9 +9,9 @@ from collections import Counter
 from statistics import fmean
 from typing import Any, Callable, Iterable
 
-from common import BenchError, Progress, cpus, wait_for
+from common import BenchError, Progress, cpus, wait_for, warn
 from nic_agent import Agent
-from nic_counts import Run, check, read
+from nic_counts import Port, Run, check, read
 from nic_router import SRC, NicRouter
 from nic_setup import Setup
 from rows import Results, Row
@@ -62,13 +62,15 @@ class Measurement:
     # -- trials
 
     def count(self) -> Run:
-        options, roles = self.options, {self.options.inside: "in", self.options.outside: "out"}
-        run = Run(self.setup.ports(), self.engine != "kernel", options.hidden_losses or options.is_veth)
-        for dev in self.setup.devs:
-            run.ports[dev].role = roles.get(run.ports[dev].bond or dev, "")
-        read(run.ports)
-        run.verdicts = Counter(self.router.stats() if run.by_sixlane else {})
-        return run
+        """All counters of this machine."""
+        options, by_sixlane = self.options, self.engine != "kernel"
+        ports, roles = {bond: Port(bond) for bond in options.bonds}, {options.inside: "in", options.outside: "out"}
+        for dev in options.devs:
+            bond = options.bond_of.get(dev, "")
+            ports[dev] = Port(dev, bond, roles.get(bond or dev, ""))
+        read(ports)
+        return Run(ports, by_sixlane, options.hidden_losses or options.is_veth,
+                   Counter(self.router.stats() if by_sixlane else {}))  # fmt: skip
 
     def begin(self, pps: float, seconds: float, latency: bool = False) -> None:
         options, self.before = self.options, self.count()
@@ -152,6 +154,8 @@ class Measurement:
         for percent in (10, 50, 90) if self.base else ():
             run = self.trial(self.base * percent / 100, latency=True)
             note = f"{run.pps:.0f} frames a second, {run.sent - run.received} of {run.sent} were lost"
+            if not run.latency["n"]:
+                warn(f"{self.engine}: no latency at {percent} %, since no frame with a timestamp came back: {note}")
             for name in ("p50", "p99", "max") if run.latency["n"] else ():
                 self.add(f"{name}@{percent}%", "us", run.latency[name] / 1e3, [run], note)
 

@@ -14,7 +14,6 @@ import nic_devices as devices
 from common import BenchError, Interrupted, check_interrupt, cpus, wait_for, warn
 from lab import BPFFS, SIXLANE, Lab
 from netns import CommandError, command
-from nic_counts import Port
 from nic_devices import State
 from nic_undo import Undo
 
@@ -164,10 +163,6 @@ class Setup(contextlib.AbstractContextManager):
         for bond in self.options.bonds:
             self.make("", f"ip link set dev {bond} up")
         self.settle()
-
-    def ports(self) -> dict[str, Port]:
-        """All bonds and devices, to be counted."""
-        return {name: Port(name, self.options.bond_of.get(name, "")) for name in [*self.options.bonds, *self.devs]}
 
     @staticmethod
     def state(dev: str) -> State:

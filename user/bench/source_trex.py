@@ -78,7 +78,7 @@ class Source:
         latency = self._latency(senders, receivers) if traffic.latency else {"sent": 0, "n": 0}
         # TRex's ports count the frames for latency with the others.
         return Result(sent - latency["sent"], round(seconds * 1e9), received - latency["n"],
-                      latency if latency["n"] else None, errors=errors)  # fmt: skip
+                      latency if traffic.latency else None, errors=errors)  # fmt: skip
 
     def _latency(self, senders: list[int], receivers: list[int]) -> dict[str, Any]:
         """Numbers of frames, and their latencies in ns. The histogram's buckets are 10 us wide up to 100, then 100 up
