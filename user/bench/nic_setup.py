@@ -166,9 +166,9 @@ class Setup(contextlib.AbstractContextManager):
 
     @staticmethod
     def state(dev: str) -> State:
-        if not (found := devices.find(dev)):
+        if dev not in (links := devices.links()):
             raise BenchError(f"there is no device {dev} any more")
-        return State(dev, found)
+        return State(dev, links[dev])
 
     def _keep(self, state: State) -> None:
         """Restore what a device loses. Where its interrupts go comes at the very end, since a driver may request them
