@@ -126,7 +126,7 @@ def test_sums(monkeypatch, counts, note):
     """Of 101 packets. What does not add up is said, and each row of the side and each ratio says it."""
     monkeypatch.setattr(churn, "DRAIN_S", 0)
     bench, added = churn.Bench.__new__(churn.Bench), []
-    bench.engine = argparse.Namespace(ask=lambda *_, **__: 0, answer=lambda: {"lanes": [[101, 0, 0, 0, 0, 0, True]]})
+    bench.engine = argparse.Namespace(ask=lambda *_, **__: 0, answer=lambda: {"lanes": [[101, 0, 0, 0, 0, 0]]})
     bench.generator, bench.cpu = argparse.Namespace(lane=lambda *_: []), 0
     bench.options, bench.stream = argparse.Namespace(rate=100, seconds=1), bgp.synthetic(PREFIXES, 10, 1)
     bench.values, bench.notes = collections.defaultdict(list), collections.defaultdict(dict)

@@ -268,6 +268,9 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """The command. Raises UsageError and BenchError."""
+    several = any(len(words or ()) > 1 for words in (options.size, options.pattern))
+    if options.profile and (options.engine or options.threads or options.flood or several):
+        raise UsageError("--profile is of the compiled engine on one CPU, of one --size and one --pattern")
     options.engine = options.engine or [name for name, side in SIDES.items() if side.by_default]
     options.threads = options.threads or options.threads_by_default
     options.size, options.pattern = options.size or [SIZE], options.pattern or ["random"]

@@ -84,7 +84,7 @@ def _shares(runner: Runner, series: Series, count: int, lines: Lines) -> Counter
 
 
 def measure(options: argparse.Namespace, results: rows.Results) -> None:
-    """Profile one CPU with the first size and pattern. Raises BenchError."""
+    """Profile one CPU with the one size and pattern. Raises BenchError."""
     series = Series(ENGINE, options.pattern[0], options.size[0], 1)
     for table in tb.make(options.tables, options.seed):
         with Progress("profile", options.rounds) as progress, opened(table, [ENGINE]) as runner:
