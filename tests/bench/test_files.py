@@ -126,6 +126,16 @@ def test_mrt(read, subtype):
     assert read(mrt(*encoded, subtype=subtype) + others) == set(ROUTES)
 
 
+@pytest.mark.parametrize("text", [
+    "10.0.0.0/8 dev v0\x20\ndefault via 192.0.2.1 dev v0 proto dhcp\x20\n2001:db8::/32 dev v0 metric 1 pref medium\n",
+    '[{"dst":"10.0.0.0/8","dev":"v0"},{"dst":"default","dev":"v0"},{"dst":"2001:db8::/32","dev":"v0","pref":"medium"}]',
+])  # fmt: skip
+def test_default_of_ipv4(read, capsys, text):
+    """`ip route show table all` has both."""
+    assert read(text) == {"2001:db8::/32"}
+    assert "left out: IPv4 prefixes: 2\n" in capsys.readouterr().err
+
+
 def test_what_is_left_out(read, capsys):
     """By one warning with counts; all else of the address space is taken."""
     unrouted = ["fe80::/64", "febf::1", "ff02::/16", "::1", "f000::/4", "8000::/1", "fe80::/9"]
@@ -147,13 +157,16 @@ OTHERS = ("1:2", "2001:db8::/", "fe80::1%eth0", "2001:db8::/32 x", "é", "2001:d
     (BIRD_SHOW + "2001:db8::/129 unicast [x]\n", "table:11: .*, as in BIRD's show route"),
     (FRR_ROUTE + "x ::/0\n", "table:10: .*, as in FRR's show ipv6"), (FRR_BGP + "x ::/0\n", "table:12: .* show bgp"),
     (BGPDUMP + "BGP4MP|0|A|2001:db8::2|64497|::/0|64497|IGP|::|0|0||NAG||\n", "table:5: .*, as in bgpdump -m of a"),
+    ("x\nfe80::1%eth0\n" + LIST, "table:1: 'x'; expected 2001:db8::/32, as in a list"),
+    (LIST + "1.2\n", "table:2: '1.2'; expected"),
     (LIST + "x\n" * 1000, "table:11: .*\n.*table: 10 errors, and the rest was not read"),
     ("::/0 x\n" + IP_ROUTE, "table:1: '::/0 x'; expected"), (b"\x7fELF" + bytes(60), "has no prefixes"),
     ("", "has no prefixes"), ("{x", "property name"), ("[" * 100_000, "recursion"),
     ('["x"]', "table: 'x'; expected \"2001:db8::/32\", as in JSON of"), ('{"a": {"::/129": []}}', "table: '::/129'"),
     (mrt(b"\10\x20", kind=16), "type 16; expected TABLE_DUMP_V2.*bench churn --updates"),
     pytest.param(mrt(b"\10\x20", b"\10\x21")[:-3], "table: .*error.*; expected TABLE_DUMP_V2", marks=needs_bgpdump),
-], ids=map(str, range(22)))  # fmt: skip
+    pytest.param(mrt(b"\10\x20")[:-24] + b"\1" + bytes(23), "table: .*peer_index.*; expected", marks=needs_bgpdump),
+], ids=map(str, range(25)))  # fmt: skip
 def test_refused(read, text, what):
     """It tells where it is, what stands there, and what is expected."""
     with pytest.raises(BenchError, match=what):

@@ -26,8 +26,8 @@ import subprocess
 import tempfile
 import zlib
 from collections import Counter
-from socket import AF_INET6, inet_pton
-from typing import Any, BinaryIO, Iterator, NamedTuple
+from socket import AF_INET, AF_INET6, inet_pton
+from typing import Any, BinaryIO, Container, Iterator, NamedTuple
 
 from common import BenchError, check_interrupt, warn
 
@@ -76,22 +76,31 @@ MRT_EXPECTED = "expected TABLE_DUMP_V2, as in a collector's rib or bview (update
 Route = tuple[str, Format, str, str]  # where it is in the file, what stands there, the prefix in that or ""
 
 
-def _text_routes(file: BinaryIO) -> Iterator[Route]:
+def _default(route: Container[str]) -> str:
+    """The kernel gives routes of IPv6 a preference, which those of IPv4 do not have. route: its words or keys."""
+    return "::/0" if "pref" in route else "0.0.0.0/0"
+
+
+def _text_routes(lines: Iterator[str]) -> Iterator[Route]:
     """Lines without a prefix may be anything, but in a list of prefixes."""
-    lines, form = io.TextIOWrapper(file, "utf-8-sig", "backslashreplace"), None
+    form, odd = None, None  # odd: the first line that is an error if that is what it is
     for number, line in enumerate(lines, 1):
         if not form and line.lstrip().startswith(("[", "{")):
             # a route with encapsulation has a second "dst", that of the outer header: the first counts
-            value = json.loads(line + lines.read(), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+            value = json.loads(line + "".join(lines), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
             yield from (("", JSON, word, word) for word in map(str, _json_words(value)))
             return
         tried = ((each, re.fullmatch(each.line, line.rstrip(), re.ASCII)) for each in ([form] if form else FORMATS))
         known, match = next((pair for pair in tried if pair[1]), (form, None))
         if match and match["prefix"]:
-            form = known
-            yield f":{number}", form, line, match["prefix"]
+            if odd and known is PLAIN:
+                yield odd
+            form, odd, word = known, None, match["prefix"]
+            yield f":{number}", form, line, _default(line.split()) if word == "default" else word
         elif not match and (form is PLAIN or re.search(rf"{ADDRESS}/\d", line, re.ASCII)):
             yield f":{number}", form or PLAIN, line, ""
+        elif not match and not form:
+            odd = odd or (f":{number}", PLAIN, line, "")
 
 
 def _json_words(value: Any) -> Iterator[Any]:
@@ -101,7 +110,7 @@ def _json_words(value: Any) -> Iterator[Any]:
     for route in value if isinstance(value, list) else ():
         route = route if isinstance(route, dict) else {"dst": route}
         if route.get("type") not in OWN:
-            yield route.get("dst")
+            yield _default(route) if route.get("dst") == "default" else route.get("dst")
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -109,12 +118,13 @@ def _json_words(value: Any) -> Iterator[Any]:
 
 def _left_out(word: str) -> str:
     """Why a prefix is not taken; empty: it is. Raises ValueError or OSError if it is none."""
-    if "." in word and ":" not in word:
-        return "IPv4 prefixes"
     address, _, digits = word.partition("/")
-    first, length = int.from_bytes(inet_pton(AF_INET6, address), "big"), int(digits or 128)
+    family = AF_INET6 if ":" in word else AF_INET
+    first, length = int.from_bytes(inet_pton(family, address), "big"), int(digits or 128)
     if length > 128 or not re.fullmatch(WORD, word, re.ASCII):
         raise ValueError(word)
+    if family == AF_INET:
+        return "IPv4 prefixes"
     # from fe80:: on there is nothing else, but for site-local addresses, which are no more (RFC 3879)
     last = first | (1 << 128 - length) - 1
     is_special = length and last >= LINK_LOCAL or (first, length) == LOOPBACK
@@ -133,27 +143,30 @@ def _opened(path: str) -> Iterator[tuple[str, BinaryIO]]:
         raise BenchError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-@contextlib.contextmanager
-def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[BinaryIO]:
-    """What `bgpdump -m` makes of a collector's file, as a pipe. Raises BenchError at the end, with what is expected."""
+def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[str]:
+    """The lines that `bgpdump -m` makes of a collector's file. Raises BenchError at the end, with what is expected."""
     with tempfile.TemporaryFile() as log, concurrent.futures.ThreadPoolExecutor(1) as pool:
         try:
             process = subprocess.Popen(["bgpdump", "-v", "-m", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=log)  # fmt: skip
+                                       stderr=log, errors="replace")  # fmt: skip
         except FileNotFoundError:
             raise BenchError(f"{name} is in MRT: install the package bgpdump, which reads that") from None
 
         def feed() -> None:
-            with contextlib.suppress(BrokenPipeError), process.stdin:
-                shutil.copyfileobj(file, process.stdin)
+            with contextlib.suppress(BrokenPipeError), process.stdin.buffer as pipe:
+                shutil.copyfileobj(file, pipe)
 
         with process:
             fed = pool.submit(feed)
             try:
-                yield process.stdout
+                for line in process.stdout:
+                    check_interrupt()
+                    yield line
             except BaseException:
                 process.kill()
                 raise
+            finally:
+                concurrent.futures.wait([fed])  # it alone closes the pipe
         check_interrupt()  # which a terminal also tells bgpdump of
         fed.result()
         log.seek(0)  # there alone bgpdump says what it cannot read
@@ -163,9 +176,9 @@ def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[BinaryIO]:
 
 
 def mrt_lines(path: str, expected: str) -> Iterator[str]:
-    """The lines that `bgpdump -m` makes of a collector's file, which may be packed. Raises BenchError."""
-    with _opened(path) as (name, file), _dumped(name, file, expected) as output:
-        yield from io.TextIOWrapper(output)
+    """The lines that `bgpdump -m` makes of a collector's file, which may be packed. Raises BenchError, Interrupted."""
+    with _opened(path) as (name, file):
+        yield from _dumped(name, file, expected)
 
 
 def _take(name: str, routes: Iterator[Route]) -> list[str]:
@@ -173,7 +186,6 @@ def _take(name: str, routes: Iterator[Route]) -> list[str]:
     errors: list[str] = []
     form = PLAIN
     for place, form, text, word in routes:
-        word = "::/0" if word == "default" else word
         try:
             found[word] = found[word] if word in found else _left_out(word)
         except (OSError, ValueError):
@@ -193,10 +205,11 @@ def _take(name: str, routes: Iterator[Route]) -> list[str]:
 
 def read(path: str) -> list[str]:
     """The IPv6 prefixes of a file ("-": the standard input) as it spells them, each spelling once; there may be bits
-    behind the length. Warns of what is left out. Raises BenchError, with a line for each bad one."""
+    behind the length. Warns of what is left out. Raises Interrupted; BenchError, with a line for each bad one."""
     with _opened(path) as (name, file):
         kind = int.from_bytes(file.peek(8)[4:6], "big")
         if kind in MRT_TYPES and kind != TABLE_DUMP_V2:
             raise BenchError(f"{name} is an MRT file of type {kind}; {MRT_EXPECTED}")
-        with _dumped(name, file, MRT_EXPECTED) if kind == TABLE_DUMP_V2 else contextlib.nullcontext(file) as lines:
+        with contextlib.closing(_dumped(name, file, MRT_EXPECTED) if kind == TABLE_DUMP_V2
+                                else io.TextIOWrapper(file, "utf-8-sig", "backslashreplace")) as lines:  # fmt: skip
             return _take(name, _text_routes(lines))
