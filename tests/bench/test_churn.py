@@ -118,6 +118,15 @@ def test_classes():
 # --- sums ---------------------------------------------------------------------------------------------
 
 
+def test_marks():
+    """A route that is gone from the map is no change of it."""
+    bench, values = churn.Bench.__new__(churn.Bench), [5, 0, 7]
+    bench.waiting, bench.marks, bench.map = [mark := churn.Mark(bgp.Update(0, 0, (ONE,)), 5)], [], 1
+    bench._in_map, bench._in_kernel = lambda _update: values.pop(0), lambda *_: True
+    assert [bench._look() for _ in range(3)] == [False, False, True]
+    assert bench.marks == [mark] and 0 < mark.kernel < mark.map and mark.looks == 3
+
+
 @pytest.mark.parametrize("counts, note", [
     ([51, 40, 10, 85], ""), ([50, 40, 10, 85], "INVALID: 11 packets were lost, 10 had no route"),
     ([51, 41, 10, 85], "INVALID: 9 packets were lost, 10 had no route"),

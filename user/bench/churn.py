@@ -144,7 +144,7 @@ class Bench:
         return self.gateways[peer] in self.netlink.recv(4096)
 
     def _in_map(self, update: Update) -> int:
-        """The value of a mark's route, which always is there (bpf/abi/sixlane.h: sl_routes). 0: there is no map."""
+        """The value of a mark's route (bpf/abi/sixlane.h: sl_routes). 0: there is none, or no map."""
         key, value = struct.pack("=I", 32 + 64) + struct.pack(">I", 254), ctypes.c_uint32()
         key += bgp.encode_prefix(update.prefixes[0])[1:] + bytes(8)
         self.libbpf.bpf_map_lookup_elem(self.map, key, ctypes.byref(value))
@@ -154,7 +154,7 @@ class Bench:
         """Whether all marks that wait have changed. The map is asked first, since the kernel has what the map has."""
         for mark in list(self.waiting):
             mark.looks += 1
-            if not mark.map and (self.map < 0 or self._in_map(mark.update) != mark.before):
+            if not mark.map and (self.map < 0 or self._in_map(mark.update) not in (0, mark.before)):
                 mark.map = time.monotonic() - mark.sent
             if not mark.kernel and self._in_kernel(mark.update, mark.update.peer):
                 mark.kernel = time.monotonic() - mark.sent
