@@ -24,9 +24,9 @@ class Engine:
         return np.array(answer, np.uint32).tofile(to)
 
 
-def side_of(name, table=TABLE):
+def side_of(name, table=TABLE, pattern="hit"):
     table = table.as_ipv4() if name == "kernel4" else table
-    return Side(name, DPDK.get(name, ""), table, "hit", EXPECTED, {"side": 0})
+    return Side(name, DPDK.get(name, ""), table, pattern, EXPECTED, {"side": 0})
 
 
 def series(side, *times, threads=1, rate=0):
@@ -52,10 +52,12 @@ def test_first_time(gross, lookups):
 
 def test_ratios():
     """Of times less the dry run, round by round, without noise; beside user space, of whole loops; of each table over
-    the first."""
+    the first, by the same pattern."""
+    missed = side_of("trie", LARGE, "miss")
     found = rows_of(series("compiled", (12, 2, 0), (22, 2, 0), (2, 2, 0)),
                     series("trie", (42, 2, 0), (42, 2, 0), (42, 2, 0)), series("dpdk-fib6", (24, 1, 0), (11, 1, 0)),
-                    series(side_of("trie", LARGE), (82, 2, 0)), series("kernel4", (42, 2, 0)))  # fmt: skip
+                    series(side_of("trie", LARGE), (82, 2, 0)), series("kernel4", (42, 2, 0)),
+                    series(missed, (9, 2, 0)))  # fmt: skip
     assert found["compiled", "10", "independent", "ns"].values == [10, 20, 0]
     ratios = {key[:2]: row for key, row in found.items() if key[3] == "ratio"}
     assert {key: row.values for key, row in ratios.items()} == {
@@ -74,6 +76,16 @@ def test_ratios_of_rates():
     assert found["compiled, beside 1000/s", "10", "independent", "ratio"].values == [0.8]
     changes = found["compiled", "10", "changes", "changes/s"]
     assert changes.values == [900] and "fewer changes" in changes.note
+
+
+def test_filling():
+    """A route each; of few routes the growth of the machine's memory says nothing."""
+    side = side_of("kernel6")
+    side.opened |= {"insert_ns": 100, "bytes": 5000, "depth": 3}
+    side.change_ns = [*range(1, 101)]
+    found = {(row.mode, row.unit): row.values for row in all_rows([], [side, side_of("trie", TABLE, "miss")])}
+    assert found == {("insert", "ns/route"): [10], ("depth", "nodes"): [3], ("change", "ns/change"): side.change_ns,
+                     ("change-p99", "ns/change"): [99]}  # fmt: skip
 
 
 @pytest.mark.parametrize("name, found, wrong", [

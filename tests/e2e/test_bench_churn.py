@@ -72,6 +72,7 @@ def test_refused():
                        (["--count", 1], "from 10 to"), (["x"], "unrecognized")):  # fmt: skip
         assert what in CHURN.refuse(*argv)
     assert "needs root" in CHURN.without_root()
+    assert "no prefix stays during the stream: give a larger table" in CHURN.refuse("--table", 1, code=1)
     argv = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *map(str, CHURN.words), "--table", "10"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "takes two CPUs" in done.stderr

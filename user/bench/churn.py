@@ -96,7 +96,8 @@ class Bench:
         frames, flows = np.zeros((TARGETS, len(classes), SIZE - pk.FCS), np.uint8), []
         for number, prefixes in enumerate(classes):
             if not prefixes:
-                raise BenchError(f"no prefix {('stays', 'goes')[number]} during the stream: give more updates")
+                raise BenchError(("no prefix stays during the stream: give a larger table",
+                                  "no prefix goes during the stream: give more updates")[number])  # fmt: skip
             source = f"{NETWORK}:a::{2 + number}"
             # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
             self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
