@@ -145,7 +145,7 @@ def _opened(path: str) -> Iterator[tuple[str, BinaryIO]]:
 
 def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[str]:
     """The lines that `bgpdump -m` makes of a collector's file. Raises BenchError at the end, with what is expected."""
-    with tempfile.TemporaryFile() as log, concurrent.futures.ThreadPoolExecutor(1) as pool:
+    with tempfile.TemporaryFile("w+", errors="replace") as log, concurrent.futures.ThreadPoolExecutor(1) as pool:
         try:
             process = subprocess.Popen(["bgpdump", "-v", "-m", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        stderr=log, errors="replace")  # fmt: skip
@@ -170,9 +170,10 @@ def _dumped(name: str, file: BinaryIO, expected: str) -> Iterator[str]:
         check_interrupt()  # which a terminal also tells bgpdump of
         fed.result()
         log.seek(0)  # there alone bgpdump says what it cannot read
-        said = log.read().decode(errors="replace").strip()
-        if process.returncode or "[error]" in said:
-            raise BenchError(f"{name}: {said or 'bgpdump was killed'}; {expected}")
+        said = log.read().splitlines()
+        errors = [line for line in said if "[error]" in line]
+        if process.returncode or errors:
+            raise BenchError(f"{name}: {(errors or said[-1:] or ['bgpdump was killed'])[0]}; {expected}")
 
 
 def mrt_lines(path: str, expected: str) -> Iterator[str]:
