@@ -50,6 +50,8 @@ def test_routes_within_routes():
     nested = tables.named("nested", 1)
     found, values = matched(nested, tables.draw(nested, "hit", 300, 1))
     assert len(set(values)) > 100 and all(address in ipaddress.ip_network("2000::/3") for address in found)
+    halves = tables.from_prefixes("halves", 1, ["::/1", "4000::/2", "8000::/1"])
+    assert set(matched(halves, tables.draw(halves, "hit", 300, 1))[1]) == {1, 2, 3}
     siblings = [f"2001:{first:x}::/{length}" for first in range(0x100, 0x140) for length in range(24, 33)]
     table = tables.from_prefixes("some", 1, siblings)
     assert len(set(matched(table, table.halves)[1])) < len(table)

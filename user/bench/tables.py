@@ -221,7 +221,7 @@ def _misses(table: Table, count: int, generator: np.random.Generator, value: int
 def draw(table: Table, pattern: str, count: int, seed: int) -> Halves:
     """Addresses of a table by a pattern of parse_pattern(): `hit` and `random` are uniform over the routes, `zipf:S`
     by Zipf's law over them, `flow` is one address, `miss` and `fallback` are under no route but ::/0. Of a route that
-    is shorter than /3 they are within 2000::/3. Raises BenchError if nothing misses the table."""
+    covers 2000::/3 they are within that. Raises BenchError if nothing misses the table."""
     kind, exponent = parse_pattern(pattern)
     generator = np.random.default_rng([seed, 1])
     if kind in ("miss", "fallback"):
@@ -232,7 +232,7 @@ def draw(table: Table, pattern: str, count: int, seed: int) -> Halves:
         ranks = np.searchsorted(below, generator.random(count) * below[-1], side="right")
         places = generator.permutation(len(table))[ranks]
     halves, length = table.halves[:, places], table.length[places]
-    wide = length < GLOBAL[1]
+    wide = (length < GLOBAL[1]) & (halves[0] == 0)
     halves[0, wide], length[wide] = GLOBAL
     drawn = _under(halves, length, generator)
     return drawn.repeat(count, axis=1) if kind == "flow" else drawn
