@@ -56,15 +56,21 @@ def test_synthetic():
 @pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
 def test_recorded(tmp_path):
     """A collector's file of two peers (RFC 6396), over a table that has half of its prefixes."""
-    stream, records = bgp.synthetic(PREFIXES, 800, 5), b""
+    stream, records = bgp.synthetic(PREFIXES, 800, 5), []
     for update in stream.updates:
         body = struct.pack(">IIHH", bgp.PEER_AS + update.peer, bgp.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16
         body += bytes(16) + update.messages(bytes(range(16)))
-        records += struct.pack(">IHHI", 1_700_000_000 + int(update.time), 16, 4, len(body)) + body
-    (tmp_path / "updates").write_bytes(bz2.compress(records))
+        records.append(struct.pack(">IHHI", 1_700_000_000 + int(update.time), 16, 4, len(body)) + body)
+    (tmp_path / "updates").write_bytes(bz2.compress(b"".join(records)))
     (tmp_path / "half.txt").write_text("\n".join(PREFIXES[::2]))
     rows = CHURN.rows(*FEW, "--file", tmp_path / "half.txt", "--updates", tmp_path / "updates")
     check(rows, "half", round(bgp.size(stream.updates) / 2))
+    said = [record for record, update in zip(records, stream.updates) if update.attributes]
+    (tmp_path / "said").write_bytes(b"".join(said))
+    (tmp_path / "all.txt").write_text("\n".join(PREFIXES))
+    done = CHURN.run(*FEW, "--file", tmp_path / "all.txt", "--updates", tmp_path / "said")
+    assert "warning: no prefix goes" in done.stderr and "INVALID" not in done.stdout
+    assert {row["median"] for row in json.loads(done.stdout) if row["unit"] == "packets lost"} == {0}
 
 
 def test_refused():

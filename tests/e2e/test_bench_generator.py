@@ -130,8 +130,8 @@ def test_how_long(world):
 
 
 def test_ends(world):
-    """By a further line, by a signal, and by the end of the input. What is for the MAC of another port arrives meanwhile, too, also where
-    a NIC has a filter."""
+    """By a further line, by a signal, and by the end of the input. What is for the MAC of another port arrives
+    meanwhile, too, also where a NIC has a filter."""
     before = world.gen.link("s0")["promiscuity"]
     endless = request(world, seconds=3600, rate_pps=1000)
     with xdp(world, ["g0"], ["s0"]) as generator:

@@ -52,7 +52,8 @@ def test_command(tmp_path):
     """What TRex's client prints is not among the answers, and what it raises is one."""
     words = ["generator", "--source", "trex", "--trex", FAKE]
     run = {"do": "run", **RUN, "prefixes": str(tmp_path / "none")}
-    done = subprocess.run([sys.executable, ROOT / "build" / "harness", *words], input=f'{{"do": "hello"}}\n{json.dumps(run)}\n',
+    done = subprocess.run([sys.executable, ROOT / "build" / "harness", *words],
+                          input=f'{{"do": "hello"}}\n{json.dumps(run)}\n',
                           env={**os.environ, "SIXLANE": ROOT / "build" / "sixlane"}, capture_output=True, text=True,
                           check=True)  # fmt: skip
     hello, error = map(json.loads, done.stdout.splitlines())

@@ -35,7 +35,7 @@ import packets as pk
 import rows
 import tables as tb
 from bgp import Update
-from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, wait_for
+from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, wait_for, warn
 from netns import cpu_seconds
 from router import A_MAC, NETWORK, P0_MAC, Router, lab_errors
 
@@ -93,11 +93,12 @@ class Bench:
 
     def _add_packets(self, classes: tuple[set[str], set[str]]) -> None:
         """Those of each class in turn."""
-        frames, flows = np.zeros((TARGETS, len(classes), SIZE - pk.FCS), np.uint8), []
-        for number, prefixes in enumerate(classes):
-            if not prefixes:
-                raise BenchError(("no prefix stays during the stream: give a larger table",
-                                  "no prefix goes during the stream: give more updates")[number])  # fmt: skip
+        frames, flows, (stays, goes) = np.zeros((TARGETS, 2, SIZE - pk.FCS), np.uint8), [], classes
+        if not stays:
+            raise BenchError("no prefix stays during the stream: give a larger table")
+        if not goes:
+            warn("no prefix goes during the stream: withdrawn-lost is of prefixes that stay, too")
+        for number, prefixes in enumerate((stays, goes or stays)):
             source = f"{NETWORK}:a::{2 + number}"
             # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
             self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
