@@ -224,7 +224,7 @@ def test_invalid(bench, agent, note):
 
 @pytest.mark.parametrize("argv, agent, words", [
     (["--size", 128, "--size", 1518, "--mtu", 1300], {}, "its MTU of 1300 is too small; use --mtu 1500"),
-    (["--measure", "ndr", "--rate", 100], {}, "a longer --trial"),
+    (["--measure", "ndr", "--rate", 50], {}, "a longer --trial"),
     ([], {"capacity": 0}, "kernel: 0 of 100 frames came back"),
     # whether something was lost in an event is only seen if packets came all the time
     (measure("churn", engine="kernel"), {"capacity": 9999}, "stopped sending before it was asked to"),

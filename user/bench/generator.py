@@ -92,12 +92,12 @@ class Port:
 
 
 def _open(name: str) -> Port:
-    link = devices.links().get(name)
+    link = devices.find(name)
     if not link or link["link_type"] != "ether":
         raise BenchError(f"{name} is no Ethernet device of this network namespace (in another one: `ip netns exec`)")
-    channels = devices.numbers("-l", name)[1]
+    channels = devices.numbers("-l", link["ifname"])[1]
     queues = channels.get("combined", 0) + channels.get("tx", 0) or 1
-    return Port(name, link["ifindex"], link["address"], queues)
+    return Port(link["ifname"], link["ifindex"], link["address"], queues)
 
 
 class LocalSource:
@@ -120,7 +120,7 @@ class LocalSource:
     def run(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send, and count what arrives. Raises BenchError, Interrupted, OSError and ValueError."""
         for name in [port.name for port in self.tx + self.rx]:  # many NICs lose their link when they get an XDP program
-            wait_for(lambda: "LOWER_UP" in devices.links()[name]["flags"], CARRIER_S,
+            wait_for(lambda: "LOWER_UP" in devices.find(name)["flags"], CARRIER_S,
                      f"a link of {name}: `ip link set {name} up`, and the same of its other end")  # fmt: skip
         hops, frames = traffic.hops + pk.HOP_LIMIT - self.hop_limit, traffic.template(self.tx[0].mac)
         src = str(ipaddress.IPv6Address(traffic.src) + 1)  # tells probes from other frames

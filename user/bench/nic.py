@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import re
 
 import memory
 import nic_devices as devices
@@ -32,9 +31,14 @@ ETHERNET = 18  # header and FCS, which the MTU does not count
 WANG_NICS, WANG_QUEUES = 2, 8  # Wang, netdev 2017: a flood of SYNs into two bonded NICs of eight queues each
 
 
+def device(word: str) -> str:
+    """The name of a device, which may be given by an alternative one."""
+    return (devices.find(word) or {"ifname": word})["ifname"]
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("devs", nargs="*", metavar="DEV", help="devices that are in no --bond; before them, wang: an "
+    add("devs", nargs="*", type=device, metavar="DEV", help="devices that are in no --bond; before them, wang: an "
         "experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each")  # fmt: skip
     does = parser.add_mutually_exclusive_group()
     does.add_argument("--check", action="store_true", help="say whether they may be measured, and how they are set")
@@ -46,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--ring", type=number(1, 65536), metavar="N", help="descriptors of each device")
     add("--mtu", type=number(LEAST_MTU, 65535), metavar="N", help="of each device")
     add("--force", action="store_true", help="take a device that has addresses or routes, or this login")
-    add("--in", dest="inside", metavar="DEV", help="the device or bond that the generator sends into")
-    add("--out", dest="outside", metavar="DEV", help="the one that packets leave by")
+    add("--in", dest="inside", type=device, metavar="DEV", help="the device or bond that the generator sends into")
+    add("--out", dest="outside", type=device, metavar="DEV", help="the one that packets leave by")
     add("--generator", metavar="COMMAND", help='"sixlane bench generator --tx DEV --rx DEV", here or by ssh')
     add("--prefixes", metavar="FILE", help="of the table, on the generator's machine; needed if that is another")
     add_words(parser, "--engine", ENGINES, "what forwards")
@@ -65,8 +69,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def finish(options: argparse.Namespace) -> None:
     """Check the options together, and set defaults. Raises UsageError."""
     options.preset = options.devs[:1] == ["wang"] and options.devs.pop(0)
-    named = [name for word in options.bonds for name in re.split("[=,]", word)] + options.devs
-    options.bonds = {name: devs.split(",") for name, _, devs in (word.partition("=") for word in options.bonds)}
+    pairs = [(word.partition("=")[0], [*map(device, word.partition("=")[2].split(","))]) for word in options.bonds]
+    named = [each for name, devs in pairs for each in (name, *devs)] + options.devs
+    options.bonds = dict(pairs)
     ports = {*options.bonds, *options.devs}
     options.bond_of = {dev: bond for bond, devs in options.bonds.items() for dev in devs}
     options.devs = sum(options.bonds.values(), []) + options.devs

@@ -19,8 +19,13 @@ def ip(*words: str, tool: str = "ip") -> Any:
 
 
 def links() -> dict[str, dict[str, Any]]:
-    """All devices of the network namespace by name, with their counters."""
+    """All devices of the network namespace, with their counters."""
     return {link["ifname"]: link for link in ip("-d", "-s", "-s", "link", "show")}
+
+
+def find(dev: str) -> dict[str, Any] | None:
+    """The device of this name, which may be an alternative one; None if there is none."""
+    return next((link for name, link in links().items() if dev in (name, *link.get("altnames", []))), None)
 
 
 def ethtool(option: str, dev: str) -> list[dict[str, str]]:
@@ -55,7 +60,7 @@ def read(path: str | pathlib.Path) -> str | None:
 
 
 class State:
-    """The settings of a device. link: that of links()."""
+    """The settings of a device. link: what find() returns."""
 
     def __init__(self, dev: str, link: dict[str, Any]) -> None:
         self.dev, self.link = dev, link

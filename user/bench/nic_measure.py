@@ -21,7 +21,7 @@ from search import BinarySearch, Goal, Search
 MEASURES = ("throughput", "ndr", "flood", "latency", "churn", "next-hop")
 PDR_LOSS, EXCEED = 0.005, 0.5  # the search goals of FD.io's reports: NDR without loss, PDR with 0.5 % of loss
 WIDTH, MOST_TRIALS = 0.005, 20  # of a search's bounds at the end; at a rate
-SLOWEST, FEWEST = 1000, 20  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
+SLOWEST, FEWEST = 1000, 5  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
 SENT = 0.95  # what sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
 LONGEST_S, ANSWER_S = 3600, 180

@@ -166,9 +166,9 @@ class Setup(contextlib.AbstractContextManager):
 
     @staticmethod
     def state(dev: str) -> State:
-        if dev not in (links := devices.links()):
+        if not (found := devices.find(dev)):
             raise BenchError(f"there is no device {dev} any more")
-        return State(dev, links[dev])
+        return State(dev, found)
 
     def _keep(self, state: State) -> None:
         """Restore what a device loses. Where its interrupts go comes at the very end, since a driver may request them
