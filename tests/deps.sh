@@ -62,7 +62,7 @@ optional_of()
 {
 	case $1 in
 	# and BGP tables and updates are read from MRT
-	bench) echo libdpdk-dev bgpdump ;;
+	bench) printf '%s\n' libdpdk-dev bgpdump ;;
 	test) echo bgpdump ;;
 	esac
 }

@@ -248,7 +248,7 @@ def measure(options: argparse.Namespace, results: rows.Results) -> None:
                     with state(runner.router, table, "vlans"):
                         pass
                 except BenchError as error:
-                    warn(f"vlans is left out: {error}")
+                    warn("vlans is left out, as p1 takes no VLAN: " + "".join(str(error).splitlines()[1:2]))
                     names.remove("vlans")
             every = [Series(name, pattern, size, threads, kind) for size, threads, pattern, name in itertools.product(
                          options.size, options.threads, options.pattern, names)
