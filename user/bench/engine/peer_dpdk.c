@@ -15,12 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#undef container_of /* DPDK's own */
 #include "../../lib/util.h"
 
 #if RTE_VERSION >= RTE_VERSION_NUM(24, 11, 0, 0)
-#define ADDR(addr) ((const struct rte_ipv6_addr *)(addr))
+#define ADDRS(addrs) ((const struct rte_ipv6_addr *)(addrs))
+#define ADDR(addr) ADDRS(addr)
 #else
-#define ADDR(addr) ((uint8_t(*)[16])(uintptr_t)(addr))
+#define ADDRS(addrs) ((uint8_t(*)[16])(uintptr_t)(addrs))
+#define ADDR(addr) (*ADDRS(addr))
 #endif
 #define VECTOR 32
 
@@ -111,7 +114,7 @@ static void *fill(enum rte_fib6_lookup_type type, const struct bench_prefix *pre
 		fib = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 		rc = fib ? rte_fib6_select_lookup(fib, type) : -rte_errno;
 		for (size_t i = 0; i < n && !rc; i++)
-			rc = rte_fib6_add(fib, *ADDR(prefixes[i].addr), (uint8_t)prefixes[i].len,
+			rc = rte_fib6_add(fib, ADDR(prefixes[i].addr), (uint8_t)prefixes[i].len,
 					  i + 1);
 		*ns = util_now_ns() - start;
 		conf.trie.num_tbl8 += conf.trie.num_tbl8 / 4 + 256;
@@ -149,7 +152,7 @@ find_by(const void *fib, const uint8_t (*addrs)[16], uint32_t *values, size_t n,
 	for (size_t i = 0; i < n; i += batch) {
 		size_t some = n - i < batch ? n - i : batch;
 
-		rte_fib6_lookup_bulk(fib6, ADDR(&addrs[i]), next_hops, (int)some);
+		rte_fib6_lookup_bulk(fib6, ADDRS(&addrs[i]), next_hops, (int)some);
 		for (size_t k = 0; k < some; k++)
 			values[i + k] = (uint32_t)next_hops[k];
 	}
