@@ -20,7 +20,7 @@ from common import BenchError
 OTHERS, OTHERS_A_SECOND = 20, 3  # packets of others at a port, at most
 # Counters of `ethtool -S`. Of queues: igb, ixgbe, ice, and virtio_net before Linux 6.10; i40e, iavf; mlx5, mlx4; ena.
 QUEUES = r"{0}_queue_\d+_packets|{0}-\d+\.packets|{0}\d+_packets|queue_\d+_{0}_cnt"
-NAMES = {"queues_rx": QUEUES.replace("{0}", "rx"), "queues_tx": QUEUES.replace("{0}", "tx")}  # fmt: skip
+NAMES = {"queues_rx": QUEUES.replace("{0}", "rx"), "queues_tx": QUEUES.replace("{0}", "tx")}
 # mlx5 counts packets of XDP apart from the others; mvneta has the same names, but counts them with the others as well.
 NAMES_OF_MLX5 = {"xdp_rx": "rx_xdp_(drop|redirect|tx_xmit)", "xdp_tx": "tx_xdp_xmit"}
 LATE = "virtio_net"  # counts a sent packet when its place in the ring is used again

@@ -8,7 +8,7 @@ Limits of pktgen (net/core/pktgen.c; seen in Linux 6.1 and 6.12):
 - The source is one address, the hop limit is 32, the transport is UDP. 16 bytes behind its header belong to pktgen, so
   the smallest frame has 82 bytes with FCS.
 - The entries of a thread take turns by the time of their next frames. Without a delay that time does not move, and
-  only the first entry sends. FULL_SPEED_NS is as good as no delay.
+  only the entry that was added last sends. FULL_SPEED_NS is as good as no delay.
 - With a rate, the entries of a thread send one after the other, then all wait.
 - :: is no end of a range.
 - A thread looks for orders ten times a second. One that sees "start" and "stop" at once stops first, and then starts.
