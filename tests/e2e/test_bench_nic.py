@@ -215,7 +215,7 @@ def test_latency_says_at_which_rate_and_what_was_lost(bench):
 ])  # fmt: skip
 def test_invalid(bench, agent, note):
     agent = bench.halved(*agent) if isinstance(agent, list) else bench.liar(capacity=10000, **agent)
-    rows = bench.rows(*measure("flood", engine="kernel"), agent=agent)
+    rows = eventually(bench, *measure("flood", engine="kernel"), holds=bool, agent=agent)
     assert all("INVALID: " + note in row["note"] for row in rows if row["unit"] == "Mpps")
 
 
