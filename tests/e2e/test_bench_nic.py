@@ -215,8 +215,13 @@ def test_latency_says_at_which_rate_and_what_was_lost(bench):
 ])  # fmt: skip
 def test_invalid(bench, agent, note):
     agent = bench.halved(*agent) if isinstance(agent, list) else bench.liar(capacity=10000, **agent)
-    rows = eventually(bench, *measure("flood", engine="kernel"), holds=bool, agent=agent)
-    assert all("INVALID: " + note in row["note"] for row in rows if row["unit"] == "Mpps")
+
+    def holds(rows):
+        """Each rate has this note; another fault comes first if the generator got no CPU for most of a trial."""
+        rates = [row for row in rows if row["unit"] == "Mpps"]
+        return rates and all("INVALID: " + note in row["note"] for row in rates)
+
+    eventually(bench, *measure("flood", engine="kernel"), holds=holds, agent=agent)
 
 
 # --- refusals -------------------------------------------------------------------------------
