@@ -31,6 +31,7 @@ AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
 TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 MACS_LEN = 12
 LACP_TYPE = b"\x88\x09"
+LEARNING_TYPE = b"\x90\x00"  # each second by each slave of a bond that balances by load (bond_alb.c: alb_send_lp_vid())
 
 
 # --- tagged frames --------------------------------------------------------------------------
@@ -207,7 +208,7 @@ class LanTwins(Twins):
 
 def is_noise(frame):
     """What devices say by themselves, under whatever tags, or to keep a bond going."""
-    return fr.is_chatter(untag(frame)) or frame[MACS_LEN : MACS_LEN + 2] == LACP_TYPE
+    return fr.is_chatter(untag(frame)) or frame[MACS_LEN : MACS_LEN + 2] in (LACP_TYPE, LEARNING_TYPE)
 
 
 def subnet(number, host):
