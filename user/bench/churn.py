@@ -30,7 +30,7 @@ import numpy as np
 
 import bgp
 import lab
-import options as opt
+import common as opt
 import packets as pk
 import rows
 import tables as tb

@@ -12,7 +12,7 @@ from collections import defaultdict
 from functools import partial
 
 import numpy as np
-import options as opt
+import common as opt
 import rows
 import tables as tb
 from common import BenchError, Progress, UsageError, need_root, wait_for

@@ -19,7 +19,7 @@ from operator import sub, truediv
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
-import options as opt
+import common as opt
 import packets as pk
 import rows
 import tables as tb

@@ -18,7 +18,7 @@ from typing import Any, Iterator
 import lab
 import memory
 import numpy as np
-import options as opt
+import common as opt
 import rows
 import tables as tb
 from common import BenchError, Progress, UsageError, cpus, find, need_root, warn

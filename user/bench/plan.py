@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import rows
-from common import BenchError, UsageError, cpus
-from options import add_output, number, numbers
+from common import BenchError, UsageError, add_output, cpus, number, numbers
 
 HELP = "Say what to expect of ports and CPUs from what a packet costs."
 HOW = "`sixlane bench forward --output DIR` makes DIR/forward.json"
