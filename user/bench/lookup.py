@@ -151,7 +151,7 @@ def _namespace(net: lab.Lab) -> dict[str, Any]:
 def _addresses(table: tb.Table, pattern: str, seed: int, threads: int) -> tuple[bytes, np.ndarray]:
     """A list for each thread, and the answers to the first."""
     lists = [tb.draw(table, pattern, ADDRESSES, seed + number) for number in range(threads)]
-    return b"".join(tb.to_bytes(halves).tobytes() for halves in lists), table.match(lists[0])
+    return b"".join(each.tobytes() for each in lists), table.match(lists[0])
 
 
 def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, peer: str, table: tb.Table,
