@@ -43,6 +43,7 @@ def test_patterns(name, pattern, ipv4):
         assert all(values) and 0 not in lengths
     assert len(set(found)) == 1 if pattern == "flow" else len(set(found)) > 50
     assert ipv4 or all(address in ipaddress.ip_network("2000::/3") for address in found)
+    assert not ipv4 or not {0, 127, 169, *range(224, 256)} & {address.packed[0] for address in found}
 
 
 def test_routes_within_routes():

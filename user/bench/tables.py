@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of routes, and addresses to look up in them. Where a file's prefixes come from is in files.py.
-
-Addresses are an array of n × 16 bytes in network order, of which an IPv4 address is the first four.
-"""
+"""Tables of routes, and addresses to look up in them: arrays of n × 16 bytes in network order, of which an IPv4
+address is the first four. Where a file's prefixes come from is in files.py."""
 
 from __future__ import annotations
 
@@ -12,14 +10,12 @@ from dataclasses import dataclass
 from socket import AF_INET6, inet_ntop, inet_pton
 from typing import Iterable
 
-import numpy as np
-
 import files
+import numpy as np
 from common import BenchError, UsageError, find
 
 MOST_ROUTES = 4_000_000
 NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48-16, hosts-108, nested"
-PATTERNS = ("hit", "zipf", "miss", "fallback")
 GLOBAL = (0x2000 << 112, 3)  # 2000::/3: what of ::/0 is for routing
 # The first bytes of what is forwarded, by whether it is IPv4; other addresses the kernel knows without any route.
 FIRST_BYTES = {False: [*range(0x20, 0x40)], True: [n for n in range(1, 224) if n not in (127, 169)]}
@@ -34,7 +30,6 @@ DENSE = {"dense-48": 1, "dense-48-4": 4, "dense-48-16": 16}  # /48s from one to 
 MOST_HOSTS, HOSTS = 1 << 20, 100_000  # of hosts-108
 MISS_BITS = 24  # the last of a prefix, of which some differ in an address that misses it
 MISS_DRAWS = 64  # times that more addresses than are wanted are drawn near the routes
-RECORD = np.dtype([("addr", "u1", 16), ("len", "<u4"), ("zero", "<u4")])  # struct bench_prefix
 MASKS = np.packbits(np.tri(129, 128, -1, np.uint8), axis=1)  # 129 × 16: the bits that count, by a prefix's length
 
 
@@ -70,7 +65,7 @@ class Table:
 
     def write(self, path: pathlib.Path | str) -> None:
         """For the engine: a record of struct bench_prefix a route."""
-        records = np.zeros(len(self), RECORD)
+        records = np.zeros(len(self), [("addr", "u1", 16), ("len", "<u4"), ("zero", "<u4")])
         records["addr"], records["len"] = self.addresses, self.length
         records.tofile(path)
 
@@ -111,7 +106,7 @@ def _draw(name: str, seed: int, count: int, shares: dict[int, int], is_ipv4: boo
     return table
 
 
-def parse_count(word: str) -> int:
+def _count(word: str) -> int:
     """ "100", "10k", "1m". 0: it is none."""
     found = re.fullmatch(r"(\d{1,9})([km]?)", word, re.IGNORECASE | re.ASCII)
     count = int(found[1]) * {"": 1, "k": 1000, "m": 1_000_000}[found[2].lower()] if found else 0
@@ -120,15 +115,15 @@ def parse_count(word: str) -> int:
 
 def named(name: str, seed: int) -> Table:
     """A table by its name. Raises UsageError."""
-    kind, colon, size = name.partition(":")
     if name == "full-view":
         return of_file(str(find("full-view.txt")), seed)
-    if count := parse_count(name):
+    if count := _count(name):
         return _draw(name, seed, count, REAL)
     if name == "nested":
         return from_prefixes(name, seed, (f"2aaa:aaaa:aaaa:aaaa:aaaa:aaaa:aaaa:aaaa/{length}" for length in range(129)))
+    kind, colon, size = name.partition(":")
     step = DENSE.get(kind, 0)
-    count = parse_count(size) if colon else 65536 // step if step else HOSTS
+    count = _count(size) if colon else 65536 // step if step else HOSTS
     if step and count:
         numbers = range(0, count * step, step)
         return from_prefixes(name, seed, (f"3fff:{1 + (n >> 16):x}:{n & 0xFFFF:x}::/48" for n in numbers))
@@ -158,9 +153,6 @@ def make(wanted: list[tuple[bool, str]] | None, seed: int, most_routes: int | No
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"two tables are called {twice[0]}: rows could not be told apart; rename the file")
     return [table for table in tables if not most_routes or len(table) <= most_routes]
-
-
-# --- what is looked up ----------------------------------------------------------------------------
 
 
 def parse_pattern(word: str) -> tuple[str, float]:
