@@ -101,5 +101,5 @@ def test_refused(tmp_path):
         with pytest.raises(ValueError):
             tables.parse_pattern(word)
     (tmp_path / "10.txt").write_text("2001:db8::/32\n")
-    with pytest.raises(UsageError, match="two tables are called 10"):
+    with pytest.raises(UsageError, match="two tables have the same name"):
         tables.make([(False, "10"), (True, str(tmp_path / "10.txt"))], 1)

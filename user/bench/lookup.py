@@ -52,7 +52,7 @@ def _engine(word: str) -> tuple[str, str]:
     name, _, path = word.partition("@")
     if word not in ENGINES and not (name and pathlib.Path(path).is_file()):
         raise argparse.ArgumentTypeError(f'"{word}" is not an engine; there are {", ".join(ENGINES)}, NAME@FILE')
-    return (word, ENGINES[word]) if word in ENGINES else (name, str(pathlib.Path(path).resolve()))
+    return name, str(pathlib.Path(path).resolve()) if path else ENGINES[word]
 
 
 def pattern(word: str) -> str:
@@ -185,9 +185,23 @@ def _ratio(of: Series, upper: Series, lower: Series, factor: float = 1, **change
     return _row(of, seen, "ratio", **changed)
 
 
-def _ratios(series: list[Series]) -> Iterator[rows.Row]:
-    """Of lookups beside changes, or by several threads, to those of one thread alone; of compiled to the others; of an
-    engine's tables to its first."""
+def _filling(side: Side) -> Iterator[rows.Row]:
+    """What filling it took, and a change of a single route, as far as that is known."""
+    routes, took, ns = len(side.table), side.opened, side.change_ns
+    weighed = took["bytes"] if routes >= ENOUGH_TO_WEIGH or side.name not in ROUTE_BYTES else 0
+    for mode, unit, values in (("insert", "ns/route", [took["insert_ns"] / routes]),
+                               ("memory", "bytes/route", [weighed / routes]),
+                               ("depth", "nodes", [float(took["depth"])]),
+                               ("change", "ns/change", ns),
+                               ("change-p99", "ns/change", ns and [rows.percentile(ns, 99)])):  # fmt: skip
+        if any(values):
+            yield rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode)
+
+
+def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
+    """Times. Ratios of lookups beside changes, or by several threads, to those of one thread alone; of compiled to the
+    others; of an engine's tables to its first. What filling took, of sides that are hit."""
+    yield from (_row(one, one.ns) for one in series)
     for one in series:
         name, table = one.side.name, one.side.table.name
         alone = [each for each in series if each.threads == 1 and not each.writer_rate
@@ -205,26 +219,9 @@ def _ratios(series: list[Series]) -> Iterator[rows.Row]:
             first = next(each for each in alone if each.side.name == name)
             if first is not one:
                 yield _ratio(one, one, first, table=f"{table}/{first.side.table.name}")
-
-
-def _filling(side: Side) -> Iterator[rows.Row]:
-    """What filling it took, and a change of a single route, as far as that is known."""
-    routes, took, ns = len(side.table), side.opened, side.change_ns
-    weighed = took["bytes"] if routes >= ENOUGH_TO_WEIGH or side.name not in ROUTE_BYTES else 0
-    for mode, unit, values in (("insert", "ns/route", [took["insert_ns"] / routes]),
-                               ("memory", "bytes/route", [weighed / routes]),
-                               ("depth", "nodes", [float(took["depth"])]),
-                               ("change", "ns/change", ns),
-                               ("change-p99", "ns/change", ns and [rows.percentile(ns, 99)])):  # fmt: skip
-        if any(values):
-            yield rows.Row("lookup", side.name, unit, values, side.table.name, routes, mode=mode)
-
-
-def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
-    """Times, ratios, and what filling took of sides that are hit."""
-    yield from (_row(one, one.ns) for one in series)
-    yield from _ratios(series)
-    yield from (row for side in sides if side.pattern == "hit" for row in _filling(side))
+    for side in sides:
+        if side.pattern == "hit":
+            yield from _filling(side)
 
 
 def _measure(options: argparse.Namespace, results: rows.Results) -> None:
@@ -233,7 +230,7 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     engines = [each for each in options.engines or ENGINES.items() if _is_here(*each)]
     wanted = [(name, peer, table, pattern) for pattern, table, (name, peer) in
               itertools.product(options.patterns or ["hit"], tables, engines)]  # fmt: skip
-    if not wanted:
+    if not wanted:  # run() says so
         return
     needed = sum(ROUTE_BYTES.get(name, 0) * len(table) for name, _, table, _ in wanted)
     memory.check("the routes of all tables", "the kernel's tables", needed)
@@ -246,9 +243,9 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
                 progress.step(len(each[2]))
         series = []
         for threads, mode, side in itertools.product(options.threads, options.mode or MODES, sides):
-            may_change = threads == 1 and side.opened["changes"]
             if threads == 1 or not side.peer:
-                series += [Series(side, mode, threads, rate) for rate in (0, *(may_change and options.writers or ()))]
+                rates = (options.writers or []) if threads == 1 and side.opened["changes"] else []
+                series += [Series(side, mode, threads, rate) for rate in (0, *rates)]
         if options.writers and not any(one.writer_rate for one in series):
             raise UsageError("--writer takes one thread, and an engine whose routes can be changed: add --threads 1 or "
                              "--engine compiled")  # fmt: skip
@@ -267,8 +264,8 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    if options.preset and any(
-            (options.tables, options.engines, options.mode, options.patterns, options.threads, options.writers)):
+    others = options.tables, options.engines, options.mode, options.patterns, options.threads, options.writers
+    if options.preset and any(others):
         raise UsageError("an experiment takes only --rounds, --seed, --output and --most-routes")
     need_root("bench lookup")
     parser, parts = opt.Parser(), PRESETS.get(options.preset, [""])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whether there is memory for a table: where it ends, the kernel kills somebody, and not always who took it. And what
-processes take."""
+"""Whether there is memory for a table, and what processes take."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ def _fields(path: pathlib.Path | str) -> dict[str, int]:
 
 
 def check(what: str, where: str, needed: int) -> None:
-    """Raises BenchError if so many bytes are not to be had on this machine."""
+    """Raises BenchError if so many bytes are not to be had: the kernel would kill a process, maybe another one."""
     there = 1024 * _fields("/proc/meminfo")["MemAvailable"]
     if needed > there:
-        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine: "
-                         "not enough memory; choose a smaller table")  # fmt: skip
+        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine"
+                         ": not enough memory; choose a smaller table")  # fmt: skip
 
 
 def of_process(pid: int) -> dict[str, int]:

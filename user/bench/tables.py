@@ -19,8 +19,7 @@ NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48
 GLOBAL = (0x2000 << 112, 3)  # 2000::/3: what of ::/0 is for routing
 # The first bytes of what is forwarded, by whether it is IPv4; other addresses the kernel knows without any route.
 FIRST_BYTES = {False: [*range(0x20, 0x40)], True: [n for n in range(1, 224) if n not in (127, 169)]}
-# Routes of each length in tests/data/full-view-v6.txt.gz; of those that are too few to be seen in any result only
-# the longest.
+# Routes of each length in tests/data/full-view-v6.txt.gz; of those too few to be seen in a result only the longest.
 REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926, 34: 2603, 35: 1043, 36: 5996,
         37: 880, 38: 1617, 39: 1377, 40: 13418, 41: 903, 42: 2301, 43: 1001, 44: 14365, 45: 1553, 46: 3039,
         47: 3153, 48: 75488, 56: 24, 64: 184, 126: 19, 127: 42, 128: 6}  # fmt: skip
@@ -60,8 +59,7 @@ class Table:
 
     def prefixes(self) -> list[str]:
         """As text, "2001:db8::/32"; of IPv6 only."""
-        return [f"{inet_ntop(AF_INET6, address.tobytes())}/{length}"
-                for address, length in zip(self.addresses, self.length)]  # fmt: skip
+        return [f"{inet_ntop(AF_INET6, bytes(raw))}/{length}" for raw, length in zip(self.addresses, self.length)]
 
     def write(self, path: pathlib.Path | str) -> None:
         """For the engine: a record of struct bench_prefix a route."""
@@ -149,9 +147,8 @@ def of_file(path: str, seed: int) -> Table:
 def make(wanted: list[tuple[bool, str]] | None, seed: int, most_routes: int | None = None) -> list[Table]:
     """Those of options.tables; 10k unless any is given. Larger ones than most_routes are left out."""
     tables = [of_file(name, seed) if is_file else named(name, seed) for is_file, name in wanted or [(False, "10k")]]
-    names = [table.name for table in tables]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"two tables are called {twice[0]}: rows could not be told apart; rename the file")
+    if len({table.name for table in tables}) < len(tables):
+        raise UsageError("two tables have the same name: rows could not be told apart; rename the file")
     return [table for table in tables if not most_routes or len(table) <= most_routes]
 
 
