@@ -4,8 +4,7 @@
 import importlib
 import json
 
-from common import BenchError
-from options import Parser
+from common import BenchError, Parser
 
 
 class Command:

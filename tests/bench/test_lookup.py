@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What bench lookup makes of times and answers; nothing is measured."""
 
+from argparse import Namespace
+
+import memory
 import numpy as np
 import pytest
 import tables
 from common import BenchError
-from lookup import DPDK, Series, Side, all_rows
+from lookup import ENGINES, Series, Side, _measure, all_rows
 
 TABLE, LARGE = tables.named("10", 1), tables.named("1k", 1)
 EXPECTED = np.array([1, 2, 0], np.uint32)
@@ -26,7 +29,7 @@ class Engine:
 
 def side_of(name, table=TABLE, pattern="hit"):
     table = table.as_ipv4() if name == "kernel4" else table
-    return Side(name, DPDK.get(name, ""), table, pattern, EXPECTED, {"side": 0})
+    return Side(name, ENGINES[name], table, pattern, EXPECTED, {"side": 0})
 
 
 def series(side, *times, threads=1, rate=0):
@@ -92,9 +95,21 @@ def test_filling():
     ("trie", [1, 2, 0], 0), ("trie", [1, 2, 4], 1), ("trie", [1, 0, 0], 1), ("kernel4", [9, 9, 0], 0),
     ("kernel4", [9, 0, 0], 1),
 ])  # fmt: skip
-def test_answers(tmp_path, name, found, wrong):
+def test_answers(name, found, wrong):
     side = side_of(name)
     if not wrong:
-        return side.check(Engine(found), tmp_path / "answers")
+        return side.check(Engine(found))
     with pytest.raises(BenchError, match=f"{name}, table .*10: {wrong} of 3 answers are wrong; that to address "):
-        side.check(Engine(found), tmp_path / "answers")
+        side.check(Engine(found))
+
+
+def test_memory(monkeypatch):
+    """What the kernel's tables would take, more than there is, it is not asked for; other engines are no matter."""
+    memory.check("routes", "tables", 1)
+    with pytest.raises(BenchError, match="routes take about 1048576 MB in tables, and there are"):
+        memory.check("routes", "tables", 1 << 40)
+    monkeypatch.setattr(memory, "_fields", lambda _path: {"MemAvailable": 100_000})
+    options = Namespace(threads=None, tables=[(False, "100k")], seed=1, most_routes=None, patterns=None,
+                        engines=[("trie", ""), ("kernel4", ""), ("kernel6", "")])  # fmt: skip
+    with pytest.raises(BenchError, match="all tables take about 114 MB in the kernel's tables, and there are 97"):
+        _measure(options, None)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 import results
 import suite
-from options import Parser
+from common import Parser
 
 
 def row(bench="forward", engine="compiled", median=100.0, **others):

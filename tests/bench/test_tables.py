@@ -9,16 +9,16 @@ import tables
 from common import BenchError, UsageError
 
 
-def texts(table, halves):
+def texts(table, addresses):
     kind, size = (ipaddress.IPv4Address, 4) if table.is_ipv4 else (ipaddress.IPv6Address, 16)
-    return [kind(address[:size].tobytes()) for address in tables.to_bytes(halves)]
+    return [kind(address[:size].tobytes()) for address in addresses]
 
 
-def matched(table, halves):
+def matched(table, addresses):
     """The addresses, and the values that the table says they have, which are checked."""
-    found, values = texts(table, halves), table.match(halves)
+    found, values = texts(table, addresses), table.match(addresses)
     nets = [ipaddress.ip_network((address, int(length)))
-            for address, length in zip(texts(table, table.halves), table.length)]  # fmt: skip
+            for address, length in zip(texts(table, table.addresses), table.length)]  # fmt: skip
     assert table.is_ipv4 or list(map(str, nets)) == table.prefixes()
     for address, value in zip(found[:300], values):
         covering = [(net.prefixlen, place) for place, net in enumerate(nets, 1) if address in net]
@@ -43,6 +43,7 @@ def test_patterns(name, pattern, ipv4):
         assert all(values) and 0 not in lengths
     assert len(set(found)) == 1 if pattern == "flow" else len(set(found)) > 50
     assert ipv4 or all(address in ipaddress.ip_network("2000::/3") for address in found)
+    assert not ipv4 or not {0, 127, 169, *range(224, 256)} & {address.packed[0] for address in found}
 
 
 def test_routes_within_routes():
@@ -54,8 +55,8 @@ def test_routes_within_routes():
     assert set(matched(halves, tables.draw(halves, "hit", 300, 1))[1]) == {1, 2, 3}
     siblings = [f"2001:{first:x}::/{length}" for first in range(0x100, 0x140) for length in range(24, 33)]
     table = tables.from_prefixes("some", 1, siblings)
-    assert len(set(matched(table, table.halves)[1])) < len(table)
-    assert not any(tables.from_prefixes("none", 1, []).match(table.halves))
+    assert len(set(matched(table, table.addresses)[1])) < len(table)
+    assert not any(tables.from_prefixes("none", 1, []).match(table.addresses))
 
 
 def test_misses_are_near():
@@ -87,8 +88,8 @@ def test_zipf():
 def test_sizes(name, count, length):
     table = tables.named(name, 3)
     assert len(table) == count and (length is None or set(table.length) == {length})
-    assert np.array_equal(np.lexsort((table.length, table.low, table.high)), np.arange(count))
-    assert np.array_equal(table.halves, tables.named(name, 3).halves)
+    assert np.array_equal(np.lexsort((table.length, *table.addresses.T[::-1])), np.arange(count))
+    assert np.array_equal(table.addresses, tables.named(name, 3).addresses)
 
 
 def test_refused(tmp_path):
@@ -100,5 +101,5 @@ def test_refused(tmp_path):
         with pytest.raises(ValueError):
             tables.parse_pattern(word)
     (tmp_path / "10.txt").write_text("2001:db8::/32\n")
-    with pytest.raises(UsageError, match="two tables are called 10"):
+    with pytest.raises(UsageError, match="two tables have the same name"):
         tables.make([(False, "10"), (True, str(tmp_path / "10.txt"))], 1)

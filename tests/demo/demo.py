@@ -220,7 +220,7 @@ def flood(flow, prefixes, claims):
     say("flood", "%d × %s packets of 64 bytes a side, %s destinations in the whole table"
         % (ROUNDS, f"{PACKETS:,}", f"{ADDRESSES:,}"))  # fmt: skip
     for seed in range(1, ROUNDS + 1):
-        addresses = tables.to_bytes(tables.draw(table, "random", ADDRESSES, seed))
+        addresses = tables.draw(table, "random", ADDRESSES, seed)
         for side, function in (("kernel", flood_kernel), ("sixlane", flood_sixlane)):
             run = function(flow, addresses)
             runs[side].append(run)

@@ -7,7 +7,6 @@ import os
 import pathlib
 import subprocess
 
-import pytest
 from lab import BPFFS, SIXLANE
 from netns import command, wait_until
 
@@ -53,23 +52,6 @@ class Bench:
                 yield process, daemon, inode
             finally:
                 process.kill()
-
-
-@contextlib.contextmanager
-def memory_cgroup(megabytes):
-    """Words before a command, which then has no more memory than that, by a cgroup of version 2."""
-    path = pathlib.Path(f"/sys/fs/cgroup/sixlane-test-{os.getpid()}")
-    try:
-        path.mkdir()
-    except OSError:
-        pytest.skip("no cgroup can be made here")
-    try:
-        if not (path / "memory.max").exists():
-            pytest.skip("there is no cgroup of version 2 with a limit of memory")
-        (path / "memory.max").write_text(str(megabytes << 20))
-        yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(path)]
-    finally:
-        path.rmdir()
 
 
 def rows_of(rows, unit, mode=None):

@@ -14,9 +14,8 @@ import os
 import shlex
 import sys
 
-from common import BenchError, Interrupted, UsageError, catch_interrupts
+from common import BenchError, Interrupted, Parser, UsageError, catch_interrupts
 from netns import LabError
-from options import Parser
 
 COMMANDS = ("lookup", "forward", "exceptions", "daemon", "churn", "nic", "generator", "plan", "suite")
 

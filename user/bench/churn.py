@@ -30,7 +30,7 @@ import numpy as np
 
 import bgp
 import lab
-import options as opt
+import common as opt
 import packets as pk
 import rows
 import tables as tb
@@ -105,7 +105,7 @@ class Bench:
             flows.append(pk.Flow(pk.template(SIZE, P0_MAC, A_MAC, source)))
             addresses = tb.draw(tb.from_prefixes("", 0, prefixes), "random", TARGETS, self.options.seed)
             frames[:, number, : pk.IP6] = np.frombuffer(flows[-1].frames.header, np.uint8)
-            frames[:, number, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(addresses)
+            frames[:, number, pk.IP6 - 16 : pk.IP6] = addresses
         self.engine, egress = self.router.engine(self.router.a), self.router.ifindex(self.router.a, "h0")
         self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS),
                                         self.router.file("frames"), egress)  # fmt: skip

@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 import memory
-import options as opt
+import common as opt
 import rows
 import tables as tb
 from common import Progress, need_root

@@ -12,7 +12,7 @@ from collections import defaultdict
 from functools import partial
 
 import numpy as np
-import options as opt
+import common as opt
 import rows
 import tables as tb
 from common import BenchError, Progress, UsageError, need_root, wait_for
@@ -39,11 +39,10 @@ KEEP_S = 1  # from the last message received to its exception, unless the kernel
 def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """n destinations, each once, of which the first n_excepted are to have exceptions; and as many as these on routes
     without exceptions. Each is n × 16 bytes. Raises BenchError."""
-    halves = tb.draw(table, "random", n + n // 8 + 16 * n_excepted + 16, seed)
-    drawn = tb.to_bytes(halves)
+    drawn = tb.draw(table, "random", n + n // 8 + 16 * n_excepted + 16, seed)
     once = np.unique(drawn.view("S16"), return_index=True)[1]
     once = np.random.default_rng([seed, 2]).permutation(once)
-    may_have = table.match(halves)[once] % 2 == 1  # those of every other route
+    may_have = table.match(drawn)[once] % 2 == 1  # those of every other route
     hit, elsewhere = once[may_have][:n_excepted], once[~may_have][:n_excepted]
     every = np.concatenate([hit, np.setdiff1d(once, hit)])[:n]
     if min(len(hit), len(elsewhere)) < n_excepted or len(every) < n:

@@ -19,7 +19,7 @@ from operator import sub, truediv
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
-import options as opt
+import common as opt
 import packets as pk
 import rows
 import tables as tb
@@ -100,7 +100,7 @@ class Runner:
         """Aim at random destinations by the pattern. Each CPU has a flow of its own, as each queue of a NIC has."""
         parts = series.threads if series.pattern == "flow" else 1
         count = TARGETS * series.threads // parts
-        drawn = [tb.to_bytes(tb.draw(self.table, series.pattern, count, seed + part)) for part in range(parts)]
+        drawn = [tb.draw(self.table, series.pattern, count, seed + part) for part in range(parts)]
         self.aim(series, np.concatenate(drawn))
 
     def _counts(self) -> Counter[str]:

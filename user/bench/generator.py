@@ -60,7 +60,7 @@ class Traffic:
     hops: int = 1  # routers between generator and sink
     latency: bool = False
 
-    def draw(self, count: int, place: int = 0) -> tables.Halves:
+    def draw(self, count: int, place: int = 0) -> np.ndarray:
         """Destinations of the port at this place; of a flow, the same one. Raises BenchError and OSError."""
         pattern = "flow" if self.pattern == "flow" else "random"
         return tables.draw(read_table(self.prefixes, 1), pattern, count, self.seed + place)
@@ -150,7 +150,7 @@ class LocalSource:
         if not traffic.latency:
             return 0
         n, links, length = 0, list(zip(self.tx, traffic.dst_macs)), probe.bytes - pk.IP6
-        dsts = tables.to_bytes(traffic.draw(PROBES))
+        dsts = traffic.draw(PROBES)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
             while not is_sent.wait(PROBE_S):
                 port, dst_mac = links[n % len(links)]

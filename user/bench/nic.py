@@ -11,13 +11,12 @@ import os
 import memory
 import nic_devices as devices
 import tables
-from common import BenchError, UsageError, need_root, wait_for
+from common import BenchError, Once, UsageError, add_common, add_tables, add_words, need_root, number, wait_for
 from lab import Lab
 from nic_agent import Agent
 from nic_measure import MEASURES, Measurement
 from nic_router import NicRouter
 from nic_setup import Setup, check, device_steps
-from options import Once, add_common, add_tables, add_words, number
 from router import BYTES_OF_ROUTE, lab_errors
 from rows import Results
 

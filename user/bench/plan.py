@@ -6,51 +6,35 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-from collections import defaultdict
-from typing import Any
 
 import numpy as np
 import rows
-from common import BenchError, UsageError, cpus
-from options import add_output, number, numbers
+from common import BenchError, UsageError, add_output, cpus, number, numbers
 
 HELP = "Say what to expect of ports and CPUs from what a packet costs."
 HOW = "`sixlane bench forward --output DIR` makes DIR/forward.json"
 BETWEEN_FRAMES = 20  # bytes on the line: preamble and gap. A frame has its checksum, as in RFC 2544
 RATES, SIZES = [10, 25, 100, 400], [64, 128, 256, 512, 1024, 1280, 1518, 9000]  # RFC 2544, and jumbo
-UNITS = {"line": "Mpps", "expected": "Mpps", "cpus": "CPUs", "queues": "queues"}  # of rows, by mode
-
-
-def cell_of(ns: float, scaling: float, options: argparse.Namespace, gbit: int, size: int) -> tuple[float, ...]:
-    """Of frames of one size: what all ports can receive, and send at the same time; what is expected of that (both in
-    millions a second); and how many CPUs, and queues of each port, the whole takes."""
-    line = gbit * 1e3 / 8 / (size + BETWEEN_FRAMES) * options.ports
-    capacity = max(1, options.cores * scaling) * 1e3 / ns
-    alone = line * ns / 1e3 - 1e-9  # what is too much by a rounding error takes no CPU more
-    needed = 1 if alone <= 1 else math.ceil(alone / scaling)
-    return line, min(line, capacity), needed, math.ceil(needed / options.ports)
 
 
 def costs_of(path: str, engine: str) -> tuple[dict[int, float], float, str]:
-    """From rows of bench forward: nanoseconds of one CPU by the bytes of a frame, of several tables and patterns the
-    slowest; of several CPUs what each does over what one does alone; and in words from where. Raises BenchError."""
-    ns: dict[Any, dict[int, float]] = defaultdict(dict)  # by what rows differ in, and by threads
-    cpu = ""
+    """From rows of bench forward, of several tables and patterns the slowest: nanoseconds of one CPU by the bytes of a
+    frame; of several CPUs what each does over what one does alone; and in words from where. Raises BenchError."""
+    ns: dict[int, dict[int, float]] = {}  # by threads and bytes
     try:
         for row in rows.read(path):
             if row["emulated"]:
                 raise BenchError(f"{path}: measured on an emulated CPU, whose times mean nothing: use a real one")
             is_plain = not row["mode"] and not row["writer_rate"] and row["pattern"] != "miss" and row["median"]
             if is_plain and (row["bench"], row["engine"], row["unit"]) == ("forward", engine, "ns"):
-                ns[row["table"], row["pattern"], row["frame_bytes"]][row["threads"]], cpu = row["median"], row["cpu"]
-        alone = [(key[-1], by_threads) for key, by_threads in ns.items() if 1 in by_threads]
-        costs = {size: max(by_threads[1] for other, by_threads in alone if other == size) for size, _ in alone}
+                times, size, cpu = ns.setdefault(row["threads"], {}), row["frame_bytes"], row["cpu"]
+                times[size] = max(times.get(size, 0), row["median"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise BenchError(f"{path} has no rows of bench forward ({error}): {HOW}") from None
-    if not alone:
+    if 1 not in ns:
         raise BenchError(f"{path} has no row of bench forward of {engine} with one thread: {HOW}")
-    most = max(threads for _, by_threads in alone for threads in by_threads)
-    scaling = min(1, *(by_threads[1] / by_threads.get(most, by_threads[1]) for _, by_threads in alone))
+    costs, most = ns[1], max(ns)
+    scaling = min([1, *(costs[size] / time for size, time in ns[most].items() if size in costs)])
     return costs, scaling, f"{path}, {engine}, {cpu}; scaling {f'measured with {most} CPUs' if most > 1 else 'assumed'}"
 
 
@@ -77,21 +61,25 @@ def run(options: argparse.Namespace) -> None:
     results, lines = rows.Results("plan", options), []
     for gbit, size in itertools.product(options.rate, options.sizes):
         ns = float(np.interp(size, *zip(*sorted(costs.items()))))  # beyond what is known, that of the nearest
-        line, expected, needed, queues = cell = cell_of(ns, scaling, options, gbit, size)
-        limit = "line" if needed <= options.cores else "CPU"
-        for (mode, unit), value in zip(UNITS.items(), cell):
+        port = gbit * 1e3 / 8 / (size + BETWEEN_FRAMES)  # Mpps that it can receive, and send at the same time
+        line = port * options.ports
+        expected = min(line, max(1, options.cores * scaling) * 1e3 / ns)
+        alone = line * ns / 1e3 - 1e-9  # what is too much by a rounding error takes no CPU more
+        needed = 1 if alone <= 1 else math.ceil(alone / scaling)
+        queues, limit = math.ceil(needed / options.ports), "line" if needed <= options.cores else "CPU"
+        for mode, unit, value in (("line", "Mpps", line), ("expected", "Mpps", expected),
+                                  ("cpus", "CPUs", needed), ("queues", "queues", queues)):  # fmt: skip
             results.add(rows.Row("plan", "plan", unit, [value], f"{options.ports} x {gbit}G", mode=mode,
                                  threads=options.cores, frame_bytes=size,
                                  note=f"limit: {limit}; extrapolated from {source}"))  # fmt: skip
-        lines.append(f"{gbit:4}G {size:6} {line / options.ports:12.3f} {line:12.3f} {expected:12.3f} "
-                     f"{100 * expected / line:5.0f} % {needed:7} {queues:7}  {limit}")  # fmt: skip
+        lines.append(f"{gbit:4}G {size:6} {port:12.3f} {line:12.3f} {expected:12.3f} {100 * expected / line:5.0f} % "
+                     f"{needed:7} {queues:7}  {limit}")  # fmt: skip
     if options.json:
         results.print_json()
     else:
         known = ", ".join(f"{ns:.1f} ns ({size} bytes)" for size, ns in sorted(costs.items()))
         print(f"{options.cores} CPUs, each of several {100 * scaling:.0f} % of one alone; a packet costs {known}.\n"
-              f"From {source}. Extrapolated, not measured:\n"
-              "no limit of NICs, PCIe or memory is known, and flows spread evenly over queues.\n\n"
+              f"From {source}. Extrapolated, not measured.\n\n"
               " line  frame  a port, Mpps    all ports     expected              CPUs  queues  limit",
               *lines, sep="\n")  # fmt: skip
     if results.output:

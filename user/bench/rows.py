@@ -113,7 +113,7 @@ def _rounded(value: float) -> float | None:
 
 
 class Results:
-    """The rows of a run. `options`: of options.add_common(), with the command line as `command`."""
+    """The rows of a run. `options`: of common.add_common(), with the command line as `command`."""
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
         """name: of the files. Raises OSError if their folder cannot be made, and ModuleNotFoundError."""

@@ -23,7 +23,7 @@ from common import BenchError, find, wait_for
 from engine import Engine
 from packets import ICMP6, UDP, GivenFrames, ObjectFile, ethernet, ip6, mac
 from router import A_MAC, B_MAC, P0_MAC, P1_MAC, PORTS, Router, lab_errors
-from tables import Table, to_bytes
+from tables import Table
 
 XDP_FORWARD = "xdp-forward"
 BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("value", "=u4")])  # of "bare_routes"
@@ -62,7 +62,7 @@ def load(router: Router, names: Sequence[str], table: Table) -> None:
     own = ObjectFile(find("bench-sides.bpf.o"), egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC))
     own.load(engine, "sides")
     keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
-    keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, to_bytes((table.high, table.low))
+    keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, table.addresses
     keys.tofile(path)
     engine.do("fill", object="sides", map="bare_routes", file=str(path))
     if XDP_FORWARD in names:

@@ -65,9 +65,9 @@ def _ranges(traffic: Traffic, most: int) -> list[tuple[int, int]]:
     """Destinations as ranges (lowest, highest): prefixes of the table, each once; of a flow, an address."""
     found, table = [], read_table(traffic.prefixes, 1)
     for place in np.random.default_rng(traffic.seed).permutation(len(table))[:most]:
-        address, length = int(table.high[place]) << 64 | int(table.low[place]), int(table.length[place])
+        address, length = int.from_bytes(table.addresses[place].tobytes(), "big"), int(table.length[place])
         if length < tables.GLOBAL[1]:  # routers forward nothing outside of 2000::/3
-            address, length = tables.GLOBAL[0] << 64, tables.GLOBAL[1]
+            address, length = tables.GLOBAL
         found.append((address, address | (1 << 128 - length) - 1))
     return [(found[0][0],) * 2] if traffic.pattern == "flow" else found
 

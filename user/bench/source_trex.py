@@ -20,7 +20,6 @@ from socket import AF_INET6, inet_ntop
 from typing import Any
 
 import numpy as np
-import tables
 from common import BenchError
 from generator import POLL_S, IsOver, Port, Result, Traffic
 from packets import DISCARD, FCS, HTTP, IP6
@@ -114,14 +113,15 @@ class Source:
 
         api, dsts = self._api, traffic.draw(1 if traffic.pattern == "flow" else DESTINATIONS, place)
         l4, number = (TCP(dport=HTTP), 13) if traffic.pattern == "syn" else (UDP(sport=1024, dport=DISCARD), 11)
-        ip6 = IPv6(src=traffic.src, dst=inet_ntop(AF_INET6, tables.to_bytes(dsts)[0]))
+        ip6 = IPv6(src=traffic.src, dst=inet_ntop(AF_INET6, dsts[0].tobytes()))
         packet = Ether(src=self.tx[place].mac, dst=traffic.dst_macs[place]) / ip6 / l4
         packet /= bytes(max(traffic.frame_bytes - FCS - len(packet), STAMP if stats else 0))
         fields = []  # what differs: name, offset, bytes, values
         if traffic.pattern != "flow":
+            high, low = dsts.view(">u8").T.tolist()
             # Both lists have the same length and step on every core, so the halves stay together.
-            fields = [("high", 38, 8, {"value_list": dsts[0].tolist()}),
-                      ("low", 46, 8, {"value_list": dsts[1].tolist()}), ("port", IP6, 2, SOURCE_PORTS)]  # fmt: skip
+            fields = [("high", 38, 8, {"value_list": high}),
+                      ("low", 46, 8, {"value_list": low}), ("port", IP6, 2, SOURCE_PORTS)]  # fmt: skip
         if traffic.pattern == "syn":
             fields.append(("host", 30, 8, {"min_value": 0, "max_value": 2**64 - 1, "op": "random"}))
         commands = [command for name, at, size, values in fields

@@ -9,7 +9,6 @@ import contextlib
 import select
 import tempfile
 
-import tables
 from common import BenchError, cpus, find
 from generator import POLL_S, IsOver, LocalSource, Port, Result, Traffic
 from packets import PORTS, Generator, Lane, ObjectFile
@@ -54,6 +53,6 @@ class Source(LocalSource):
         made = Generator(self.engine, f"send {port.name}", traffic.template(port.mac, place), lanes, TARGETS,
                          port.number, random_hosts=traffic.pattern == "syn")  # fmt: skip
         with tempfile.NamedTemporaryFile(prefix="sixlane-") as file:
-            made.frames.targets(tables.to_bytes(traffic.draw(TARGETS * lanes, place))).tofile(file.name)
+            made.frames.targets(traffic.draw(TARGETS * lanes, place)).tofile(file.name)
             made.aim(file.name)
         return made
