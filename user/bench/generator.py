@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`sixlane bench generator`: the agent that sends and counts the packets of `bench nic`. Requests are lines of JSON:
 {"do": "hello"}, "run" with the fields of Traffic, and "stop". A further line, or the end of the input, ends a run; that
-is answered first.
-
-A source sends (source_*.py): the kernel's pktgen, XDP frames, or TRex, which also counts. For the other sources a sink
-counts what arrives at devices of this machine.
+is answered first. Sources send: XDP frames (here), the kernel's pktgen (source_pktgen.py), TRex (source_trex.py).
 """
 
 from __future__ import annotations
@@ -20,29 +17,30 @@ import select
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Callable
 
 import nic_devices as devices
 import numpy as np
 import packets as pk
 import tables
-from common import BenchError, Interrupted, UsageError, check_interrupt, need_root, wait_for
+from common import BenchError, Interrupted, UsageError, check_interrupt, cpus, find, need_root, wait_for
 from engine import Engine
 from netns import PATIENCE
 
 HELP = "Send packets and count them, by lines of JSON on the standard input."
 QUIET_S, CARRIER_S, POLL_S = 2 * PATIENCE, 10 * PATIENCE, 0.02  # counting ends after a quiet time (RFC 2544, 23)
-PROBE_S, PROBES = 0.001, 4096  # between frames with timestamps; destinations of them
-LEAST_PROBE = pk.IP6 + pk.L4_BYTES[pk.UDP] + pk.STAMP + pk.FCS
+PROBE_S, TARGETS = 0.001, 4096  # between frames with timestamps; destinations of them, and of a CPU
 MR_PROMISC, ADD_MEMBERSHIP, SOL_PACKET = 1, 1, 263
 IsOver = Callable[[], bool]  # whether a run shall end now
 
-read_table = functools.lru_cache(1)(tables.of_file)  # a full view takes a second, and is that of all trials
+# A full view takes a second, and is that of all trials.
+read_table = functools.lru_cache(1)(functools.partial(tables.of_file, seed=1))
 
 
 @dataclass
@@ -63,12 +61,13 @@ class Traffic:
     def draw(self, count: int, place: int = 0) -> tables.Halves:
         """Destinations of the port at this place; of a flow, the same one. Raises BenchError and OSError."""
         pattern = "flow" if self.pattern == "flow" else "random"
-        return tables.draw(read_table(self.prefixes, 1), pattern, count, self.seed + place)
+        return tables.draw(read_table(self.prefixes), pattern, count, self.seed + place)
 
-    def template(self, src_mac: str, place: int = 0) -> pk.Template:
-        """Frames of the port at this place. Raises BenchError."""
-        protocol = pk.TCP if self.pattern == "syn" else pk.UDP
-        return pk.template(self.frame_bytes, self.dst_macs[place], src_mac, self.src, protocol)
+    def template(self, src_mac: str, place: int = 0, stamp: int = 0) -> pk.Template:
+        """Frames of the port at this place. stamp: bytes of a timestamp, for which UDP makes room. Raises BenchError."""
+        protocol = pk.TCP if self.pattern == "syn" and not stamp else pk.UDP
+        size = max(self.frame_bytes, pk.IP6 + pk.L4_BYTES[protocol] + stamp + pk.FCS)
+        return pk.template(size, self.dst_macs[place], src_mac, self.src, protocol)
 
 
 @dataclass
@@ -79,7 +78,6 @@ class Result:
     elapsed_ns: int  # from the first frame to the last
     received: int | None = None  # None: nobody counts
     latency_ns: dict[str, Any] | None = None  # of further frames: how many were "sent", "n" of them back; p50, p99, max
-    note: str = ""  # a difference from the request
     errors: list[str] = field(default_factory=list)  # that make the counts doubtful
 
 
@@ -91,13 +89,25 @@ class Port:
     queues: int = 0  # tx queues
 
 
-def _open(name: str) -> Port:
-    link = devices.find(name)
-    if not link or link["link_type"] != "ether":
-        raise BenchError(f"{name} is no Ethernet device of this network namespace (in another one: `ip netns exec`)")
-    channels = devices.numbers("-l", link["ifname"])[1]
-    queues = channels.get("combined", 0) + channels.get("tx", 0) or 1
-    return Port(link["ifname"], link["ifindex"], link["address"], queues)
+def latencies(sent: int, times: Counter[float]) -> dict[str, Any]:
+    """Result.latency_ns of so many frames that were sent. times: how many that came back took so many ns."""
+    found = {"sent": sent, "n": times.total()}
+    if times:
+        all_ns = np.repeat([*times], [*times.values()])
+        found |= zip(("p50", "p99", "max"), np.quantile(all_ns, (0.5, 0.99, 1), method="inverted_cdf").tolist())
+    return found
+
+
+def settle(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+    """Wait until all has arrived, or nothing more does. count: frames sent and received, which are returned."""
+    last, end = None, 0.0
+    while True:
+        sent, received = found = count()
+        if found != last:
+            last, end = found, time.monotonic() + QUIET_S
+        if received >= sent or time.monotonic() > end:
+            return found
+        time.sleep(POLL_S)
 
 
 class LocalSource:
@@ -109,7 +119,7 @@ class LocalSource:
     def __init__(self, options: argparse.Namespace, stack: contextlib.ExitStack) -> None:
         """stack: ends what this begins. Raises BenchError."""
         need_root("bench generator")
-        self.tx, self.rx = ([_open(name) for name in names.split(",")] if names else []
+        self.tx, self.rx = ([self._open(name) for name in names.split(",")] if names else []
                             for names in (options.tx, options.rx))  # fmt: skip
         for port in self.rx:  # a bond hashes frames for one next hop's MAC to any port
             sock = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
@@ -117,67 +127,104 @@ class LocalSource:
         self.engine = stack.enter_context(Engine("bench-packets"))
         self.sink = pk.Sink(self.engine, [port.name for port in self.rx], [])
 
+    @staticmethod
+    def _open(name: str) -> Port:
+        link = devices.find(name)
+        if not link or link["link_type"] != "ether":
+            raise BenchError(f"{name} is no Ethernet device of this network namespace")
+        channels = devices.numbers("-l", link["ifname"])[1]
+        queues = channels.get("combined", 0) + channels.get("tx", 0) or 1
+        return Port(link["ifname"], link["ifindex"], link["address"], queues)
+
     def run(self, traffic: Traffic, is_over: IsOver) -> Result:
         """Send, and count what arrives. Raises BenchError, Interrupted, OSError and ValueError."""
-        for name in [port.name for port in self.tx + self.rx]:  # many NICs lose their link when they get an XDP program
-            wait_for(lambda: "LOWER_UP" in devices.find(name)["flags"], CARRIER_S,
-                     f"a link of {name}: `ip link set {name} up`, and the same of its other end")  # fmt: skip
-        hops, frames = traffic.hops + pk.HOP_LIMIT - self.hop_limit, traffic.template(self.tx[0].mac)
-        src = str(ipaddress.IPv6Address(traffic.src) + 1)  # tells probes from other frames
-        probe = pk.template(max(traffic.frame_bytes, LEAST_PROBE), traffic.dst_macs[0], self.tx[0].mac, src)
-        self.sink.expect([pk.Flow(frames, hops, 64 if traffic.pattern == "syn" else 128),
-                          pk.Flow(probe, hops, stamped=True)])  # fmt: skip
-        before, latencies, is_sent = self._counts(), Counter(self.sink.latencies()), threading.Event()
+        for port in self.tx + self.rx:  # many NICs lose their link when they get an XDP program
+            wait_for(lambda: "LOWER_UP" in devices.find(port.name)["flags"], CARRIER_S,
+                     f"a link of {port.name}: `ip link set {port.name} up`, and the same of its other end")  # fmt: skip
+        hops, mac = traffic.hops + pk.HOP_LIMIT - self.hop_limit, self.tx[0].mac
+        # Frames with timestamps are told from others by their source.
+        probes = replace(traffic, src=str(ipaddress.IPv6Address(traffic.src) + 1))
+        self.sink.expect([pk.Flow(traffic.template(mac), hops, 64 if traffic.pattern == "syn" else 128),
+                          pk.Flow(probes.template(mac, stamp=pk.STAMP), hops, stamped=True)])  # fmt: skip
+        before, earlier, is_sent = self._counts(), Counter(self.sink.latencies()), threading.Event()
         with ThreadPoolExecutor() as pool:
-            probing = pool.submit(self._probe, traffic, probe, is_sent)
+            probing = pool.submit(self._probe, probes, is_sent)
             try:
                 result = self.send(traffic, is_over)
             finally:
                 is_sent.set()
-        packets, wrong = self._drain(before, result.sent + probing.result())
-        latencies = Counter(self.sink.latencies()) - latencies
+        sent = result.sent + probing.result() if self.rx else 0
+        settle(lambda: (sent, (self._counts() - before)[:, 0].sum()))
+        packets, _bytes, wrong = (self._counts() - before)[0].tolist()
         if traffic.latency:
-            result.latency_ns = {"sent": probing.result(), "n": latencies.total()}
-            for name, percent in (("p50", 50), ("p99", 99), ("max", 100)) if latencies else ():
-                result.latency_ns[name] = pk.latency_percentile(latencies, percent)
+            buckets = Counter(self.sink.latencies()) - earlier
+            times = Counter({pk.latency_ns(bucket): n for bucket, n in buckets.items()})
+            result.latency_ns = latencies(probing.result(), times)
         result.received = packets if self.rx else None
         if wrong:
             result.errors.append(f"{wrong} frames arrived with another hop limit than {pk.HOP_LIMIT - hops}")
         return result
 
-    def _probe(self, traffic: Traffic, probe: pk.Template, is_sent: threading.Event) -> int:
+    def _counts(self) -> np.ndarray:
+        """Of each flow the fields of packets.Count, summed over all ports."""
+        return np.array([*self.sink.counts().values()], int).reshape(-1, pk.FLOWS, 3).sum(axis=0)
+
+    def _probe(self, traffic: Traffic, is_sent: threading.Event) -> int:
         """Send frames with timestamps beside those of send(), if they are wanted. Returns their number."""
-        if not traffic.latency:
-            return 0
-        n, links, length = 0, list(zip(self.tx, traffic.dst_macs)), probe.bytes - pk.IP6
-        dsts = tables.to_bytes(traffic.draw(PROBES))
+        n, links, dsts = 0, list(zip(self.tx, traffic.dst_macs)), tables.to_bytes(traffic.draw(TARGETS))
+        frames = traffic.template(self.tx[0].mac, stamp=pk.STAMP)
+        length = frames.bytes - pk.IP6
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-            while not is_sent.wait(PROBE_S):
+            while traffic.latency and not is_sent.wait(PROBE_S):
                 port, dst_mac = links[n % len(links)]
                 now = time.monotonic_ns()
                 udp = struct.pack(">HHHH", 1024 + n % 64512, pk.DISCARD, length, 0)
                 udp += struct.pack("=HHH", *(now >> shift & 0xFFFF for shift in (0, 16, 32)))
-                packet = pk.ip6(probe.header[22:38], dsts[n % PROBES].tobytes(), pk.UDP, udp.ljust(length, b"\0"))
+                packet = pk.ip6(frames.header[22:38], dsts[n % TARGETS].tobytes(), pk.UDP, udp.ljust(length, b"\0"))
                 with contextlib.suppress(OSError):  # the queue is full
                     sock.sendto(pk.ethernet(dst_mac, port.mac, packet), (port.name, 0))
                     n += 1
         return n
 
-    def _counts(self) -> np.ndarray:
-        """The sums of all ports for both flows: packets, and those with a wrong hop limit."""
-        found = [[(count.packets, count.wrong) for count in flows] for flows in self.sink.counts().values()]
-        return np.array(found, int).reshape(-1, 2, 2).sum(axis=0)
 
-    def _drain(self, before: np.ndarray, sent: int) -> list[int]:
-        """Wait until everything or nothing more arrives. Returns the new counts of the first flow."""
-        last, end = -1, 0.0
-        while True:
-            counts = self._counts() - before
-            seen = counts[:, 0].sum()
-            last, end = (last, end) if seen == last else (seen, time.monotonic() + QUIET_S)
-            if not self.rx or seen >= sent or time.monotonic() > end:
-                return counts[0].tolist()
-            time.sleep(POLL_S)
+class XdpSource(LocalSource):
+    """Live frames of bench-packets (Linux 5.18), from each CPU. Unlike pktgen, it sends TCP SYNs, smaller frames, and
+    to many prefixes of a table."""
+
+    name, least = "xdp", {"random": 66, "flow": 66, "syn": 78}
+
+    def __init__(self, options: argparse.Namespace, stack: contextlib.ExitStack) -> None:
+        """Raises BenchError."""
+        super().__init__(options, stack)
+        for port in self.tx:  # without a program, which may be there, many drivers have no tx queues for XDP frames
+            pk.ObjectFile(find("bench-packets_sink.bpf.o")).load(self.engine, f"pass {port.name}")
+            self.engine.do("attach", device=port.name, program=f"pass {port.name}.packets_sink")
+
+    def send(self, traffic: Traffic, is_over: IsOver) -> Result:
+        """Send by a lane on each CPU, or by less if ports have the same number of them then. Raises BenchError."""
+        ports, lanes = len(self.tx), []
+        each = max(1, len(cpus()) // ports)
+        for place, port in enumerate(self.tx):
+            made = pk.Generator(self.engine, f"send {port.name}", traffic.template(port.mac, place), each, TARGETS,
+                                port.number, random_hosts=traffic.pattern == "syn")  # fmt: skip
+            with tempfile.NamedTemporaryFile(prefix="sixlane-") as file:
+                made.frames.targets(tables.to_bytes(traffic.draw(TARGETS * each, place))).tofile(file.name)
+                made.aim(file.name)
+            lanes += [made.lane(lane, lane * ports + place, 2**62) for lane in range(each)]
+        self.engine.ask("run", lanes=lanes, bytes=made.frames.bytes, rate=traffic.rate_pps,
+                        ns=int(traffic.seconds * 1e9), ports=1 if traffic.pattern == "flow" else pk.PORTS)  # fmt: skip
+        while not select.select([self.engine], [], [], POLL_S)[0] and not is_over():
+            pass
+        self.engine.ask("stop")  # any further line ends a run; this one is answered by an error
+        done = [pk.Lane(*lane) for lane in self.engine.answer()["lanes"]]
+        with contextlib.suppress(BenchError):
+            self.engine.answer()
+        sent = sum(lane.sent for lane in done)
+        if not sent and any(lane.refused for lane in done):
+            raise BenchError("the driver takes no XDP frames (a veth's other end needs an XDP program, or GRO)")
+        begun = [lane for lane in done if lane.first_ns and lane.last_ns]
+        elapsed_ns = max(lane.last_ns for lane in begun) - min(lane.first_ns for lane in begun) if begun else 0
+        return Result(sent, elapsed_ns)
 
 
 def _answer(source: Any, request: dict[str, Any]) -> dict[str, Any]:
@@ -241,4 +288,6 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError(f"--source {options.source} needs --{needed}")
     replies, sys.stdout = sys.stdout, sys.stderr  # libraries must not print among the answers
     with contextlib.ExitStack() as stack:
-        _serve(importlib.import_module(f"source_{options.source}").Source(options, stack), replies)
+        is_xdp = options.source == "xdp"
+        source = XdpSource if is_xdp else importlib.import_module(f"source_{options.source}").Source
+        _serve(source(options, stack), replies)
