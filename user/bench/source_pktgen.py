@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The kernel's pktgen as a source of generator.py, by its files in /proc/net/pktgen, of this network namespace. Each
-prefix of each queue of each port is an entry "DEVICE@QUEUE.N", on the thread of one CPU.
+queue of each port has entries "DEVICE@QUEUE.N", on the thread of one CPU, for a prefix each.
 
 Limits of pktgen (net/core/pktgen.c; seen in Linux 6.1 and 6.12):
-- An IPv6 destination is (random | dst6_min) & dst6_max, which is one prefix. So destinations are under as many
-  prefixes as there are entries. An entry takes 1.5 MB of the kernel's memory.
+- An IPv6 destination is (random | dst6_min) & dst6_max, which is one prefix. An entry takes 1.5 MB of the kernel.
 - The source is one address, the hop limit is 32, the transport is UDP. 16 bytes behind its header belong to pktgen, so
   the smallest frame has 82 bytes with FCS.
 - The entries of a thread take turns by the time of their next frames. Without a delay that time does not move, and
-  only the entry that was added last sends. FULL_SPEED_NS is as good as no delay.
-- With a rate, the entries of a thread send one after the other, then all wait.
-- :: is no end of a range.
+  only the entry that was added last sends.
 - A thread looks for orders ten times a second. One that sees "start" and "stop" at once stops first, and then starts.
 - pktgen's own timestamp is older than the wait for the entry's turn, so it does not measure latency.
 """
@@ -19,13 +16,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import math
 import pathlib
 import re
 import threading
 import time
-from ipaddress import IPv6Address
+from socket import AF_INET6, inet_ntop
 
 import numpy as np
 import tables
@@ -34,8 +30,8 @@ from generator import POLL_S, IsOver, LocalSource, Result, Traffic, read_table
 from packets import FCS
 
 PKTGEN = pathlib.Path("/proc/net/pktgen")
-RANGES, MOST_ENTRIES = 16, 512  # of a queue; of all, 768 MB of the kernel's memory
-FULL_SPEED_NS = 20
+ENTRIES, MOST_ENTRIES = 16, 512  # of a queue; of all
+MOST_PPS = 50_000_000  # of a thread, more than it can send: as good as no delay
 # What a run's end leaves in an entry's file; before, the result is that of an order.
 FINAL = r"(?s)pkts-sofar: (\d+)\s+errors: (\d+).*?started: (\d+)us\s+stopped: (\d+)us.*Result: OK: \d+\(c\d+"
 
@@ -49,27 +45,16 @@ def _write(file: str, *orders: str) -> None:
             raise BenchError(f'pktgen refuses "{order}" for {file}: {error.strerror}') from None
 
 
+def _is_any(state: str) -> bool:
+    """Whether an entry of any thread is in this state: "Running", "Stopped", or one of both with "|" between."""
+    return any(re.search(rf"(?m)^(?:{state}): *\w", file.read_text()) for file in PKTGEN.glob("kpktgend_*"))
+
+
 def _clear() -> None:
     """Remove all entries. The threads do that later, and the kernel hardly waits for them."""
     _write("pgctrl", "reset")
-    while _is_any("Running") or _is_any("Stopped"):
+    while _is_any("Running|Stopped"):
         time.sleep(POLL_S)
-
-
-def _is_any(state: str) -> bool:
-    """Whether an entry of any thread is "Running", or "Stopped"."""
-    return any(re.search(rf"(?m)^{state}: *\w", file.read_text()) for file in PKTGEN.glob("kpktgend_*"))
-
-
-def _ranges(traffic: Traffic, most: int) -> list[tuple[int, int]]:
-    """Destinations as ranges (lowest, highest): prefixes of the table, each once; of a flow, an address."""
-    found, table = [], read_table(traffic.prefixes, 1)
-    for place in np.random.default_rng(traffic.seed).permutation(len(table))[:most]:
-        address, length = int(table.high[place]) << 64 | int(table.low[place]), int(table.length[place])
-        if length < tables.GLOBAL[1]:  # routers forward nothing outside of 2000::/3
-            address, length = tables.GLOBAL[0] << 64, tables.GLOBAL[1]
-        found.append((address, address | (1 << 128 - length) - 1))
-    return [(found[0][0],) * 2] if traffic.pattern == "flow" else found
 
 
 class Source(LocalSource):
@@ -106,23 +91,27 @@ class Source(LocalSource):
                       errors=[f"drivers refused {sum(errors)} frames"] if any(errors) else [])  # fmt: skip
 
     def _set_up(self, traffic: Traffic) -> list[str]:
-        """Make the entries. Queues have different prefixes, if there are enough."""
-        queues, pps, known = sum(port.queues for port in self.tx), traffic.rate_pps, cpus()
-        ranges = _ranges(traffic, RANGES * queues)
+        """Make the entries, and return their names."""
+        known, is_flow = cpus(), traffic.pattern == "flow"
+        pps = traffic.rate_pps or MOST_PPS * len(known)
+        queues = [(port, mac, queue) for port, mac in zip(self.tx, traffic.dst_macs) for queue in range(port.queues)]
         # An entry sends at least one frame a second: a slower one may miss a short run.
-        each = max(1, min(RANGES, len(ranges), MOST_ENTRIES // queues, int(pps or MOST_ENTRIES) // queues))
-        n = each * queues
-        delay = round(n * 1e9 / pps) if pps else FULL_SPEED_NS * math.ceil(n / len(known))
+        most = min(1 if is_flow else ENTRIES, MOST_ENTRIES // len(queues), int(pps) // len(queues))
+        queues *= max(1, most)
+        dsts, table = traffic.draw(len(queues)), read_table(traffic.prefixes)
+        # The prefix that each is under; routers forward nothing outside of 2000::/3.
+        length = [128] if is_flow else np.maximum(table.length[table.match(dsts) - 1], tables.GLOBAL[1])
+        masks, delay = tables.MASKS[:, length], round(len(queues) * 1e9 / pps)
+        low, high = tables.to_bytes(dsts & masks), tables.to_bytes(dsts | ~masks)
         # All source ports let hashes spread the frames.
-        most_port, *flags = [1024] if traffic.pattern == "flow" else [65535, "flag UDPSRC_RND"]
-        places = [(port, mac, queue, place) for port, mac in zip(self.tx, traffic.dst_macs)
-                  for queue in range(port.queues) for place in range(each)]  # fmt: skip
+        most_port, *flags = [1024] if is_flow else [65535, "flag UDPSRC_RND"]
         made = []
-        for (port, mac, queue, place), (low, high) in zip(places, itertools.cycle(ranges)):
+        for place, (port, mac, queue) in enumerate(queues):
             made.append(f"{port.name}@{queue}.{place}")
             _write(f"kpktgend_{known[queue % len(known)]}", f"add_device {made[-1]}")
             _write(made[-1], "count 0", f"delay {delay}", f"pkt_size {traffic.frame_bytes - FCS}", f"dst_mac {mac}",
                    f"queue_map_min {queue}", f"queue_map_max {queue}", "flag UDPCSUM", "flag NO_TIMESTAMP",
-                   f"src6 {traffic.src}", f"dst6_min {IPv6Address(low or 1)}", f"dst6_max {IPv6Address(high)}",
-                   "udp_src_min 1024", f"udp_src_max {most_port}", *flags)  # fmt: skip
+                   f"src6 {traffic.src}", f"dst6_min {inet_ntop(AF_INET6, low[place])}",
+                   f"dst6_max {inet_ntop(AF_INET6, high[place])}", "udp_src_min 1024", f"udp_src_max {most_port}",
+                   *flags)  # fmt: skip
         return made
