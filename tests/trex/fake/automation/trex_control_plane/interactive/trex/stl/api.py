@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A stand-in for the module of this name that TRex brings: what user/bench/source_trex.py uses of it, with a router
+"""A stand-in for the module of this name that TRex brings: what user/bench/generator.py uses of it, with a router
 behind it that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it
 would there; limits of its server are kept, too. STLStream.packets() is what it would send."""
 
