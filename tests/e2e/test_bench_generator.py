@@ -100,7 +100,7 @@ def test_by_a_router(world, pattern):
         done = run(world, generator, "d1", pattern=pattern, hops=1, seconds=0.2, latency=True)
         latency = done["latency_ns"]
         assert done["sent"] == done["received"] > 0 and latency["n"] == latency["sent"] > 0
-        assert 0 < latency["p50"] <= latency["p99"] <= latency["max"]
+        assert 0 < latency["p50"] <= latency["p99"] <= latency["max"] < 60e9
         world.dut.route("add blackhole 2001:db8::/33")
         done = run(world, generator, "d1", pattern=pattern, hops=1, latency=True)
         world.dut.route("del blackhole 2001:db8::/33")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A stand-in for the module of this name that TRex brings: what user/bench/source_trex.py uses of it, with a router
+"""A stand-in for the module of this name that TRex brings: what user/bench/generator.py uses of it, with a router
 behind it that loses what it is told. Names and parameters are those of TRex v3.08, so that a wrong one fails here as it
 would there; limits of its server are kept, too. STLStream.packets() is what it would send."""
 
@@ -116,8 +116,8 @@ class STLClient:
         return [{"src_mac": "02:00:00:00:00:%02x" % port} for port in ports]
 
     def reset(self, ports=None, restart=False):
-        self.streams, self.sent, self.probes = {port: [] for port in ports}, {}, {}
-        self.active, self.promiscuous = set(), []
+        self.streams, self.active, self.promiscuous = {port: [] for port in ports}, set(), []
+        self.sent, self.probes = (dict.fromkeys(self.ports, 0) for _ in "12")
 
     def set_port_attr(self, ports=None, promiscuous=None):
         self.promiscuous = ports if promiscuous else []
@@ -127,9 +127,6 @@ class STLClient:
             require(stream.message_bytes() <= MESSAGE_MAX, "Request is too large")
         for port in ports:
             self.streams[port] += streams
-
-    def clear_stats(self):
-        self.sent, self.probes = (dict.fromkeys(self.ports, 0) for _ in "12")
 
     def start(self, ports=None, mult="1", force=False, duration=-1):
         self.started = (ports, duration)
@@ -161,6 +158,5 @@ class STLClient:
         for pg_id in pgid_list:
             senders = [port for port in self.streams for stream in self.streams[port]
                        if stream.flow_stats and stream.flow_stats.pg_id == pg_id]  # fmt: skip
-            sent = {port: self.probes[port] * (port in senders) for port in self.ports}
-            flows[pg_id] = {"tx_pkts": sent, "rx_pkts": {port: self.arrived(sent, port) for port in self.ports}}
+            flows[pg_id] = {"tx_pkts": {"total": sum(self.probes[port] for port in senders)}}
         return {"latency": {"global": {}, **dict.fromkeys(pgid_list, one)}, "flow_stats": {"global": {}, **flows}}
