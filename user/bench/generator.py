@@ -56,7 +56,7 @@ class Traffic:
     latency: bool = False
 
     def draw(self, count: int, place: int = 0) -> np.ndarray:
-        """Destinations of the port at this place (n × 16 bytes); of a flow, the same one. Raises BenchError and OSError."""
+        """Destinations of the port at this place, n × 16 bytes; of a flow, one. Raises BenchError and OSError."""
         return tables.draw(read_table(self.prefixes), self.pattern.replace("syn", "random"), count, self.seed + place)
 
     def template(self, src_mac: str, place: int = 0, stamp: int = 0) -> pk.Template:
