@@ -107,8 +107,7 @@ class Bench:
             frames[:, number, : pk.IP6] = np.frombuffer(flows[-1].frames.header, np.uint8)
             frames[:, number, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(addresses)
         self.engine, egress = self.router.engine(self.router.a), self.router.ifindex(self.router.a, "h0")
-        self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS),
-                                        self.router.file("frames"), egress)  # fmt: skip
+        self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS), egress)
         self.sink = pk.Sink(self.router.engine(self.router.b), ["h0"], flows)
 
     def _start_bird(self) -> None:
@@ -194,7 +193,7 @@ class Bench:
 
     def _counts(self) -> np.ndarray:
         """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
-        arrived = [count.packets - count.wrong for count in self.sink.counts()["h0"]]
+        arrived = [packets - wrong for packets, wrong in self.sink.counts()[0]]
         no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
         return np.array([*arrived, no_route, self.router.verdicts()["forward"] if self.map > 0 else 0])
 

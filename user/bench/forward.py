@@ -88,13 +88,11 @@ class Runner:
 
     def aim(self, series: Series, addresses: np.ndarray) -> None:
         """Have the packets of all such series go to these destinations in turn (n × 16 bytes)."""
-        key, path = series.packets, self.router.file("targets")
+        key = series.packets
         if key not in self._generators:
             frames, name = pk.template(series.size, P0_MAC, A_MAC, self.router.a_addr), str(len(self._generators))
             self._generators[key] = pk.Generator(self.engine, name, frames, series.threads, TARGETS)
-        generator = self._generators[key]
-        generator.frames.targets(np.resize(addresses, (TARGETS * series.threads, 16))).tofile(path)
-        generator.aim(path)
+        self._generators[key].aim(np.resize(addresses, (TARGETS * series.threads, 16)))
 
     def draw(self, series: Series, seed: int) -> None:
         """Aim at random destinations by the pattern. Each CPU has a flow of its own, as each queue of a NIC has."""

@@ -22,7 +22,6 @@ import struct
 import sys
 import threading
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, Callable
@@ -127,7 +126,7 @@ class LocalSource:
         probe = pk.template(max(traffic.frame_bytes, LEAST_PROBE), traffic.dst_macs[0], self.tx[0].mac, src)
         self.sink.expect([pk.Flow(frames, hops, 64 if traffic.pattern == "syn" else 128),
                           pk.Flow(probe, hops, stamped=True)])  # fmt: skip
-        before, latencies, is_sent = self._counts(), Counter(self.sink.latencies()), threading.Event()
+        before, latencies, is_sent = self._counts(), self.sink.latencies(), threading.Event()
         with ThreadPoolExecutor() as pool:
             probing = pool.submit(self._probe, traffic, probe, is_sent)
             try:
@@ -135,7 +134,7 @@ class LocalSource:
             finally:
                 is_sent.set()
         packets, wrong = self._drain(before, result.sent + probing.result())
-        latencies = Counter(self.sink.latencies()) - latencies
+        latencies = self.sink.latencies() - latencies
         if traffic.latency:
             result.latency_ns = {"sent": probing.result(), "n": latencies.total()}
             for name, percent in (("p50", 50), ("p99", 99), ("max", 100)) if latencies else ():
@@ -165,8 +164,7 @@ class LocalSource:
 
     def _counts(self) -> np.ndarray:
         """The sums of all ports for both flows: packets, and those with a wrong hop limit."""
-        found = [[(count.packets, count.wrong) for count in flows] for flows in self.sink.counts().values()]
-        return np.array(found, int).reshape(-1, 2, 2).sum(axis=0)
+        return self.sink.counts().sum(axis=0)
 
     def _drain(self, before: np.ndarray, sent: int) -> list[int]:
         """Wait until everything or nothing more arrives. Returns the new counts of the first flow."""

@@ -152,7 +152,6 @@ class Router(contextlib.ExitStack):
         flows = [Flow(template(size, P0_MAC, A_MAC, self.a_addr)) for size in (SMALLEST, 128)]
         self.sink = Sink(self.engine(self.b), ["h0"], flows)
 
-    def arrived(self) -> tuple[int, int]:
+    def arrived(self) -> list[int]:
         """Number of packets that the sink counted, and of those with a wrong hop limit."""
-        counts = self.sink.counts()["h0"]
-        return sum(count.packets for count in counts), sum(count.wrong for count in counts)
+        return self.sink.counts().sum(axis=(0, 1)).tolist()

@@ -19,9 +19,10 @@ from functools import partial
 from typing import Iterator, Sequence
 
 import numpy as np
-from common import BenchError, find, wait_for
+import packets as pk
+from common import BenchError, wait_for
 from engine import Engine
-from packets import ICMP6, UDP, GivenFrames, ObjectFile, ethernet, ip6, mac
+from packets import ICMP6, UDP, GivenFrames, ethernet, ip6
 from router import A_MAC, B_MAC, P0_MAC, P1_MAC, PORTS, Router, lab_errors
 from tables import Table, to_bytes
 
@@ -59,12 +60,11 @@ def load(router: Router, names: Sequence[str], table: Table) -> None:
     """Load the programs of these sides, with the table's routes. Raises BenchError."""
     engine, egress = router.engine(router.r), router.ifindex(router.r, "p1")
     engine.do("load", device="p0", name="sixlane")
-    own = ObjectFile(find("bench-sides.bpf.o"), egress=egress, dst_mac=mac(B_MAC), src_mac=mac(P1_MAC))
-    own.load(engine, "sides")
-    keys, path = np.zeros(len(table), BARE_ROUTE), router.file("bare")
+    constants = {"egress": egress, "dst_mac": pk.mac(B_MAC), "src_mac": pk.mac(P1_MAC)}
+    pk.load(engine, "sides", "bench-sides.bpf.o", constants)
+    keys = np.zeros(len(table), BARE_ROUTE)
     keys["len"], keys["table"], keys["addr"] = 32 + table.length, 254, to_bytes((table.high, table.low))
-    keys.tofile(path)
-    engine.do("fill", object="sides", map="bare_routes", file=str(path))
+    pk.fill(engine, "sides", "bare_routes", keys)
     if XDP_FORWARD in names:
         _load_xdp_forward(router)
     if any(SIDES[name].state for name in names):  # so that the trie is as deep with sources there as without
@@ -94,7 +94,7 @@ def _load_xdp_forward(router: Router) -> None:
     engine.do("load", name=XDP_FORWARD, object=str(path))
     for port in PORTS:
         index = router.ifindex(router.r, port).to_bytes(4, sys.byteorder)
-        engine.do("fill", object=XDP_FORWARD, map="xdp_tx_ports", data=(2 * index).hex())
+        pk.fill(engine, XDP_FORWARD, "xdp_tx_ports", 2 * index)
 
 
 # --- states of the router -----------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def flood(router: Router, kind: str) -> Iterator[None]:
         return router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
 
     with engine:  # its end is that of the flood
-        made = GivenFrames(engine, "flood", frames(kind, router), router.file("flood"), router.ifindex(router.a, "h0"))
+        made = GivenFrames(engine, "flood", frames(kind, router), router.ifindex(router.a, "h0"))
         known, before = router.kernel_routes()[1], received()
         engine.ask("run", lanes=[made.lane(0, 0, FAR)], bytes=made.frames.bytes)
         wait_for(lambda: received() > before, WAIT_S, "the flood begins")

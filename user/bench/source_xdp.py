@@ -7,12 +7,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import select
-import tempfile
 
 import tables
-from common import BenchError, cpus, find
+from common import BenchError, cpus
 from generator import POLL_S, IsOver, LocalSource, Port, Result, Traffic
-from packets import PORTS, Generator, Lane, ObjectFile
+from packets import PORTS, Generator, Lane, load
 
 TARGETS = 4096  # destinations of a lane, which is a CPU that sends by one port
 
@@ -25,7 +24,7 @@ class Source(LocalSource):
         queues for XDP frames."""
         super().__init__(options, stack)
         for port in self.tx:
-            ObjectFile(find("bench-packets_sink.bpf.o")).load(self.engine, f"pass {port.name}")
+            load(self.engine, f"pass {port.name}", "bench-packets_sink.bpf.o")
             self.engine.do("attach", device=port.name, program=f"pass {port.name}.packets_sink")
 
     def send(self, traffic: Traffic, is_over: IsOver) -> Result:
@@ -53,7 +52,5 @@ class Source(LocalSource):
         """The generator of a port, with its destinations."""
         made = Generator(self.engine, f"send {port.name}", traffic.template(port.mac, place), lanes, TARGETS,
                          port.number, random_hosts=traffic.pattern == "syn")  # fmt: skip
-        with tempfile.NamedTemporaryFile(prefix="sixlane-") as file:
-            made.frames.targets(tables.to_bytes(traffic.draw(TARGETS * lanes, place))).tofile(file.name)
-            made.aim(file.name)
+        made.aim(tables.to_bytes(traffic.draw(TARGETS * lanes, place)))
         return made
