@@ -185,7 +185,7 @@ def traceroute(flow, claims):
 def send(flow, addresses):
     """Packets from host a by the last CPU."""
     frames = pk.template(FRAME_BYTES, P0_MAC, A_MAC, flow.a_addr)
-    engine, egress = flow.engine(flow.a), flow.ifindex(flow.a, "h0")
+    engine, egress = flow.engine(flow.a), flow.a.link("h0")["ifindex"]
     source = pk.Generator(engine, "flood", frames, 1, len(addresses), egress)
     source.aim(addresses)
     before = flow.arrived()

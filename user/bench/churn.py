@@ -106,7 +106,7 @@ class Bench:
             addresses = tb.draw(tb.from_prefixes("", 0, prefixes), "random", TARGETS, self.options.seed)
             frames[:, number, : pk.IP6] = np.frombuffer(flows[-1].frames.header, np.uint8)
             frames[:, number, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(addresses)
-        self.engine, egress = self.router.engine(self.router.a), self.router.ifindex(self.router.a, "h0")
+        self.engine, egress = self.router.engine(self.router.a), self.router.a.link("h0")["ifindex"]
         self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS), egress)
         self.sink = pk.Sink(self.router.engine(self.router.b), ["h0"], flows)
 
@@ -195,7 +195,7 @@ class Bench:
         """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
         arrived = [packets - wrong for packets, wrong in self.sink.counts()[0]]
         no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
-        return np.array([*arrived, no_route, self.router.verdicts()["forward"] if self.map > 0 else 0])
+        return np.array([*arrived, no_route, self.router.sixlane.stats()["forward"] if self.map > 0 else 0])
 
     def _measure(self, side: str, processes: dict[str, int], progress: Progress) -> None:
         before, cpu = self._counts(), {name: cpu_seconds(pid) for name, pid in processes.items()}

@@ -68,7 +68,7 @@ def load(engine: Engine, name: str, file: str, constants: dict[str, int | bytes]
 
 
 def fill(engine: Engine, name: str, map_name: str, data: np.ndarray | bytes) -> None:
-    """Write elements, key and value of each, to a map of a loaded object; to an mmapable one values from the first on."""
+    """Write elements, key and value of each, to a map of a loaded object; to an mmapable one its values alone."""
     with open(os.memfd_create(map_name), "wb", buffering=0) as file:
         file.write(data)
         engine.do("fill", object=name, map=map_name, file=f"/proc/{os.getpid()}/fd/{file.fileno()}")
