@@ -108,7 +108,7 @@ class Bench:
             frames[:, number, pk.IP6 - 16 : pk.IP6] = tb.to_bytes(addresses)
         self.engine, egress = self.router.engine(self.router.a), self.router.a.link("h0")["ifindex"]
         self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS), egress)
-        self.sink = pk.Sink(self.router.engine(self.router.b), ["h0"], flows)
+        self.router.sink.expect(flows)
 
     def _start_bird(self) -> None:
         """With a session for each peer. Its errors come on standard error."""
@@ -193,7 +193,7 @@ class Bench:
 
     def _counts(self) -> np.ndarray:
         """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
-        arrived = [packets - wrong for packets, wrong in self.sink.counts()[0]]
+        arrived = [packets - wrong for packets, wrong in self.router.sink.counts()[0]]
         no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
         return np.array([*arrived, no_route, self.router.sixlane.stats()["forward"] if self.map > 0 else 0])
 

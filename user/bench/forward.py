@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What forwarding costs, by sixlane and by others in turn, on one machine and without a NIC. Each table has a router of
-its own.
-
-Every packet must arrive, forwarded by the side under test. Otherwise the time would be that of something else, and the
-run is an error.
-"""
+"""What forwarding costs, by sixlane and by others in turn, on one machine and without a NIC. Every packet must arrive,
+forwarded by the side under test. Otherwise the time would be that of something else, and the run is an error."""
 
 from __future__ import annotations
 
@@ -35,7 +31,6 @@ HELP = """Measure the cost of forwarding, by sixlane and others in turn, without
 
 Rows: ns a packet on one CPU, and Mpps on all CPUs; both with generator, veth and sink. Sizes are those of RFC 2544,
 with the Ethernet FCS. Frames below 66 bytes carry no UDP. Ratios are of Mpps: above 1 the first engine is faster."""
-PATTERNS = ("random", "zipf", "flow", "miss")
 COUNT, SIZE, ROUNDS = 200_000, 64, 12
 MOSTLY = 0.5  # a note says so if generator, veth and sink take this share of an engine's time
 TARGETS = 65536  # of each CPU
@@ -67,8 +62,7 @@ Figures = dict[Series, list[float]]  # one a round
 
 
 def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
-    """Which counts of a run are not what the packets sent should give. counts: "arrived", "wrong" (of these, with a
-    wrong hop limit), and by the names of sixlane's verdicts and of the kernel's counters."""
+    """Which counts of a run, as of Router.counts(), are not what the packets sent should give."""
     side, is_miss, arrived = SIDES[series.name], series.pattern == "miss", counts["arrived"]
     due = 0 if is_miss or side.drops else sent
     if series.flood:  # which the other counters count as well
@@ -85,10 +79,11 @@ def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
 
 
 class Runner:
-    """A router's runs, with checks. Methods raise BenchError and Interrupted."""
+    """Runs of these of SIDES on a router with the table, with checks. Methods raise BenchError and Interrupted."""
 
-    def __init__(self, router: Router, table: tb.Table) -> None:
+    def __init__(self, router: Router, table: tb.Table, names: Sequence[str]) -> None:
         self.router, self.table, self.engine = router, table, router.engine(router.r)
+        load(router, self.engine, names, table)
         self.ns: Figures = defaultdict(list)  # a packet of one CPU
         self.mpps: Figures = defaultdict(list)  # of all CPUs
         self.shares: dict[Series, list[Counter[str]]] = defaultdict(list)  # per cent by step, with --profile
@@ -109,11 +104,6 @@ class Runner:
         drawn = [tb.to_bytes(tb.draw(self.table, series.pattern, count, seed + part)) for part in range(parts)]
         self.aim(series, np.concatenate(drawn))
 
-    def _counts(self) -> Counter[str]:
-        arrived, wrong = self.router.arrived()
-        by_sixlane, by_kernel = self.router.sixlane.stats(), self.router.kernel_counters()
-        return Counter(by_kernel | by_sixlane | {"arrived": arrived, "wrong": wrong})
-
     def run(self, series: Series, count: int) -> list[pk.Lane]:
         """Send so many packets as if p0 had received them, by the last CPU; by each of several at least so many, while
         all send. All targets once first, untimed, so that no side starts with the caches of the side before."""
@@ -123,16 +113,16 @@ class Runner:
         with state(self.router, self.table, series.name) if series.name in STATES else contextlib.nullcontext():
             if side.engine:
                 self.router.choose(side.engine)
-            generator.call(side.program)
+            self.engine.do("fill", object=generator.name, map="into", program=side.program)
             # The counts are read before and after both: a process in between would use the caches.
-            before, sent = self._counts(), 0
+            before, sent = self.router.counts(), 0
             for most in (min(count, TARGETS), count):
                 check_interrupt()
                 lanes = [generator.lane(number, cpu, most) for number, cpu in enumerate(numbers)]
                 lanes = pk.run(self.engine, generator.frames, lanes, ingress="p0", ports=ports, count=most * several)
                 sent += sum(lane.sent for lane in lanes)
             deadline = time.monotonic() + ARRIVE_S
-            while (found := differences(series, sent, self._counts() - before)) and time.monotonic() < deadline:
+            while (found := differences(series, sent, self.router.counts() - before)) and time.monotonic() < deadline:
                 time.sleep(0.001)
         if not all(lane.timed and lane.ns for lane in lanes):
             found.append("were not all timed")
@@ -153,11 +143,9 @@ class Runner:
 def opened(table: tb.Table, names: Sequence[str]) -> Iterator[Runner]:
     """A router with the table, and these of SIDES loaded. Raises BenchError."""
     with Router() as router:
-        router.open_sink()
         router.fill(table.name, table.prefixes())
         router.start(len(table))
-        load(router, names, table)
-        yield Runner(router, table)
+        yield Runner(router, table, names)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -215,9 +203,8 @@ def source_lines(program_id: int) -> list[tuple[int, str]]:
     """Of a loaded program: the first address of each line, in order, and the name of its file without suffix. Raises
     BenchError."""
     libbpf = ctypes.CDLL("libbpf.so.1")
-    libbpf.btf__load_from_kernel_by_id.restype = ctypes.c_void_p
-    libbpf.btf__name_by_offset.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
-    libbpf.btf__name_by_offset.restype = ctypes.c_char_p
+    load_btf, name_of = libbpf.btf__load_from_kernel_by_id, libbpf.btf__name_by_offset
+    load_btf.restype, name_of.restype = ctypes.c_void_p, ctypes.c_char_p
     info, size = ctypes.create_string_buffer(INFO_BYTES), ctypes.c_uint32(INFO_BYTES)
     lines, addresses = np.zeros((MOST_LINES, 4), np.uint32), np.zeros(MOST_LINES, np.uint64)  # struct bpf_line_info
     struct.pack_into("=IQQIII", info, LINES, MOST_LINES, lines.ctypes.data, addresses.ctypes.data, MOST_LINES, 16, 8)
@@ -225,10 +212,9 @@ def source_lines(program_id: int) -> list[tuple[int, str]]:
     if libbpf.bpf_obj_get_info_by_fd(fd, info, ctypes.byref(size)):
         raise BenchError("the kernel reports no source lines of sixlane's program")
     os.close(fd)
-    btf = libbpf.btf__load_from_kernel_by_id(*struct.unpack_from("=I", info, BTF_ID))
-    (n,) = struct.unpack_from("=I", info, LINES)
-    files = [pathlib.Path(libbpf.btf__name_by_offset(btf, file).decode()).name for file in lines[:n, 1]]
-    return sorted(zip(addresses[:n].tolist(), (file.split(".")[0] for file in files)))
+    (n,), btf = struct.unpack_from("=I", info, LINES), load_btf(*struct.unpack_from("=I", info, BTF_ID))
+    files = [name_of(ctypes.c_void_p(btf), file).decode() for file in lines[:n, 1].tolist()]
+    return sorted(zip(addresses[:n].tolist(), (pathlib.Path(file).name.split(".")[0] for file in files)))
 
 
 def profile(runner: Runner, series: Series, count: int) -> None:
@@ -269,12 +255,11 @@ def profile_rows(runner: Runner) -> Iterator[rows.Row]:
 
 
 def pattern(word: str) -> str:
-    """An argparse type: "zipf" is "zipf:1"."""
-    with contextlib.suppress(ValueError):
-        kind, exponent = tb.parse_pattern(word)
-        if kind in PATTERNS:
-            return f"zipf:{exponent:g}" if kind == "zipf" else kind
-    raise argparse.ArgumentTypeError(f'"{word}" is not a pattern; there are random, zipf, zipf:S (0 to 10), flow, miss')
+    """An argparse type: "zipf" is "zipf:1". Raises ValueError."""
+    kind, exponent = tb.parse_pattern(word)
+    if kind not in ("random", "zipf", "flow", "miss"):
+        raise ValueError(word)
+    return f"zipf:{exponent:g}" if kind == "zipf" else kind
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -285,8 +270,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_threads(parser, list(dict.fromkeys([1, len(cpus())])))
     parser.add_argument("--size", type=opt.number(pk.SMALLEST, pk.LARGEST_LIVE), action=opt.Once, metavar="BYTES",
                         help=f"of frames with their checksum ({SIZE}); repeatable")  # fmt: skip
-    parser.add_argument("--pattern", type=pattern, action=opt.Once, metavar="PATTERN",
-                        help="of destinations: random, zipf[:S], flow, miss (random); repeatable")  # fmt: skip
+    parser.add_argument("--pattern", type=pattern, action=opt.Once, metavar="random|zipf[:S]|flow|miss",
+                        help="of destinations (random; S is 1, from 0 to 10); repeatable")  # fmt: skip
     parser.add_argument("--count", type=opt.number(LEAST_COUNT, 100_000_000), default=COUNT, metavar="N",
                         help="packets of a run and CPU (%(default)s)")  # fmt: skip
     opt.add_words(parser, "--flood", FLOODS, "each of one CPU also beside a flood on another")

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Frames, and bench-packets, which makes them and counts those that arrive.
-
-A frame is Ethernet, IPv6, then UDP, TCP or no next header, then zeros. Its size includes the FCS, as in RFC 2544;
-buffers do not.
-"""
+"""Frames, and bench-packets, which makes them and counts those that arrive. A frame is Ethernet, IPv6, then UDP, TCP or
+no next header, then zeros. Its size includes the FCS, as in RFC 2544; buffers do not."""
 
 from __future__ import annotations
 
@@ -145,10 +142,6 @@ class Generator:
     def aim(self, addresses: np.ndarray) -> None:
         """Set the targets, n × 16 bytes: those of the first CPU, then those of the second, …"""
         fill(self.engine, self.name, self.map, self.frames.targets(addresses))
-
-    def call(self, program: str) -> None:
-        """Send frames into that program from now on."""
-        self.engine.do("fill", object=self.name, map="into", program=program)
 
     def lane(self, number: int, cpu: int, most: int) -> list[Any]:
         """A lane for run(): the targets of this number, on that one of cpus(), at most so many frames."""

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The router that is measured, in network namespaces of its own, and the sides: who can forward on it, in which state,
-and beside which flood.
+"""The router that is measured, and the sides: who can forward on it, in which state, and beside which flood.
 
-        host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses)
+        host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses, and counts)
 
-It has routes, sixlaned, and bench-packets in each namespace. Hosts have no addresses and say nothing: only a
-generator's packets are on the links. Nobody else sees any of it, and the kernel removes it when this process ends,
-however it ends.
+Each is a network namespace. Hosts have no addresses and say nothing: only a generator's packets are on the links.
+Nobody else sees any of it, and the kernel removes it when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import shutil
 import socket
 import struct
 import subprocess
+from collections import Counter
 from functools import partial
 from typing import Iterator, NamedTuple, Sequence
 
@@ -63,8 +62,6 @@ class Router(contextlib.ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self.enter_context(lab_errors())
-        self._engines: dict[Namespace, Engine] = {}
-        self.sink: pk.Sink | None = None
         self.lab = self.enter_context(lab.Lab(limits_answers=True))
         self.a, self.r, self.b = hosts = [self.lab.ns(role) for role in ("a", "r", "b")]
         queues = os.sysconf("SC_NPROCESSORS_CONF")  # veth sends by the queue of the CPU's number
@@ -89,13 +86,13 @@ class Router(contextlib.ExitStack):
                   for cpu in range(queues) for port in PORTS]  # fmt: skip
         command(["ip", "netns", "exec", self.r.name, "sh", "-ec", "\n".join(spread if queues > 1 else [])])
         self.sixlane = lab.Router(self.r, PORTS)
+        flows = [pk.Flow(pk.template(size, P0_MAC, A_MAC, self.a_addr)) for size in (pk.SMALLEST, 128)]
+        self.sink = pk.Sink(self.engine(self.b), ["h0"], flows)
 
     def engine(self, namespace: Namespace) -> Engine:
-        """The namespace's bench-packets, started at first use."""
-        if namespace not in self._engines:
-            with namespace.entered():
-                self._engines[namespace] = self.enter_context(Engine("bench-packets"))
-        return self._engines[namespace]
+        """A new bench-packets in the namespace, which may end before the router does."""
+        with namespace.entered():
+            return self.enter_context(Engine("bench-packets"))
 
     def file(self, name: str) -> pathlib.Path:
         """The path of a file that is removed with the lab."""
@@ -136,14 +133,11 @@ class Router(contextlib.ExitStack):
         if self.sixlane.sixlane_json("fib")["active"] != engine:
             raise BenchError("the compiled FIB is gone: not enough memory?")
 
-    def open_sink(self) -> None:
-        """Count and drop there what a generator sends from host a."""
-        flows = [pk.Flow(pk.template(size, P0_MAC, A_MAC, self.a_addr)) for size in (pk.SMALLEST, 128)]
-        self.sink = pk.Sink(self.engine(self.b), ["h0"], flows)
-
-    def arrived(self) -> list[int]:
-        """Number of packets that the sink counted, and of those with a wrong hop limit."""
-        return self.sink.counts().sum(axis=(0, 1)).tolist()
+    def counts(self) -> Counter[str]:
+        """Packets until now: "arrived" at the sink, "wrong" (of these, with a wrong hop limit), and by the names of
+        sixlane's verdicts and of the kernel's counters."""
+        arrived, wrong = self.sink.counts().sum(axis=(0, 1)).tolist()
+        return Counter(self.kernel_counters() | self.sixlane.stats() | {"arrived": arrived, "wrong": wrong})
 
 
 # --- sides --------------------------------------------------------------------------------------------
@@ -182,9 +176,9 @@ BARE_ROUTE = np.dtype([("len", "=u4"), ("table", ">u4"), ("addr", "u1", 16), ("v
 ELF = b"\x7fELF"
 
 
-def load(router: Router, names: Sequence[str], table: Table) -> None:
-    """Load the programs of these sides, with the table's routes. Raises BenchError."""
-    engine, ports = router.engine(router.r), [router.r.link(port)["ifindex"] for port in PORTS]
+def load(router: Router, engine: Engine, names: Sequence[str], table: Table) -> None:
+    """Load the programs of these sides into an engine on the router, with the table's routes. Raises BenchError."""
+    ports = [router.r.link(port)["ifindex"] for port in PORTS]
     engine.do("load", device="p0", name="sixlane")
     constants = {"egress": ports[1], "dst_mac": pk.mac(B_MAC), "src_mac": pk.mac(P1_MAC)}
     pk.load(engine, "sides", "bench-sides.bpf.o", constants)
@@ -268,13 +262,11 @@ def flood(router: Router, kind: str) -> Iterator[None]:
     router.r.batch([f"route replace {ABOUT}/64 via {address} dev {port} onlink"])
     router.r.sysctl("net.ipv6.conf.p0.forwarding", int(kind != "redirect"))
     router.sixlane.barrier()
-    with router.a.entered():
-        engine = Engine("bench-packets")  # its own, as what traces the kernel for it slows what is measured alone
 
     def received() -> int:
         return router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
 
-    with engine:  # its end is that of the flood
+    with router.engine(router.a) as engine:  # it ends, as what traces the kernel for it slows what is measured alone
         made = pk.GivenFrames(engine, "flood", _flood_frames(router, kind), router.a.link("h0")["ifindex"])
         known, before = router.kernel_routes()[1], received()
         engine.ask("run", lanes=[made.lane(0, 0, 1 << 62)], bytes=made.frames.bytes)
