@@ -12,9 +12,10 @@ import exceptions
 import forward
 import numpy as np
 import pytest
-import sides
+import router
 import tables
 from common import BenchError, find
+from netns import LabError
 
 
 def series(name, pattern="zipf:1", flood=None):
@@ -36,7 +37,7 @@ def series(name, pattern="zipf:1", flood=None):
     (series("compiled", flood="udp"), {"arrived": 989}, ["989 were delivered"]),
 ])  # fmt: skip
 def test_differences(monkeypatch, measured, counts, said):
-    monkeypatch.setitem(sides.SIDES, "drop", sides.Side("sides.side_drop", drops=True))
+    monkeypatch.setitem(router.SIDES, "drop", router.Side("sides.side_drop", drops=True))
     assert forward.differences(measured, 1000, Counter({"arrived": 1000} | counts)) == said
 
 
@@ -71,9 +72,9 @@ def test_carried_object(tmp_path):
     wanted, other = (find(name).read_bytes() for name in ("bench-sides.bpf.o", "bench-packets.bpf.o"))
     path = tmp_path / "command"
     path.write_bytes(b"\x7fELF" + bytes(100) + other + b"between" + wanted + b"end")
-    assert sides.carried_object(path, "side_floor") == wanted
+    assert router.carried_object(path, "side_floor") == wanted + b"end"
     with pytest.raises(BenchError, match="no BPF program nosuch"):
-        sides.carried_object(path, "nosuch")
+        router.carried_object(path, "nosuch")
 
 
 def test_rows_and_ratios():
@@ -119,26 +120,21 @@ def test_states_are_left():
     table = tables.named("10", 1)
     with forward.opened(table, ["ecmp"]) as runner:
         def look():
-            router = runner.router.r
-            return router.ip("route show table all").stdout, [link["ifname"] for link in router.ipj("link show")]
+            place = runner.router.r
+            return place.ip("route show table all").stdout, [link["ifname"] for link in place.ipj("link show")]
 
         before = look()
-        for name in {side.state for side in sides.SIDES.values()} - {None}:
-            with contextlib.suppress(BenchError) if name == "vlans" else contextlib.nullcontext():  # needs 802.1Q
-                with sides.state(runner.router, table, name):
+        for name in router.STATES:
+            with contextlib.suppress(LabError) if name == "vlans" else contextlib.nullcontext():  # needs 802.1Q
+                with router.state(runner.router, table, name):
                     assert look() != before
             assert look() == before, name
 
 
 def test_nothing_always_comes_first(monkeypatch):
     """Neither a side nor the same alone: rounds go there and back."""
-    order = []
-    def measure(series, _count):
-        order.append((series.name, series.flood))
-
-    runner = types.SimpleNamespace(router=None, measure=measure)
     monkeypatch.setattr(forward, "flood", lambda _router, _kind: contextlib.nullcontext())
     every = [series(name, flood=kind) for name, kind in itertools.product(("compiled", "bare"), (None, "udp"))]
-    options = argparse.Namespace(rounds=2, flood=["udp"], count=1)
-    forward.measure_rounds(options, runner, every, types.SimpleNamespace(step=lambda: None))
+    options = argparse.Namespace(rounds=2, flood=["udp"])
+    order = [(series.name, series.flood) for series in forward.in_turn(options, None, every)]
     assert order[:4] == order[:3:-1] == [("compiled", None), ("bare", None), ("compiled", "udp"), ("bare", "udp")]

@@ -98,7 +98,7 @@ def test_nothing_to_measure():
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "zipf:S"), (["--pattern", "zipf:11"], "0 to 10"),
+    (["--engine", "nosuch"], "xdp-forward"), (["--pattern", "nosuch"], "zipf[:S]"), (["--pattern", "zipf:11"], "zipf:11"),
     (["--threads", 100_000], "from 1 to"), (["--size", 63], "from 64 to 1518"), (["--count", 1000], "from 1024"),
     (["--flood", "udp", "--threads", CPUS], "one thread"), (["nosuch"], "nosuch"),
     (["--profile", "--threads", 1], "one CPU"),

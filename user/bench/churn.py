@@ -30,7 +30,7 @@ import numpy as np
 
 import bgp
 import lab
-import common as opt
+import options as opt
 import packets as pk
 import rows
 import tables as tb
@@ -106,10 +106,9 @@ class Bench:
             addresses = tb.draw(tb.from_prefixes("", 0, prefixes), "random", TARGETS, self.options.seed)
             frames[:, number, : pk.IP6] = np.frombuffer(flows[-1].frames.header, np.uint8)
             frames[:, number, pk.IP6 - 16 : pk.IP6] = addresses
-        self.engine, egress = self.router.engine(self.router.a), self.router.ifindex(self.router.a, "h0")
-        self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS),
-                                        self.router.file("frames"), egress)  # fmt: skip
-        self.sink = pk.Sink(self.router.engine(self.router.b), ["h0"], flows)
+        self.engine, egress = self.router.engine(self.router.a), self.router.a.link("h0")["ifindex"]
+        self.generator = pk.GivenFrames(self.engine, "churn", frames.reshape(-1, SIZE - pk.FCS), egress)
+        self.router.sink.expect(flows)
 
     def _start_bird(self) -> None:
         """With a session for each peer. Its errors come on standard error."""
@@ -194,9 +193,9 @@ class Bench:
 
     def _counts(self) -> np.ndarray:
         """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
-        arrived = [count.packets - count.wrong for count in self.sink.counts()["h0"]]
+        arrived = [packets - wrong for packets, wrong in self.router.sink.counts()[0]]
         no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
-        return np.array([*arrived, no_route, self.router.verdicts()["forward"] if self.map > 0 else 0])
+        return np.array([*arrived, no_route, self.router.sixlane.stats()["forward"] if self.map > 0 else 0])
 
     def _measure(self, side: str, processes: dict[str, int], progress: Progress) -> None:
         before, cpu = self._counts(), {name: cpu_seconds(pid) for name, pid in processes.items()}

@@ -18,8 +18,7 @@ import tables as tb
 from common import BenchError, Progress, UsageError, need_root, wait_for
 from forward import LEAST_COUNT, TARGETS, Runner, Series, opened
 from packets import ethernet
-from router import B_MAC, MTU, P1_MAC
-from sides import packed, too_big
+from router import B_MAC, MTU, P1_MAC, packed, too_big
 
 HELP = """Measure the entries and the cost of exceptions, in sixlane and in the kernel.
 

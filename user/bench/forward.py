@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What forwarding costs, by sixlane and by others in turn, on one machine and without a NIC. Each table has a router of
-its own.
-
-Every packet must arrive, forwarded by the side under test. Otherwise the time would be that of something else, and the
-run is an error.
-"""
+"""What forwarding costs, by sixlane and by others in turn, on one machine and without a NIC. Every packet must arrive,
+forwarded by the side under test. Otherwise the time would be that of something else, and the run is an error."""
 
 from __future__ import annotations
 
 import argparse
+import bisect
 import contextlib
+import ctypes
 import itertools
-import shutil
+import os
+import pathlib
 import statistics
+import struct
+import subprocess
 import time
 from collections import Counter, defaultdict
 from operator import sub, truediv
@@ -24,14 +25,12 @@ import packets as pk
 import rows
 import tables as tb
 from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, warn
-from router import A_MAC, P0_MAC, Router, lab_errors
-from sides import KINDS, SIDES, XDP_FORWARD, flood, load, state
+from router import A_MAC, FLOODS, P0_MAC, SIDES, STATES, XDP_FORWARD, Router, flood, load, state
 
 HELP = """Measure the cost of forwarding, by sixlane and others in turn, without a NIC.
 
 Rows: ns a packet on one CPU, and Mpps on all CPUs; both with generator, veth and sink. Sizes are those of RFC 2544,
 with the Ethernet FCS. Frames below 66 bytes carry no UDP. Ratios are of Mpps: above 1 the first engine is faster."""
-PATTERNS = ("random", "zipf", "flow", "miss")
 COUNT, SIZE, ROUNDS = 200_000, 64, 12
 MOSTLY = 0.5  # a note says so if generator, veth and sink take this share of an engine's time
 TARGETS = 65536  # of each CPU
@@ -40,6 +39,9 @@ ARRIVE_S = 3  # from the last packet made to the last one counted, also on an em
 BESIDE_FLOOD = 0.99  # of the packets arrive at least
 # One checksum in 65,536 looks like one that the device is to fill in, which sixlane passes. Many times the odds.
 ALIKE_ONE_IN, ALIKE_AT_MOST = 8192, 8
+# Sides that a machine may not have: a command that finds it out, and what they need.
+NEEDS = {XDP_FORWARD: (f"command -v {XDP_FORWARD}", "the package xdp-tools (1.5 or newer)"),
+         "vlans": ("modprobe -q 8021q || test -e /proc/net/vlan", "a kernel with 802.1Q")}  # fmt: skip
 
 # --- runs -----------------------------------------------------------------------------------------
 
@@ -51,7 +53,7 @@ class Series(NamedTuple):
     pattern: str
     size: int
     threads: int  # CPUs
-    flood: str | None = None  # of sides.KINDS, beside it
+    flood: str | None = None  # of FLOODS, beside it
 
     packets = property(lambda self: self._replace(name="", flood=None))  # what sides are compared with
 
@@ -60,8 +62,7 @@ Figures = dict[Series, list[float]]  # one a round
 
 
 def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
-    """Which counts of a run are not what the packets sent should give. counts: "arrived", "wrong" (of these, with a
-    wrong hop limit), and by the names of sixlane's verdicts and of the kernel's counters."""
+    """Which counts of a run, as of Router.counts(), are not what the packets sent should give."""
     side, is_miss, arrived = SIDES[series.name], series.pattern == "miss", counts["arrived"]
     due = 0 if is_miss or side.drops else sent
     if series.flood:  # which the other counters count as well
@@ -78,23 +79,23 @@ def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
 
 
 class Runner:
-    """A router's runs, with checks. Methods raise BenchError and Interrupted."""
+    """Runs of these of SIDES on a router with the table, with checks. Methods raise BenchError and Interrupted."""
 
-    def __init__(self, router: Router, table: tb.Table) -> None:
+    def __init__(self, router: Router, table: tb.Table, names: Sequence[str]) -> None:
         self.router, self.table, self.engine = router, table, router.engine(router.r)
+        load(router, self.engine, names, table)
         self.ns: Figures = defaultdict(list)  # a packet of one CPU
         self.mpps: Figures = defaultdict(list)  # of all CPUs
+        self.shares: dict[Series, list[Counter[str]]] = defaultdict(list)  # per cent by step, with --profile
         self._generators: dict[Series, pk.Generator] = {}
 
     def aim(self, series: Series, addresses: np.ndarray) -> None:
         """Have the packets of all such series go to these destinations in turn (n × 16 bytes)."""
-        key, path = series.packets, self.router.file("targets")
+        key = series.packets
         if key not in self._generators:
             frames, name = pk.template(series.size, P0_MAC, A_MAC, self.router.a_addr), str(len(self._generators))
             self._generators[key] = pk.Generator(self.engine, name, frames, series.threads, TARGETS)
-        generator = self._generators[key]
-        generator.frames.targets(np.resize(addresses, (TARGETS * series.threads, 16))).tofile(path)
-        generator.aim(path)
+        self._generators[key].aim(np.resize(addresses, (TARGETS * series.threads, 16)))
 
     def draw(self, series: Series, seed: int) -> None:
         """Aim at random destinations by the pattern. Each CPU has a flow of its own, as each queue of a NIC has."""
@@ -103,29 +104,25 @@ class Runner:
         drawn = [tb.draw(self.table, series.pattern, count, seed + part) for part in range(parts)]
         self.aim(series, np.concatenate(drawn))
 
-    def _counts(self) -> Counter[str]:
-        arrived, wrong = self.router.arrived()
-        return Counter(self.router.kernel_counters() | self.router.verdicts() | {"arrived": arrived, "wrong": wrong})
-
     def run(self, series: Series, count: int) -> list[pk.Lane]:
         """Send so many packets as if p0 had received them, by the last CPU; by each of several at least so many, while
         all send. All targets once first, untimed, so that no side starts with the caches of the side before."""
         side, generator = SIDES[series.name], self._generators[series.packets]
         ports, several = 1 if series.pattern == "flow" else pk.PORTS, series.threads > 1
         numbers = range(series.threads) if several else [len(cpus()) - 1]
-        with state(self.router, self.table, side.state) if side.state else contextlib.nullcontext():
+        with state(self.router, self.table, series.name) if series.name in STATES else contextlib.nullcontext():
             if side.engine:
                 self.router.choose(side.engine)
-            generator.call(side.program)
+            self.engine.do("fill", object=generator.name, map="into", program=side.program)
             # The counts are read before and after both: a process in between would use the caches.
-            before, sent = self._counts(), 0
+            before, sent = self.router.counts(), 0
             for most in (min(count, TARGETS), count):
                 check_interrupt()
                 lanes = [generator.lane(number, cpu, most) for number, cpu in enumerate(numbers)]
                 lanes = pk.run(self.engine, generator.frames, lanes, ingress="p0", ports=ports, count=most * several)
                 sent += sum(lane.sent for lane in lanes)
             deadline = time.monotonic() + ARRIVE_S
-            while (found := differences(series, sent, self._counts() - before)) and time.monotonic() < deadline:
+            while (found := differences(series, sent, self.router.counts() - before)) and time.monotonic() < deadline:
                 time.sleep(0.001)
         if not all(lane.timed and lane.ns for lane in lanes):
             found.append("were not all timed")
@@ -145,12 +142,10 @@ class Runner:
 @contextlib.contextmanager
 def opened(table: tb.Table, names: Sequence[str]) -> Iterator[Runner]:
     """A router with the table, and these of SIDES loaded. Raises BenchError."""
-    with lab_errors(), Router() as router:
-        router.open_sink()
+    with Router() as router:
         router.fill(table.name, table.prefixes())
         router.start(len(table))
-        load(router, names, table)
-        yield Runner(router, table)
+        yield Runner(router, table, names)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -188,23 +183,83 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
             ratios = [*map(truediv, compared[compiled], values)]
             said = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
             yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, said)
-        if SIDES[series.name].state and compiled in alone:
+        if series.name in STATES and compiled in alone:
             # Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round.
             row = make_row(table, series, f"{series.name} - compiled", "ns", [*map(sub, ns[series], ns[compiled])])
             row.median = min(ns[series]) - min(ns[compiled])
             yield row
 
 
+# --- the profile ----------------------------------------------------------------------------------
+
+LEAST = 1.0  # per cent; smaller steps are in the row "rest"
+FREQUENCY = 3989  # samples a second; a prime, so that nothing runs in step with it
+HARNESS = {"packets_into": "generator", "packets_sink": "sink"}  # its programs
+INFO_BYTES, BTF_ID, LINES = 232, 128, 148  # of struct bpf_prog_info: its size, btf_id, nr_line_info and what follows
+MOST_LINES = 1 << 17
+
+
+def source_lines(program_id: int) -> list[tuple[int, str]]:
+    """Of a loaded program: the first address of each line, in order, and the name of its file without suffix. Raises
+    BenchError."""
+    libbpf = ctypes.CDLL("libbpf.so.1")
+    load_btf, name_of = libbpf.btf__load_from_kernel_by_id, libbpf.btf__name_by_offset
+    load_btf.restype, name_of.restype = ctypes.c_void_p, ctypes.c_char_p
+    info, size = ctypes.create_string_buffer(INFO_BYTES), ctypes.c_uint32(INFO_BYTES)
+    lines, addresses = np.zeros((MOST_LINES, 4), np.uint32), np.zeros(MOST_LINES, np.uint64)  # struct bpf_line_info
+    struct.pack_into("=IQQIII", info, LINES, MOST_LINES, lines.ctypes.data, addresses.ctypes.data, MOST_LINES, 16, 8)
+    fd = libbpf.bpf_prog_get_fd_by_id(program_id)
+    if libbpf.bpf_obj_get_info_by_fd(fd, info, ctypes.byref(size)):
+        raise BenchError("the kernel reports no source lines of sixlane's program")
+    os.close(fd)
+    (n,), btf = struct.unpack_from("=I", info, LINES), load_btf(*struct.unpack_from("=I", info, BTF_ID))
+    files = [name_of(ctypes.c_void_p(btf), file).decode() for file in lines[:n, 1].tolist()]
+    return sorted(zip(addresses[:n].tolist(), (pathlib.Path(file).name.split(".")[0] for file in files)))
+
+
+def profile(runner: Runner, series: Series, count: int) -> None:
+    """A second of runs, and what share of perf's samples each step has: a source file of sixlane's program, or the
+    kernel's function. Raises BenchError."""
+    lines = source_lines(runner.router.sixlane.port_status("p0")["program_id"])
+    path, steps = runner.router.file("perf.data"), Counter[str]()
+    words = ["perf", "record", "-q", "--all-kernel", "-F", str(FREQUENCY), "-p", str(runner.engine.pid), "-o", path]
+    with subprocess.Popen([*words, "--", "sleep", "1"], stderr=subprocess.PIPE, text=True) as perf:
+        while perf.poll() is None:
+            runner.run(series, count)
+        said = perf.stderr.read()
+    check_interrupt()  # which a terminal also tells perf of
+    done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)
+    for address, symbol in (line.split(maxsplit=1) for line in done.stdout.splitlines()):
+        step = f"kernel: {symbol}"
+        if symbol.startswith("bpf_prog_"):  # and a tag, and the name
+            file = lines[bisect.bisect_right(lines, (int(address, 16), "\xff")) - 1][1]
+            step = HARNESS.get(symbol.split("_", 3)[3], f"sixlane: {file}")
+        steps[step] += 1
+    if perf.returncode or not steps:
+        raise BenchError(f"perf records nothing on this machine: {said.strip() or perf.returncode}")
+    runner.shares[series].append(Counter({step: 100 * n / steps.total() for step, n in steps.items()}))
+
+
+def profile_rows(runner: Runner) -> Iterator[rows.Row]:
+    """A row a step, in the order of their shares, and one for the rest."""
+    for series, shares in runner.shares.items():
+        shown = [step for step, share in sum(shares, Counter()).most_common() if share / len(shares) >= LEAST]
+        columns = {step: [share[step] for share in shares] for step in shown}
+        columns["rest"] = [100 - sum(share[step] for step in shown) for share in shares]
+        for step, values in columns.items():
+            note = f"of {series.name}, by samples of perf"
+            yield make_row(runner.table, series, step, "%", values, note, "profile")
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
 def pattern(word: str) -> str:
-    """An argparse type: "zipf" is "zipf:1"."""
-    with contextlib.suppress(ValueError):
-        kind, exponent = tb.parse_pattern(word)
-        if kind in PATTERNS:
-            return f"zipf:{exponent:g}" if kind == "zipf" else kind
-    raise argparse.ArgumentTypeError(f'"{word}" is not a pattern; there are random, zipf, zipf:S (0 to 10), flow, miss')
+    """An argparse type: "zipf" is "zipf:1". Raises ValueError."""
+    kind, exponent = tb.parse_pattern(word)
+    if kind not in ("random", "zipf", "flow", "miss"):
+        raise ValueError(word)
+    return f"zipf:{exponent:g}" if kind == "zipf" else kind
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -215,77 +270,65 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_threads(parser, list(dict.fromkeys([1, len(cpus())])))
     parser.add_argument("--size", type=opt.number(pk.SMALLEST, pk.LARGEST_LIVE), action=opt.Once, metavar="BYTES",
                         help=f"of frames with their checksum ({SIZE}); repeatable")  # fmt: skip
-    parser.add_argument("--pattern", type=pattern, action=opt.Once, metavar="PATTERN",
-                        help="of destinations: random, zipf[:S], flow, miss (random); repeatable")  # fmt: skip
+    parser.add_argument("--pattern", type=pattern, action=opt.Once, metavar="random|zipf[:S]|flow|miss",
+                        help="of destinations (random; S is 1, from 0 to 10); repeatable")  # fmt: skip
     parser.add_argument("--count", type=opt.number(LEAST_COUNT, 100_000_000), default=COUNT, metavar="N",
                         help="packets of a run and CPU (%(default)s)")  # fmt: skip
-    opt.add_words(parser, "--flood", KINDS, "each of one CPU also beside a flood on another")
+    opt.add_words(parser, "--flood", FLOODS, "each of one CPU also beside a flood on another")
     parser.add_argument("--profile", action="store_true",
                         help="by perf, where the compiled engine's time goes, instead of all else")  # fmt: skip
     opt.add_common(parser, ROUNDS)
 
 
-def measure_rounds(options: argparse.Namespace, runner: Runner, every: list[Series], progress: Progress) -> None:
-    """All sides in turn; in odd rounds in reverse order, so that no side always follows the same one, and nothing is
-    always measured after what it is compared with."""
+def in_turn(options: argparse.Namespace, router: Router, every: list[Series]) -> Iterator[Series]:
+    """All of every round, each beside its flood; in odd rounds in reverse order, so that no side always follows the
+    same one, and nothing is always measured after what it is compared with."""
     for number in range(options.rounds):
         step = -1 if number % 2 else 1
         for kind in [None, *options.flood][::step]:
-            with flood(runner.router, kind) if kind else contextlib.nullcontext():
-                for series in every[::step]:
-                    if series.flood == kind:
-                        runner.measure(series, options.count)
-                        progress.step()
+            with flood(router, kind) if kind else contextlib.nullcontext():
+                yield from (series for series in every[::step] if series.flood == kind)
 
 
 def measure(options: argparse.Namespace, results: rows.Results) -> None:
     """All tables."""
+    every = [Series(name, pattern, size, threads, kind) for size, threads, pattern, name in itertools.product(
+                 options.size, options.threads, options.pattern, options.engine)
+             if SIDES[name].looks_up or pattern != "miss"
+             for kind in [None, *(options.flood if threads == 1 else [])]]  # fmt: skip
+    if not every:
+        raise BenchError("nothing to measure: no engine is left, or none that looks anything up")
     for table in tb.make(options.tables, options.seed):
         with opened(table, options.engine) as runner:
-            names = list(options.engine)
-            if "vlans" in names:
-                try:
-                    with state(runner.router, table, "vlans"):
-                        pass
-                except BenchError as error:
-                    warn("vlans is left out, as p1 takes no VLAN: " + "".join(str(error).splitlines()[1:2]))
-                    names.remove("vlans")
-            every = [Series(name, pattern, size, threads, kind) for size, threads, pattern, name in itertools.product(
-                         options.size, options.threads, options.pattern, names)
-                     if SIDES[name].looks_up or pattern != "miss"
-                     for kind in [None, *(options.flood if threads == 1 else [])]]  # fmt: skip
-            if not every:
-                raise BenchError("nothing to measure: no engine is left, or none that looks anything up")
             for packets in dict.fromkeys(series.packets for series in every):
                 runner.draw(packets, options.seed)
             with Progress(f"bench forward, table {table.name}", len(every) * options.rounds) as progress:
                 try:
-                    measure_rounds(options, runner, every, progress)
+                    for series in in_turn(options, runner.router, every):
+                        (profile if options.profile else Runner.measure)(runner, series, options.count)
+                        progress.step()
                 finally:  # rounds before an error or an interrupt count
-                    for row in make_rows(table, runner.ns, runner.mpps):
+                    for row in (*make_rows(table, runner.ns, runner.mpps), *profile_rows(runner)):
                         results.add(row)
 
 
 def run(options: argparse.Namespace) -> None:
     """The command. Raises UsageError and BenchError."""
-    several = any(len(words or ()) > 1 for words in (options.size, options.pattern))
-    if options.profile and (options.engine or options.threads or options.flood or several):
-        raise UsageError("--profile is of the compiled engine on one CPU, of one --size and one --pattern")
+    if options.profile and (options.engine or options.threads or options.flood):
+        raise UsageError("--profile is of the compiled engine on one CPU")
+    if options.profile:
+        options.engine, options.threads = ["compiled"], [1]
     options.engine = options.engine or [name for name, side in SIDES.items() if side.by_default]
     options.threads = options.threads or options.threads_by_default
     options.size, options.pattern = options.size or [SIZE], options.pattern or ["random"]
     options.flood = options.flood or []
     if options.flood and (len(cpus()) < 2 or 1 not in options.threads):
         raise UsageError("--flood is measured with one thread, and needs another CPU, which this process may run on")
-    if XDP_FORWARD in options.engine and not shutil.which(XDP_FORWARD):
-        warn(f"{XDP_FORWARD} is left out: install the package xdp-tools (1.5 or newer)")
-        options.engine.remove(XDP_FORWARD)
+    for name, (found_by, what) in NEEDS.items():
+        if name in options.engine and subprocess.getstatusoutput(found_by)[0]:
+            warn(f"{name} is left out: it needs {what}")
+            options.engine.remove(name)
     need_root("bench forward")
     results = rows.Results("forward", options)
     with results.reported():
-        if options.profile:
-            import profile_forward
-
-            profile_forward.measure(options, results)
-        else:
-            measure(options, results)
+        measure(options, results)

@@ -17,7 +17,6 @@ import select
 import socket
 import struct
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -29,7 +28,7 @@ import nic_devices as devices
 import numpy as np
 import packets as pk
 import tables
-from common import BenchError, Interrupted, UsageError, check_interrupt, cpus, find, need_root, wait_for
+from common import BenchError, Interrupted, UsageError, check_interrupt, cpus, need_root, wait_for
 from engine import Engine
 from netns import PATIENCE
 
@@ -144,7 +143,7 @@ class LocalSource:
         probes = replace(traffic, src=str(ipaddress.IPv6Address(traffic.src) + 1))  # tells them from other frames
         self.sink.expect([pk.Flow(traffic.template(mac), hops, 64 if traffic.pattern == "syn" else 128),
                           pk.Flow(probes.template(mac, stamp=pk.STAMP), hops, stamped=True)])  # fmt: skip
-        before, earlier, is_sent = self._counts(), Counter(self.sink.latencies()), threading.Event()
+        before, earlier, is_sent = self._counts(), self.sink.latencies(), threading.Event()
         with ThreadPoolExecutor() as pool:
             probing = pool.submit(self._probe, probes, is_sent)
             try:
@@ -153,9 +152,9 @@ class LocalSource:
                 is_sent.set()
         sent = result.sent + probing.result() if self.rx else 0
         settle(lambda: (sent, (self._counts() - before)[:, 0].sum()))
-        packets, _bytes, wrong = (self._counts() - before)[0].tolist()
+        packets, wrong = (self._counts() - before)[0].tolist()
         if traffic.latency:
-            buckets = Counter(self.sink.latencies()) - earlier
+            buckets = self.sink.latencies() - earlier
             times = Counter({pk.latency_ns(bucket): n for bucket, n in buckets.items()})
             result.latency_ns = latencies(probing.result(), times)
         result.received = packets if self.rx else None
@@ -164,8 +163,8 @@ class LocalSource:
         return result
 
     def _counts(self) -> np.ndarray:
-        """Of each flow the fields of packets.Count, summed over all ports."""
-        return np.array([*self.sink.counts().values()], int).reshape(-1, pk.FLOWS, 3).sum(axis=0)
+        """Of each flow, summed over all ports: packets, and those with a wrong hop limit."""
+        return self.sink.counts().sum(axis=0)
 
     def _probe(self, traffic: Traffic, is_sent: threading.Event) -> int:
         """Send frames with timestamps beside those of send(), if they are wanted. Returns their number."""
@@ -194,7 +193,7 @@ class XdpSource(LocalSource):
         """Raises BenchError."""
         super().__init__(options, stack)
         for port in self.tx:  # without a program, which may be there, many drivers have no tx queues for XDP frames
-            pk.ObjectFile(find("bench-packets_sink.bpf.o")).load(self.engine, f"pass {port.name}")
+            pk.load(self.engine, f"pass {port.name}", "bench-packets_sink.bpf.o")
             self.engine.do("attach", device=port.name, program=f"pass {port.name}.packets_sink")
 
     def send(self, traffic: Traffic) -> Result:
@@ -204,9 +203,7 @@ class XdpSource(LocalSource):
         for place, port in enumerate(self.tx):
             made = pk.Generator(self.engine, f"send {port.name}", traffic.template(port.mac, place), each, TARGETS,
                                 port.number, random_hosts=traffic.pattern == "syn")  # fmt: skip
-            with tempfile.NamedTemporaryFile(prefix="sixlane-") as file:
-                made.frames.targets(traffic.draw(TARGETS * each, place)).tofile(file.name)
-                made.aim(file.name)
+            made.aim(traffic.draw(TARGETS * each, place))
             lanes += [made.lane(lane, lane * ports + place, 2**62) for lane in range(each)]
         self.engine.ask("run", lanes=lanes, bytes=made.frames.bytes, rate=traffic.rate_pps,
                         ns=int(traffic.seconds * 1e9), ports=1 if traffic.pattern == "flow" else pk.PORTS)  # fmt: skip

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Frames, and bench-packets, which makes them and counts those that arrive.
-
-A frame is Ethernet, IPv6, then UDP, TCP or no next header, then zeros. Its size includes the FCS, as in RFC 2544;
-buffers do not.
-"""
+"""Frames, and bench-packets, which makes them and counts those that arrive. A frame is Ethernet, IPv6, then UDP, TCP or
+no next header, then zeros. Its size includes the FCS, as in RFC 2544; buffers do not."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
-import pathlib
 import struct
 import sys
 from collections import Counter
@@ -59,6 +55,22 @@ def ethernet(dst_mac: str, src_mac: str, packet: bytes) -> bytes:
     return mac(dst_mac) + mac(src_mac) + b"\x86\xdd" + packet
 
 
+def load(engine: Engine, name: str, file: str, constants: dict[str, int | bytes] | None = None,
+         **arguments: Any) -> None:  # fmt: skip
+    """Load a BPF object file of ours with constants: numbers of 32 bits, or bytes of the first elements. Later steps
+    call its programs "NAME.PROGRAM". Raises BenchError."""
+    values = {key: (value if isinstance(value, bytes) else value.to_bytes(4, sys.byteorder)).hex()
+              for key, value in (constants or {}).items()}  # fmt: skip
+    engine.do("load", name=name, object=str(find(file)), constants=values, **arguments)
+
+
+def fill(engine: Engine, name: str, map_name: str, data: np.ndarray | bytes) -> None:
+    """Write elements, key and value of each, to a map of a loaded object; to an mmapable one its values alone."""
+    with open(os.memfd_create(map_name), "wb", buffering=0) as file:
+        file.write(data)
+        engine.do("fill", object=name, map=map_name, file=f"/proc/{os.getpid()}/fd/{file.fileno()}")
+
+
 class Template(NamedTuple):
     """What all frames of a generator have in common."""
 
@@ -87,19 +99,6 @@ def template(size: int, dst_mac: str, src_mac: str, src: str, next_header: int |
           TCP: struct.pack(">HHIIBBHHH", 0, HTTP, 0, 0, 5 << 4, 2, 0xFFFF, 0, 0)}[next_header]  # a SYN
     header = struct.pack(">IHBB", 6 << 28, payload, next_header, HOP_LIMIT) + ipaddress.IPv6Address(src).packed
     return Template(ethernet(dst_mac, src_mac, header + bytes(16) + l4), size - FCS)
-
-
-class ObjectFile:
-    """A BPF object file. Its constants are set by name: numbers of 32 bits, or bytes of the first elements."""
-
-    def __init__(self, path: pathlib.Path, **constants: int | bytes) -> None:
-        self.path = path
-        self.constants = {name: (value if isinstance(value, bytes) else value.to_bytes(4, sys.byteorder)).hex()
-                          for name, value in constants.items()}  # fmt: skip
-
-    def load(self, engine: Engine, name: str, **arguments: Any) -> None:
-        """Load it. Later steps call its programs "NAME.PROGRAM". Raises BenchError."""
-        engine.do("load", name=name, object=str(self.path), constants=self.constants, **arguments)
 
 
 class Lane(NamedTuple):
@@ -135,19 +134,14 @@ class Generator:
         self.program = self.program or ("packets_send" if egress else "packets_into")
         own, header, programs = os.stat("/proc/self/ns/pid"), frames.header, [self.program]
         programs += ["packets_sent", "packets_refused"] if egress else []
-        file = ObjectFile(find("bench-packets.bpf.o"), header=header, header_bytes=len(header),
-                          payload_bytes=frames.bytes - len(header), target_mask=targets - 1, egress=egress,
-                          random_hosts=random_hosts, tgid=engine.pid, pid_ns_dev=own.st_dev,
-                          pid_ns_ino=own.st_ino)  # fmt: skip
-        file.load(engine, name, programs=programs, entries={self.map: cpus * targets})
+        constants = dict(header=header, header_bytes=len(header), payload_bytes=frames.bytes - len(header),
+                         target_mask=targets - 1, egress=egress, random_hosts=random_hosts, tgid=engine.pid,
+                         pid_ns_dev=own.st_dev, pid_ns_ino=own.st_ino)  # fmt: skip
+        load(engine, name, "bench-packets.bpf.o", constants, programs=programs, entries={self.map: cpus * targets})
 
-    def aim(self, path: str | pathlib.Path) -> None:
-        """Set the targets from a file of Template.targets(): those of the first CPU, then those of the second, …"""
-        self.engine.do("fill", object=self.name, map=self.map, file=str(path))
-
-    def call(self, program: str) -> None:
-        """Send frames into that program from now on."""
-        self.engine.do("fill", object=self.name, map="into", program=program)
+    def aim(self, addresses: np.ndarray) -> None:
+        """Set the targets, n × 16 bytes: those of the first CPU, then those of the second, …"""
+        fill(self.engine, self.name, self.map, self.frames.targets(addresses))
 
     def lane(self, number: int, cpu: int, most: int) -> list[Any]:
         """A lane for run(): the targets of this number, on that one of cpus(), at most so many frames."""
@@ -155,16 +149,14 @@ class Generator:
 
 
 class GivenFrames(Generator):
-    """Sends given frames of the same size, one after the other, out of a device."""
+    """Sends given frames of the same size, 2^n × bytes, one after the other, out of a device."""
 
     program, map = "packets_given", "given"
 
-    def __init__(self, engine: Engine, name: str, frames: np.ndarray, path: pathlib.Path, egress: int) -> None:
-        """frames: 2^n × bytes. path: a file to be written for them."""
+    def __init__(self, engine: Engine, name: str, frames: np.ndarray, egress: int) -> None:
         count, size = frames.shape
         super().__init__(engine, name, Template(b"", size), 1, count, egress)
-        np.pad(frames, ((0, 0), (0, GIVEN_BYTES - size))).tofile(path)
-        self.aim(path)
+        fill(engine, name, self.map, np.pad(frames, ((0, 0), (0, GIVEN_BYTES - size))))
 
 
 def run(engine: Engine, frames: Template, lanes: list[list[Any]], **arguments: Any) -> list[Lane]:
@@ -182,14 +174,6 @@ class Flow(NamedTuple):
     stamped: bool = False
 
 
-class Count(NamedTuple):
-    """What arrived of a flow on a device."""
-
-    packets: int
-    bytes: int
-    wrong: int  # packets with a wrong hop limit
-
-
 class Sink:
     """Counts on devices of the engine's network namespace, for as long as the engine runs. Methods raise BenchError."""
 
@@ -202,9 +186,9 @@ class Sink:
     def _attach(self, device: str) -> None:
         """In native mode, for frames in one buffer or in several, or else in generic mode."""
         name = f"sink {device}"
-        for several, generic in ((False, False), (True, False), (False, True)):
+        for frags, generic in ((False, False), (True, False), (False, True)):
             try:
-                ObjectFile(find("bench-packets_sink.bpf.o"), frags=several).load(self.engine, name, frags=several)
+                load(self.engine, name, "bench-packets_sink.bpf.o", frags=frags)
                 done = self.engine.do("attach", device=device, program=f"{name}.packets_sink", generic=generic)
                 break
             except BenchError:
@@ -221,39 +205,26 @@ class Sink:
             header, mask = frames.header, ((1 << 128) - (1 << 128 - src_bits)).to_bytes(16, "big")
             records += FLOW.pack(header[22:38], mask, len(header) * stamped, header[IP6 + 2 : IP6 + 4],
                                  bytes([header[20], header[21] - hops]))  # fmt: skip
-        records = records.ljust(FLOWS * FLOW.size, b"\0")
         for device in self.devices:
-            self.engine.do("fill", object=f"sink {device}", map=".bss", data=records.hex())
+            fill(self.engine, f"sink {device}", ".bss", records.ljust(FLOWS * FLOW.size, b"\0"))
 
     def _sums(self, device: str, name: str) -> list[list[int]]:
         return self.engine.do("sums", object=f"sink {device}", map=name)["sums"]
 
-    def counts(self) -> dict[str, list[Count]]:
-        """For each device the counts of each flow, since the sink was made."""
-        found = {}
-        for device in self.devices:
-            sums = {flow: counts for flow, *counts in self._sums(device, "counts")}
-            found[device] = [Count(*sums.get(flow, (0, 0, 0))) for flow in range(FLOWS)]
-        return found
+    def counts(self) -> np.ndarray:
+        """Of each device and flow, since the sink was made: all packets, and those with a wrong hop limit."""
+        counts = np.zeros((len(self.devices), FLOWS, 2), int)
+        for number, device in enumerate(self.devices):
+            for flow, *found in self._sums(device, "counts"):
+                counts[number, flow] = found
+        return counts
 
-    def latencies(self) -> dict[int, int]:
+    def latencies(self) -> Counter[int]:
         """Packets by latency bucket, since the sink was made. See latency_ns()."""
-        found: Counter[int] = Counter()
-        for device in self.devices:
-            found.update(dict(self._sums(device, "latencies")))
-        return found
+        return sum((Counter(dict(self._sums(device, "latencies"))) for device in self.devices), Counter())
 
 
 def latency_ns(bucket: int) -> float:
     """The middle of a bucket. There are 32 for each power of 2 (engine/packets_sink.bpf.c)."""
     first = [(32 + at % 32) << (at // 32 - 1) if at >= 32 else at for at in (bucket, bucket + 1)]
     return (first[0] + first[1] - 1) / 2
-
-
-def latency_percentile(buckets: dict[int, int], percent: int) -> float:
-    """The percentile by nearest rank, in ns; 0 if there are no packets."""
-    if not buckets:
-        return 0.0
-    places = sorted(buckets)
-    up_to = np.cumsum([buckets[place] for place in places])
-    return latency_ns(places[np.searchsorted(100 * up_to, percent * up_to[-1])])

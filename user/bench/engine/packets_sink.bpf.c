@@ -18,12 +18,9 @@ struct {
 	__u8 hop_limit;		   /* any other is wrong */
 } flows[FLOWS];
 
-/* Set before the object is loaded. */
-const volatile __u32 frags; /* frames may lie in several buffers */
-
 /* Of each flow. */
 struct count {
-	__u64 packets, bytes, wrong;
+	__u64 packets, wrong;
 };
 
 MAP(counts, PERCPU_ARRAY, 0, FLOWS, __u32, struct count);
@@ -90,7 +87,6 @@ static __always_inline int count_frame(struct xdp_md *ctx, const struct headers 
 	if (stamp_at && stamp + PACKETS_STAMP_BYTES <= end)
 		count_latency(stamp);
 	count->packets++;
-	count->bytes += frags ? bpf_xdp_get_buff_len(ctx) : end - data;
 	count->wrong += at->hop_limit != flows[i].hop_limit;
 	return XDP_DROP;
 }
