@@ -43,7 +43,7 @@ def template(size=68, next_header=None, src=SRC):
     return pk.template(size, B_MAC, A_MAC, src, next_header)
 
 
-def generator(net, frames, name="g", device="h0", addresses=TARGETS, cpus=1, **options):
+def sender(net, frames, name="g", device="h0", addresses=TARGETS, cpus=1, **options):
     made = pk.Generator(net.of_a, name, frames, cpus, len(addresses) // cpus, net.a.link(device)["ifindex"], **options)
     made.aim(addresses)
     return made
@@ -82,7 +82,7 @@ def test_frames(net, size, next_header):
     """Twelve to eight destinations: as the template, but for destination, port and checksum; and TCP's from another
     host of the source's network each."""
     frames, count = template(size, next_header), 12
-    made, received = generator(net, frames, random_hosts=next_header == pk.TCP), capture(net, count)
+    made, received = sender(net, frames, random_hosts=next_header == pk.TCP), capture(net, count)
     lane, found = send(made, count, ports=8), received()
     assert lane.sent == count and lane.refused == 0
     assert len({frame[30:38] for frame in found}) == (count if next_header == pk.TCP else 1)
@@ -114,7 +114,7 @@ def test_checksum_is_never_0(net):
     folded = (targets & 0xFFFF) + (targets >> 16)
     (place,) = np.flatnonzero((folded & 0xFFFF) + (folded >> 16) == 0xFFFF)
     received = capture(net, 1)
-    send(generator(net, template(), addresses=addresses[[place]]), 1)
+    send(sender(net, template(), addresses=addresses[[place]]), 1)
     assert received()[0][60:62] == b"\xff\xff"
 
 
@@ -133,7 +133,7 @@ def test_sink(net, sink):
     before, passed = sink.counts(), capture(net, 2)
     for frames in (udp, tcp, near, *others):
         count = 1 if frames in others else 1000
-        assert send(generator(net, frames), count).timed == count - 1
+        assert send(sender(net, frames), count).timed == count - 1
     assert [frame[20] for frame in passed()] == [pk.UDP, pk.NO_NEXT_HEADER]
     after = sink.counts()
     assert (after - before)[0].tolist() == [[1000, 1000], [2000, 0]] and not after[1].any()
@@ -156,7 +156,7 @@ def test_several_devices_at_a_rate(net, sink):
     """Exactly so many by each, no faster than that; or for so long."""
     frames = template()
     sink.expect([pk.Flow(frames)])
-    made = [generator(net, frames, device, device) for device in ("h0", "h1")]
+    made = [sender(net, frames, device, device) for device in ("h0", "h1")]
     lanes = [each.lane(0, number, 300) for number, each in enumerate(made)]
     before = sink.counts()
     found = pk.run(net.of_a, frames, lanes, rate=10_000)
@@ -171,7 +171,7 @@ def test_several_devices_at_a_rate(net, sink):
 def test_together(net, sink):
     """Each makes its count while the other is at work, and goes on until both have; all arrive."""
     sink.expect([pk.Flow(template())])
-    made, before = generator(net, template(), cpus=2), sink.counts()
+    made, before = sender(net, template(), cpus=2), sink.counts()
     found = pk.run(net.of_a, template(), [made.lane(number, number, 0) for number in range(2)], count=20_000)
     assert all(lane.timed >= 20_000 and lane.ns for lane in found)
     assert (sink.counts() - before)[0, 0, 0] == sum(lane.sent for lane in found)
@@ -179,7 +179,7 @@ def test_together(net, sink):
 
 def test_refused(net):
     """A device whose other end takes no frames of XDP: none has left, and that is the end of it."""
-    lane = send(generator(net, template(), "deaf", "deaf"), 100)
+    lane = send(sender(net, template(), "deaf", "deaf"), 100)
     assert lane.sent == 0 and lane.refused == lane.made > 0
 
 
@@ -202,7 +202,7 @@ def test_refused_by_the_harness(net, sink):
     with pytest.raises(BenchError, match="too small"):
         template(70, pk.TCP)
     with pytest.raises(BenchError, match="64 to 1518"):
-        generator(net, template(1519))
+        sender(net, template(1519))
     with pytest.raises(ValueError, match="range"):
         sink.expect([pk.Flow(template(), hops=65)])
     with net.b.entered(), Engine("bench-packets") as other:

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import bgp
+import common as opt
 import lab
-import options as opt
 import packets as pk
 import rows
 import tables as tb
