@@ -28,27 +28,24 @@ def find(dev: str) -> dict[str, Any] | None:
     return next((link for name, link in links().items() if dev in (name, *link.get("altnames", []))), None)
 
 
-def ethtool(option: str, dev: str) -> list[dict[str, str]]:
-    """The sections of ethtool's output; one without names if the driver does not support the option. Version 6.1 has
-    JSON for few options, so this parses text. Raises Interrupted: Ctrl-C ends the command as well."""
+def ethtool(option: str, dev: str) -> dict[str, str]:
+    """What ethtool shows by names in small letters, of -l and -g the present values, which come last; nothing if the
+    driver has none. Version 6.1 has JSON for few options. Raises Interrupted, since Ctrl-C ends ethtool as well."""
     done = command(["ethtool", option, dev], check=False)
     if done.returncode < 0:
         check_interrupt()
-    sections = re.split("^(?:Pre-set maximums|Current hardware settings):$", done.stdout, flags=re.MULTILINE)
-    return [{name.strip().lower(): value.strip() for name, _, value in
-             (line.partition(":") for line in section.splitlines())} for section in sections]  # fmt: skip
+    pairs = (line.partition(":") for line in done.stdout.splitlines())
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-def numbers(option: str, dev: str) -> list[dict[str, int]]:
-    """Maximums and present values of channels (-l) or rings (-g); empty if the driver does not support the option."""
-    found = [{name: int(value) for name, value in section.items() if value.isdigit()}
-             for section in ethtool(option, dev)[1:]]  # fmt: skip
-    return found if len(found) == 2 else [{}, {}]
+def numbers(option: str, dev: str) -> dict[str, int]:
+    """What ethtool shows that is a number."""
+    return {name: int(value) for name, value in ethtool(option, dev).items() if value.isdigit()}
 
 
 @functools.cache
 def driver_of(dev: str) -> str:
-    return ethtool("-i", dev)[0].get("driver", "")
+    return ethtool("-i", dev).get("driver", "")
 
 
 def read(path: str | pathlib.Path) -> str | None:
@@ -65,8 +62,7 @@ class State:
     def __init__(self, dev: str, link: dict[str, Any]) -> None:
         self.dev, self.link = dev, link
         self.is_up, self.mtu = "UP" in link["flags"], link["mtu"]
-        self.most, self.channels = numbers("-l", dev)
-        self.most_ring, self.rings = numbers("-g", dev)
+        self.channels, self.rings = numbers("-l", dev), numbers("-g", dev)
 
     def queues(self, side: str) -> int:
         """Queues in use. side: "rx" or "tx"."""

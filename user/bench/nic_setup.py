@@ -77,22 +77,20 @@ def _problems(links: dict[str, dict[str, Any]], dev: str, options: argparse.Name
 
 
 def device_steps(state: State, want: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Commands and their undoing, from a state to the queues, ring and mtu of `want`, if it says any. A ring gets at
-    most the driver's maximum."""
+    """Commands and their undoing, from a state to the queues, ring and mtu of `want`, if it says any."""
 
     def differ(option: str, now: dict[str, int], wanted: dict[str, int]) -> Iterator[tuple[str, str]]:
         if now != wanted:
             made, undo = (" ".join(f"{name} {value}" for name, value in each.items()) for each in (wanted, now))
             yield f"ethtool {option} {state.dev} {made}", f"ethtool {option} {state.dev} {undo}"
 
-    if want.queues:
-        now = {kind: state.channels[kind] for kind in ("rx", "tx", "combined") if state.most.get(kind)}
-        wanted = {kind: want.queues if kind == "combined" or "combined" not in now else 0 for kind in now}
-        yield from differ("-L", now, wanted)
+    if want.queues and state.channels:
+        now = {kind: state.channels[kind] for kind in (["combined"] if state.channels.get("combined") else ["rx", "tx"])}
+        yield from differ("-L", now, dict.fromkeys(now, want.queues))
     if want.ring and state.rings:
         now = {kind: state.rings[kind] for kind in ("rx", "tx")}
-        yield from differ("-G", now, {kind: min(want.ring, state.most_ring[kind]) for kind in now})
-    shown = devices.ethtool("-k", state.dev)[0]
+        yield from differ("-G", now, dict.fromkeys(now, want.ring))
+    shown = devices.ethtool("-k", state.dev)
     for feature in [feature for feature in FEATURES if shown.get(feature) == "on"]:  # not "on [fixed]"
         yield f"ethtool -K {state.dev} {feature} off", f"ethtool -K {state.dev} {feature} on"
     if want.mtu not in (None, state.mtu):
