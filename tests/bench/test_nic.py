@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ from common import BenchError, Interrupted
 from netns import CommandError, wait_until
 from nic_counts import Port, Run
 from nic_devices import Setup
+from nic_router import NicRouter
 
 # --- plans ----------------------------------------------------------------------------------------
 
@@ -205,6 +208,28 @@ def test_counters_of_drivers(monkeypatch, driver, came, late):
     nic_counts.read(run.ports)
     assert run.ports["nic0"].late == late and run.total("in", "rx", "xdp_rx") == came
     assert {"rx": 7, "tx": 3, "missed": 5, "queues_rx": 7}.items() <= run.ports["nic0"].counts.items()
+
+
+# --- routes that change ---------------------------------------------------------------------------
+
+
+def test_churn(tmp_path):
+    """Each change is to another next hop, whatever the number of routes; afterwards all have the first one."""
+    made, batches = tmp_path / "made", []
+    place = SimpleNamespace(
+        lab=None, mac=lambda _dev: "", sysctl=print, addr=print, ip=print, run=print,
+        batch=lambda lines: batches.append(list(lines)),
+        popen=lambda *_, **kwargs: subprocess.Popen(["tee", made], stdout=subprocess.DEVNULL, **kwargs))  # fmt: skip
+    router = NicRouter(place, ("in0", "out0"), ["a::/16", "b::/16", "c::/16"], [""], False)
+    router.churn(1000, 0.05, 1, time.sleep)
+    router.restore()
+    hops = [line.split()[2:5] for line in made.read_text().splitlines()]
+    assert len(hops) > 6
+    for prefix in router.prefixes:
+        changes = [hop for each, _, hop in hops if each == prefix]
+        assert changes == ["2", "1"] * (len(changes) // 2) + ["2"] * (len(changes) % 2)
+    first, again = batches
+    assert sorted(first) == sorted(again) == [f"route replace {prefix} nhid 1 metric 1024" for prefix in router.prefixes]
 
 
 # --- what is undone -------------------------------------------------------------------------------
