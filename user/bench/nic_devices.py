@@ -248,7 +248,7 @@ class Setup(contextlib.ExitStack):
         self._keep_files(dev, queue_files(link))
         # The kernel puts a new address of IPv6 before the others: what is restored twice has its old order.
         self.keep(dev, f"dump={command(['sh', '-c', save]).stdout}; for turn in 1 2; do ip addr flush dev {dev} && "
-                            f"echo $dump | base64 -d | ip addr restore || exit; dump=$({save}); done")  # fmt: skip
+                       f"echo $dump | base64 -d | ip addr restore || exit; dump=$({save}); done")  # fmt: skip
         self.keep(dev, f"ip link set dev {dev} {'up' if 'UP' in link['flags'] else 'down'}")
         self._keep_files(dev, pathlib.Path("/proc/sys/net").glob(f"ipv[46]/*/{dev}/*"))
 
