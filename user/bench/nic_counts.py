@@ -109,7 +109,7 @@ def read(ports: dict[str, Port]) -> None:
         port.counts = Counter(rx=rx["packets"], tx=tx["packets"], missed=rx["missed_errors"])
         driver = devices.driver_of(name)
         patterns = NAMES | (NAMES_OF_MLX5 if driver == "mlx5_core" else {})
-        for counter, value in devices.ethtool("-S", name)[0].items():
+        for counter, value in devices.ethtool("-S", name).items():
             port.counts.update({key: int(value) for key, names in patterns.items() if re.fullmatch(names, counter)})
         if driver == LATE:
-            port.late = devices.numbers("-g", name)[1].get("tx", 0) * links[name]["num_tx_queues"]
+            port.late = devices.numbers("-g", name).get("tx", 0) * links[name]["num_tx_queues"]

@@ -13,7 +13,7 @@ from common import BenchError, Progress, cpus, wait_for, warn
 from nic_agent import Agent
 from nic_counts import Port, Run, check, read
 from nic_router import SRC, NicRouter
-from nic_setup import Setup
+from nic_devices import Setup
 from rows import Results, Row
 from search import BinarySearch, Goal, Search
 
