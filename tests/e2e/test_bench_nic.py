@@ -233,7 +233,7 @@ def test_invalid(bench, agent, note):
     ([], {"capacity": 0}, "kernel: 0 of 100 frames came back"),
     # whether something was lost in an event is only seen if packets came all the time
     (measure("churn", engine="kernel"), {"capacity": 9999}, "stopped sending before it was asked to"),
-    ([], {"runs": 1}, "the generator ended"),
+    ([], {"runs": 1}, "generator ended"),
     ([], "exit 3", "ended with status 3"),
     ([], "read line; echo hello", "answered b'hello\\n', which is not JSON"),
     ([], """read line; echo '{"error": "no TRex at 192.0.2.1"}'""", "generator: no TRex at 192.0.2.1"),

@@ -12,8 +12,8 @@ import memory
 import nic_devices as devices
 import tables
 from common import BenchError, UsageError, need_root, wait_for
+from engine import Agent
 from lab import Lab
-from nic_agent import Agent
 from nic_measure import MEASURES, Measurement
 from nic_router import NicRouter
 from nic_setup import Setup, check, device_steps
@@ -134,7 +134,7 @@ def measure(options: argparse.Namespace) -> None:
         options.is_veth = "veth" in map(devices.driver_of, options.devs)
         with Setup(lab, options) as setup:
             # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
-            kill = f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group}"
+            kill = f"kill -s 0 -- -{agent.pid} && sleep 2 && kill -s KILL -- -{agent.pid}"
             setup.undo.keep("", f"{{ {kill}; }} 2>/dev/null || :")
             setup.open()
             for dev in options.devs:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, Callable, Iterable
 
 from common import BenchError, Progress, cpus, wait_for, warn
-from nic_agent import Agent
+from engine import Agent
 from nic_counts import Port, Run, check, read
 from nic_router import SRC, NicRouter
 from nic_setup import Setup
@@ -24,7 +24,7 @@ WIDTH, MOST_TRIALS = 0.005, 20  # of a search's bounds at the end; at a rate
 SLOWEST, FEWEST = 1000, 5  # the lowest rate of a search: the highest one divided by this, or so many frames a trial
 SENT = 0.95  # what sent less of its rate shows the generator's limit
 BEGUN, BEGIN_S = 20, 60  # frames show that a run has begun; fewer may be from others
-LONGEST_S, ANSWER_S = 3600, 180
+LONGEST_S = 3600
 MAY_LEAVE, MAY_LEAVE_IN_EVENTS = 0.01, 0.5  # the share of frames that sixlane may leave to the kernel
 LIMIT = "the generator or --rate is the limit, not the router"
 
@@ -74,9 +74,9 @@ class Measurement:
 
     def begin(self, pps: float, seconds: float, latency: bool = False) -> None:
         options, self.before = self.options, self.count()
-        self.agent.tell(do="run", rate_pps=pps, seconds=seconds, frame_bytes=self.size, src=SRC, hops=1,
-                        dst_macs=[self.router.mac] * len(self.hello["ports"]["tx"]), prefixes=options.prefixes,
-                        pattern=options.pattern, seed=options.seed, latency=latency)  # fmt: skip
+        self.agent.ask("run", rate_pps=pps, seconds=seconds, frame_bytes=self.size, src=SRC, hops=1,
+                       dst_macs=[self.router.mac] * len(self.hello["ports"]["tx"]), prefixes=options.prefixes,
+                       pattern=options.pattern, seed=options.seed, latency=latency)  # fmt: skip
 
     def end(self, answer: dict[str, Any], least_s: float, may_leave: float) -> Run:
         """Check the counts of a finished run. least_s: the duration that was asked for."""
@@ -94,7 +94,7 @@ class Measurement:
         """Send at this rate, for --trial unless another time is given."""
         seconds = seconds or self.options.trial
         self.begin(pps, seconds, latency)
-        return self.end(self.agent.hear(seconds + ANSWER_S), seconds, MAY_LEAVE)
+        return self.end(self.agent.answer(seconds), seconds, MAY_LEAVE)
 
     def find_most(self) -> None:
         """Find the highest rate: --rate, or what the generator sends without a limit, in the best of some trials. Check
@@ -180,7 +180,8 @@ class Measurement:
         self.let_pass(self.options.trial / 3)
         note = happen() or ""
         self.let_pass(self.options.trial / 3)
-        run = self.end(self.agent.stop(), 0, MAY_LEAVE_IN_EVENTS)
+        answer, _ = self.agent.do("stop"), self.agent.answer()  # the run's comes first
+        run = self.end(answer, 0, MAY_LEAVE_IN_EVENTS)
         self.add(name, "packets lost", run.sent - run.received, [run], note)
         self.add(f"{name}-time", "ms of loss", 1e3 * run.loss * run.seconds, [run], note)
         self.router.restore()
