@@ -15,13 +15,11 @@ from typing import Any
 
 from common import BenchError, check_interrupt, find
 
-ANSWER_S, END_S = 180, 90  # of the agent: ssh may connect slowly; a stopped run still counts frames under way
+ANSWER_S, END_S = 180, 90  # ssh may connect slowly; a stopped run still counts frames under way
 
 
 class Engine(contextlib.AbstractContextManager):
     """bench-lookup or bench-packets. A context manager; a thread at a time. `pid` is also its process group."""
-
-    _end_s = 0  # how long it may take to end with its input
 
     def __init__(self, name: str, *command: str) -> None:
         self.name = name
@@ -38,10 +36,10 @@ class Engine(contextlib.AbstractContextManager):
         self.close()
 
     def close(self) -> int:
-        """End it, and with it all that it made, and what is left of its process group. Returns its exit status."""
+        """End it by the end of its input, then what is left of its process group. Returns its exit status."""
         self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(self._end_s)
+            self._process.wait(END_S)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         return self._process.wait()
@@ -62,34 +60,30 @@ class Engine(contextlib.AbstractContextManager):
         try:
             answer = json.loads(line)
         except ValueError:
-            status = None if line else self.close()
-            said = f"answered {line!r}, which is not JSON" if line else f"ended with status {status}"
-            raise BenchError(f"{self.name} {said}" + ": not enough memory?" * (status == -9)) from None
+            said = f"answered {line!r}, which is not JSON" if line else f"ended with status {self.close()}"
+            raise BenchError(f"{self.name} {said}" + ": not enough memory?" * said.endswith("-9")) from None
         if "error" in answer:
             raise BenchError(f"{self.name}: {answer['error']}")
         return answer
 
 
 class Agent(Engine):
-    """What sends and counts packets: generator.py, by a command of the user's. Methods raise BenchError and Interrupted."""
-
-    _end_s = END_S
+    """What sends and counts packets (generator.py), by a command of the user's. Raises BenchError and Interrupted."""
 
     def __init__(self, command: str) -> None:
         super().__init__("generator", "sh", "-c", command)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for an answer, or the agent's end. Returns False after this time."""
+        """Whether an answer comes, or the agent ends, within this time."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while not select.select([self], [], [], min(seconds, 0.2))[0]:  # seldom enough, and Ctrl-C is noticed
             check_interrupt()
-            # The short timeout also notices a signal that came just before.
-            if select.select([self], [], [], min(left, 0.2))[0]:
-                return True
-        return False
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     def answer(self, after_s: float = 0) -> dict[str, Any]:
-        """The same, which is expected after this time."""
+        """The same, which is to come after so many seconds."""
         if not self.wait(after_s + ANSWER_S):
             raise BenchError(f"generator: no answer within {after_s + ANSWER_S:.0f} s")
         return super().answer()
