@@ -5,62 +5,65 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
 from types import SimpleNamespace
 
 import common
 import nic_devices
 import nic_measure
-import nic_setup
 import pytest
-from common import Interrupted
+from common import BenchError, Interrupted
 from netns import CommandError, wait_until
+from nic_devices import Setup
 from nic_measure import Port, Run
-from nic_undo import Undo
+from nic_router import NicRouter
 
 # --- plans ----------------------------------------------------------------------------------------
 
 
-def state(**other):
-    """An idle NIC with eight pairs of queues."""
-    made = nic_devices.State.__new__(nic_devices.State)
-    vars(made).update({"dev": "nic0", "is_up": True, "mtu": 1500, "link": {"num_rx_queues": 8, "num_tx_queues": 8},
-                       "most": {"combined": 8}, "channels": {"combined": 8}, "most_ring": {"rx": 4096, "tx": 2048},
-                       "rings": {"rx": 512, "tx": 512}, **other})  # fmt: skip
-    return made
+LINK = {"ifname": "nic0", "mtu": 1500, "num_rx_queues": 8, "num_tx_queues": 8}
 
 
 @pytest.fixture
-def plan(monkeypatch):
-    """Both the commands and their undoing; LRO is on."""
-    features = {"large-receive-offload": "on", "rx-gro-hw": "off", "rx-vlan-offload": "on [fixed]"}
-    monkeypatch.setattr(nic_devices, "ethtool", lambda *_: [features])
-
-    def steps(nic, **want):
-        return list(nic_setup.device_steps(nic, SimpleNamespace(**{"queues": None, "ring": None, "mtu": None, **want})))
-
-    return steps
+def nic(monkeypatch):
+    """What ethtool shows of a NIC with eight pairs of queues; LRO is on."""
+    shown = {"-l": {"combined": "8"}, "-g": {"rx": "512", "rx mini": "n/a", "tx": "512"},
+             "-k": {"large-receive-offload": "on", "rx-gro-hw": "off", "rx-vlan-offload": "on [fixed]"}}  # fmt: skip
+    monkeypatch.setattr(nic_devices, "ethtool", lambda option, _dev: shown[option])
+    return shown
 
 
-def test_plan(plan):
+def plan(**want):
+    """Both the commands and their undoing."""
+    return list(nic_devices.device_steps(LINK, SimpleNamespace(**{"queues": None, "ring": None, "mtu": None, **want})))
+
+
+def test_plan(nic):
     lro = ("ethtool -K nic0 large-receive-offload off", "ethtool -K nic0 large-receive-offload on")
-    assert plan(state()) == plan(state(), queues=8, ring=512, mtu=1500) == [lro]
-    assert plan(state(is_up=False), queues=4, ring=4096, mtu=9000) == [
+    up = ("ip link set dev nic0 up", "ip link set dev nic0 down")
+    assert plan() == plan(queues=8, ring=512, mtu=1500) == [lro, up]
+    assert plan(queues=4, ring=4096, mtu=9000) == [
         ("ethtool -L nic0 combined 4", "ethtool -L nic0 combined 8"),
-        ("ethtool -G nic0 rx 4096 tx 2048", "ethtool -G nic0 rx 512 tx 512"), lro,
-        ("ip link set dev nic0 mtu 9000", "ip link set dev nic0 mtu 1500"),
-        ("ip link set dev nic0 up", "ip link set dev nic0 down")]  # fmt: skip
+        ("ethtool -G nic0 rx 4096 tx 4096", "ethtool -G nic0 rx 512 tx 512"), lro,
+        ("ip link set dev nic0 mtu 9000", "ip link set dev nic0 mtu 1500"), up]  # fmt: skip
 
 
-@pytest.mark.parametrize("most, now, words", [
-    ({"rx": 4, "tx": 6}, {"rx": 1, "tx": 2}, ["ethtool -L nic0 rx 3 tx 3"]),
-    # i40e takes 8 pairs and also rings of one direction: pairs are what is meant
-    ({"rx": 2, "tx": 2, "combined": 8}, {"rx": 1, "tx": 1, "combined": 1}, ["ethtool -L nic0 rx 0 tx 0 combined 3"]),
-    ({}, {}, []),  # which is refused
+@pytest.mark.parametrize("now, words", [
+    ({"rx": "1", "tx": "2", "combined": "n/a"}, "rx 3 tx 3"), ({"rx": "0", "tx": "0", "combined": "1"}, "combined 3"),
 ])  # fmt: skip
-def test_queues(plan, most, now, words):
-    steps = plan(state(most=most, channels=now, rings={}), queues=3, ring=8)
-    assert [made for made, _ in steps][:-1] == words
+def test_queues(nic, now, words):
+    nic["-l"] = now
+    assert plan(queues=3)[0][0] == f"ethtool -L nic0 {words}"
+
+
+def test_present_values_come_last(monkeypatch):
+    text = "Channel parameters for nic0:\nPre-set maximums:\nRX:\t\tn/a\nCombined:\t8\n" \
+           "Current hardware settings:\nRX:\t\tn/a\nCombined:\t3\n"  # fmt: skip
+    monkeypatch.setattr(nic_devices, "command", lambda *_, **_options: SimpleNamespace(returncode=0, stdout=text))
+    assert nic_devices.numbers("-l", "nic0") == {"combined": 3}
+    assert nic_devices.queues(LINK, "rx") == 3
 
 
 @pytest.mark.parametrize("name, queue", [
@@ -73,27 +76,31 @@ def test_names_of_interrupts(name, queue):
     assert nic_devices.queue_of_irq(name) == queue
 
 
-def test_where_queues_go(monkeypatch):
+def test_where_queues_go(nic, monkeypatch):
+    """The kernel has no XPS for one queue."""
     monkeypatch.setattr(nic_devices, "irqs_of", lambda _dev: {"31": 0, "33": 2})
+    monkeypatch.setattr(nic_devices, "cpus", lambda: [2, 3, 40])
     base = "/sys/class/net/nic0/queues"
-    assert nic_devices.queue_files(state(channels={"combined": 3}), [2, 3, 40]) == {
+    nic["-l"] = {"combined": "3"}
+    assert nic_devices.queue_files(LINK) == {
         "/proc/irq/31/smp_affinity_list": "2", "/proc/irq/33/smp_affinity_list": "40", f"{base}/tx-0/xps_cpus": "4",
         f"{base}/tx-1/xps_cpus": "8", f"{base}/tx-2/xps_cpus": "100,00000000",
         **{f"{base}/rx-{n}/rps_cpus": "0" for n in range(3)}}  # fmt: skip
+    nic["-l"] = {"combined": "1"}
+    assert not [path for path in nic_devices.queue_files(LINK) if "xps" in path]
 
 
 def test_what_a_driver_refuses(monkeypatch):
-    """Features and rings are noted: nobody could leave the features out."""
+    """Features are noted: nobody could leave them out."""
     def refuse(words):
         raise CommandError(words, 1, "", "Operation not supported\n")
 
-    setup = nic_setup.Setup.__new__(nic_setup.Setup)
-    setup.notes = []
-    monkeypatch.setattr(nic_setup, "command", refuse)
-    setup.make("nic0", "ethtool -K nic0 rx-gro-hw off")
-    assert setup.notes == ["not set: ethtool -K nic0 rx-gro-hw off (Operation not supported)"]
-    with pytest.raises(CommandError):
-        setup.make("nic0", "ethtool -L nic0 combined 4")
+    monkeypatch.setattr(nic_devices, "command", refuse)
+    with Setup(None) as setup:
+        setup.make("nic0", "ethtool -K nic0 rx-gro-hw off")
+        assert setup.notes == {"not set: ethtool -K nic0 rx-gro-hw off (Operation not supported)"}
+        with pytest.raises(CommandError):
+            setup.make("nic0", "ethtool -L nic0 combined 4")
 
 
 def test_ctrl_c_ends_commands_as_well(monkeypatch):
@@ -191,13 +198,35 @@ def test_counters_of_drivers(monkeypatch, driver, came, late):
     """Of XDP's packets only where they are not among the others."""
     link = {"num_tx_queues": 4, "stats64": {"rx": {"packets": 7, "missed_errors": 5}, "tx": {"packets": 3}}}
     stats = {"rx0_packets": "3", "rx1_packets": "4", "rx_xdp_redirect": "100", "rx0_bytes": "900", "tx_xdp_xmit": "9"}
-    monkeypatch.setattr(nic_devices, "ethtool", lambda *_: [stats])
+    monkeypatch.setattr(nic_devices, "ethtool", lambda *_: stats)
     monkeypatch.setattr(nic_devices, "driver_of", lambda _: driver)
-    monkeypatch.setattr(nic_devices, "numbers", lambda *_: [{}, {"tx": 256}])
+    monkeypatch.setattr(nic_devices, "numbers", lambda *_: {"tx": 256})
     run = Run({"nic0": Port("nic0", role="in")})
     run.ports["nic0"].read(link)
     assert run.ports["nic0"].late == late and run.total("in", "rx", "xdp_rx") == came
     assert {"rx": 7, "tx": 3, "missed": 5, "queues_rx": 7}.items() <= run.ports["nic0"].counts.items()
+
+
+# --- routes that change ---------------------------------------------------------------------------
+
+
+def test_churn(tmp_path):
+    """Each change is to another next hop, whatever the number of routes; afterwards all have the first one."""
+    made, batches = tmp_path / "made", []
+    place = SimpleNamespace(
+        lab=None, mac=lambda _dev: "", sysctl=print, addr=print, ip=print, run=print,
+        batch=lambda lines: batches.append(list(lines)),
+        popen=lambda *_, **kwargs: subprocess.Popen(["tee", made], stdout=subprocess.DEVNULL, **kwargs))  # fmt: skip
+    router = NicRouter(place, ("in0", "out0"), ["a::/16", "b::/16", "c::/16"], [""], False)
+    router.churn(1000, 0.05, 1, time.sleep)
+    router.restore()
+    hops = [line.split()[2:5] for line in made.read_text().splitlines()]
+    assert len(hops) > 6
+    for prefix in router.prefixes:
+        changes = [hop for each, _, hop in hops if each == prefix]
+        assert changes == ["2", "1"] * (len(changes) // 2) + ["2"] * (len(changes) % 2)
+    first, again = batches
+    assert sorted(first) == sorted(again) == [f"route replace {prefix} nhid 1 metric 1024" for prefix in router.prefixes]
 
 
 # --- what is undone -------------------------------------------------------------------------------
@@ -214,16 +243,17 @@ def log(tmp_path):
 def test_what_cannot_be_restored(log, capfd):
     """All else is, last first. What is gone needs nothing; what has a device's name by then is not to get its
     settings."""
-    undo = Undo()
-    undo.keep("a", f"echo 1 >>{log}")
-    undo.keep("b", "false")
-    undo.keep("b", "no-such-command 'in quotes'")
-    undo.keep("x", "ip link set dev no-such-dev up")
-    undo.keep("d", f"echo wrong >>{log}")
-    undo.keep("d", "echo File exists >&2; exit 2", "d is lost")
-    undo.keep("a", f"echo 2 >>{log}")
-    undo.keep("", f"echo 3 >>{log}")
-    assert log.read_text() == "" and not undo.close() and log.read_text() == "3\n2\n1\n"
+    with pytest.raises(BenchError), Setup(None) as setup:
+        setup.keep("a", f"echo 1 >>{log}")
+        setup.keep("b", "false")
+        setup.keep("b", "no-such-command 'in quotes'")
+        setup.keep("x", "ip link set dev no-such-dev up")
+        setup.keep("d", f"echo wrong >>{log}")
+        setup.keep("d", "echo File exists >&2; exit 2", "d is lost")
+        setup.keep("a", f"echo 2 >>{log}")
+        setup.keep("", f"echo 3 >>{log}")
+        assert log.read_text() == ""
+    assert log.read_text() == "3\n2\n1\n"
     said = capfd.readouterr().err.splitlines()
     assert [line.partition("; ")[2] for line in said] == [
         "d is lost", "restore it by hand: no-such-command 'in quotes'", "restore it by hand: false"]  # fmt: skip
@@ -234,13 +264,15 @@ def test_nobody_reads_what_cannot_be_restored(log):
     reading, writing = os.pipe()
     stderr = os.dup(2)
     os.dup2(writing, 2)
-    undo = Undo()
+    setup = Setup(None)
     os.dup2(stderr, 2)
     for number in (reading, writing, stderr):
         os.close(number)
-    undo.keep("a", f"echo 1 >>{log}")
-    undo.keep("b", "false")
-    assert not undo.close() and log.read_text() == "1\n"
+    setup.keep("a", f"echo 1 >>{log}")
+    setup.keep("b", "false")
+    with pytest.raises(BenchError):
+        setup.close()
+    assert log.read_text() == "1\n"
 
 
 def test_killed(log):
@@ -248,9 +280,9 @@ def test_killed(log):
     child = os.fork()
     if not child:
         try:  # never back into the other tests
-            undo = Undo()
-            undo.keep("a", f"echo 1 >>{log}")
-            os.kill(undo.pid, signal.SIGTERM)
+            setup = Setup(None)
+            setup.keep("a", f"echo 1 >>{log}")
+            os.kill(setup.guardian.pid, signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)
@@ -262,14 +294,15 @@ def test_killed_while_a_program_is_tried(log, tmp_path, monkeypatch):
     stub = tmp_path / "sixlane"
     stub.write_text(f'#!/bin/sh\necho $1 >>{log}\n[ $1 = detach ] || kill -KILL $TO_KILL\n')
     stub.chmod(0o755)
-    monkeypatch.setattr(nic_setup, "SIXLANE", stub)
-    monkeypatch.setattr(nic_setup, "_problems", lambda *_: [])
-    monkeypatch.setattr(nic_devices, "links", lambda: ["nic0"])
+    monkeypatch.setattr(nic_devices, "SIXLANE", stub)
+    monkeypatch.setattr(nic_devices, "MOUNT", ["true"])
+    monkeypatch.setattr(nic_devices, "_reasons", lambda *_: [])
+    monkeypatch.setattr(nic_devices, "find", lambda dev: LINK)
     child = os.fork()
     if not child:
         try:
             os.environ["TO_KILL"] = str(os.getpid())
-            nic_setup.check(SimpleNamespace(devs=["nic0"], bonds={}))
+            nic_devices.check(SimpleNamespace(devs=["nic0"]))
         finally:
             os._exit(1)
     os.waitpid(child, 0)
@@ -278,8 +311,8 @@ def test_killed_while_a_program_is_tried(log, tmp_path, monkeypatch):
 
 def test_no_guardian():
     """So nothing is changed that nobody would restore."""
-    undo = Undo()
-    os.kill(undo.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, undo.pid, os.WEXITED | os.WNOWAIT)
+    setup = Setup(None)
+    os.kill(setup.guardian.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, setup.guardian.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(BrokenPipeError):
-        undo.keep("a", "true")
+        setup.keep("a", "true")

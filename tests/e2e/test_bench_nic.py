@@ -16,7 +16,7 @@ import sys
 import pytest
 from lab import SIXLANE, Lab, command, wait_until
 from netns import PATIENCE
-from nic_hold import Inside, queue_masks, state, wait_restored
+from nic_state import Inside, queue_masks, state, wait_restored
 
 ENGINES = ["kernel", "trie", "compiled"]
 LATENCIES = [f"{name}@{part}%" for name in ("p50", "p99", "max") for part in (10, 50, 90)]
@@ -227,7 +227,7 @@ def test_invalid(bench, agent, note):
 
 
 @pytest.mark.parametrize("argv, agent, words", [
-    (["--size", 128, "--size", 1518, "--mtu", 1300], {}, "its MTU of 1300 is too small; use --mtu 1500"),
+    (["--size", 128, "--size", 1518, "--mtu", 1300], {}, "d0 has too small an MTU for such frames: use --mtu 1500"),
     (["--measure", "ndr", "--rate", 50], {}, "a longer --trial"),
     ([], {"capacity": 0}, "kernel: 0 of 100 frames came back"),
     # whether something was lost in an event is only seen if packets came all the time
@@ -246,7 +246,7 @@ def test_refused(bench, argv, agent, words):
 @pytest.mark.parametrize("words, said", [
     ("--in d9", "--in and --out are needed"), ("--out d0", "the same"), ("--engine dpdk", "'dpdk'"),
     ("--trial 0", 'above 0 is wanted, not "0"'), ("--trial inf", "above 0"), ("--table 10", "more than one table"),
-    ("--check", "take no --generator"), ("--measure restart", "'restart'"),
+    ("--check", "not allowed with argument --generator"), ("--measure restart", "'restart'"),
 ])  # fmt: skip
 def test_usage(bench, words, said):
     assert said in bench.refuse(*words.split(), code=2)

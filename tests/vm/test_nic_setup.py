@@ -7,14 +7,10 @@ import signal
 
 import pytest
 from lab import SIXLANE, Lab
-from nic_hold import Inside, hold, measure, queue_masks, state, wait_restored
+from nic_state import Inside, measure, queue_masks, state, wait_restored
 
-SLAVES = ["p1", "p2"]
-
-
-def refused(ns, words, *argv):
-    done = ns.run(SIXLANE, "bench", "nic", *argv, check=False)
-    assert done.returncode == 1 and words in done.stderr, done
+PORTS = ["p1", "p2", "p3"]
+THROUGH = ["p3", "--in", "bond0", "--out", "p3", "--bond"]
 
 
 # --- bonds ----------------------------------------------------------------------------------
@@ -22,10 +18,10 @@ def refused(ns, words, *argv):
 
 @pytest.fixture
 def r():
-    """A namespace with p1 and p2, that are up and have addresses; h, with their other ends."""
+    """A namespace with ports that are up and have addresses; h, with their other ends."""
     with Lab() as lab:
         here, there = lab.ns("r"), lab.ns("h")
-        for number, dev in enumerate(SLAVES):
+        for number, dev in enumerate(PORTS):
             lab.link(here, dev, there, "h%d" % number)
             here.addr(dev, "2001:db8:%d::1/64" % number, "fe80::1/64")
             there.ip("link set dev h%d up" % number)
@@ -34,7 +30,7 @@ def r():
 
 
 def states(r):
-    return [state(r, dev) for dev in SLAVES], "bond0" in r.run("ip", "link", "show").stdout
+    return [state(r, dev) for dev in PORTS], "bond0" in r.run("ip", "link", "show").stdout
 
 
 @pytest.mark.parametrize("mode", ["balance-rr", "active-backup", "balance-xor", "802.3ad"])
@@ -43,14 +39,14 @@ def test_bond(r, mode):
     r.ip("link set dev p2 down")
     r.ip("addr flush dev p2")
     before = states(r)
-    process = hold(r, "--force", "--mode", mode, "--mtu", 2000, "--bond", "bond0=p1,p2")
-    bond = r.link("bond0")
+    process = measure(r, "--force", "--mode", mode, "--mtu", 2000, *THROUGH, "bond0=p1,p2")
+    inside = Inside(r.lab, process)
+    bond = inside.link("bond0")
     wanted = {"mode": mode, "xmit_hash_policy": "layer3+4"}
     assert wanted.items() <= bond["linkinfo"]["info_data"].items() and "UP" in bond["flags"]
-    for dev in SLAVES:
-        mtu, is_up, mac, master, *_ = state(r, dev)
+    for dev in ("p1", "p2"):
+        mtu, is_up, mac, master, *_ = state(inside, dev)
         assert (mtu, is_up, mac, master) == (2000, True, bond["address"], "bond0")
-    refused(r, "slave of bond0", "--check", "p1")
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
     assert states(r) == before
@@ -61,17 +57,24 @@ def test_bonds_of_a_measurement(r):
     bonds = ["--bond", "in0=p1", "--bond", "out0=p2", "--in", "in0", "--out", "out0"]
     process = measure(r, "--force", "--mtu", 2000, *bonds)
     inside = Inside(r.lab, process)
-    assert [state(inside, dev)[3] for dev in SLAVES] == ["in0", "out0"]
+    assert [state(inside, dev)[3] for dev in ("p1", "p2")] == ["in0", "out0"]
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
     assert states(r) == before
 
 
 def test_bond_that_is_there(r):
-    """Its name cannot be another one's, and it cannot be moved."""
+    """It cannot be moved, nor can its slaves; another one may have its name."""
     r.ip("link add bond0 type bond mode active-backup")
-    refused(r, "there is a device bond0 already", "--hold", "--force", "--bond", "bond0=p1")
-    refused(r, "bond0 is a bond, and cannot be moved", "--check", "bond0")
+    done = r.run(SIXLANE, "bench", "nic", "--check", "bond0", check=False)
+    assert done.returncode == 1 and "bond0 is a bond: name its slaves" in done.stderr, done
+    process = measure(r, "--force", *THROUGH, "bond0=p1")
+    r.lab.end(process)
+    assert "bond0" in r.run("ip", "link", "show").stdout
+    r.ip("link set dev p1 down")
+    r.ip("link set dev p1 master bond0")
+    done = r.run(SIXLANE, "bench", "nic", "--check", "p1", check=False)
+    assert done.returncode == 1 and "p1 belongs to bond0" in done.stderr, done
 
 
 # --- NICs with interrupts -------------------------------------------------------------------
@@ -86,22 +89,22 @@ def here():
         yield Inside(lab)
 
 
-def interrupts(dev):
-    """{"input.0": its CPUs, …}"""
-    name = pathlib.Path("/sys/class/net", dev, "device").resolve().name
+def interrupts(name):
+    """{"input.0": its CPUs, …} of a virtio device."""
     found = re.findall(r"^ *(\d+):.*\b%s-(\S+)$" % name, pathlib.Path("/proc/interrupts").read_text(), re.MULTILINE)
     path = "/proc/irq/%s/smp_affinity_list"
     return {queue: pathlib.Path(path % number).read_text().strip() for number, queue in found}
 
 
-def nic_state(here, dev):
-    return state(here, dev), queue_masks(here, dev, ()), interrupts(dev)
-
-
 def test_queues_and_interrupts(here):
-    before = nic_state(here, "eth0")
-    process = hold(here, "--queues", 2, "--ring", 256, "eth0")
-    (*_, (channels, *_), _sysctls), masks, irqs = nic_state(here, "eth0")
+    name = pathlib.Path("/sys/class/net/eth0/device").resolve().name
+
+    def nic_state(place):
+        return state(place, "eth0"), queue_masks(place, "eth0", ()), interrupts(name)
+
+    before = nic_state(here)
+    process = measure(here, "--queues", 2, "--ring", 256, "--in", "eth0", "--out", "eth1", "eth0", "eth1")
+    (*_, (channels, *_), _sysctls), masks, irqs = nic_state(Inside(here.lab, process))
     assert re.search(r"Current.*Combined:\s+2$", channels, re.DOTALL | re.MULTILINE), channels
     for queue in (0, 1):
         assert irqs["input.%d" % queue] == irqs["output.%d" % queue] == str(queue)
@@ -109,4 +112,4 @@ def test_queues_and_interrupts(here):
         assert masks["rx-%d/rps_cpus" % queue] == 0
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
-    assert nic_state(here, "eth0") == before
+    assert nic_state(here) == before

@@ -95,7 +95,7 @@ def _open(name: str) -> Port:
     link = devices.find(name)
     if not link or link["link_type"] != "ether":
         raise BenchError(f"{name} is no Ethernet device of this network namespace (in another one: `ip netns exec`)")
-    channels = devices.numbers("-l", link["ifname"])[1]
+    channels = devices.numbers("-l", link["ifname"])
     queues = channels.get("combined", 0) + channels.get("tx", 0) or 1
     return Port(link["ifname"], link["ifindex"], link["address"], queues)
 

@@ -17,7 +17,7 @@ import nic_devices as devices
 from common import BenchError, Progress, cpus, wait_for, warn
 from engine import Agent
 from nic_router import SRC, NicRouter
-from nic_setup import Setup
+from nic_devices import Setup
 from rows import Results, Row
 from search import Bounds, Goal, Search, binary_search
 
@@ -59,10 +59,10 @@ class Port:
         self.counts = Counter(rx=rx["packets"], tx=tx["packets"], missed=rx["missed_errors"])
         driver = devices.driver_of(self.name)
         patterns = NAMES | (NAMES_OF_MLX5 if driver == "mlx5_core" else {})
-        for counter, value in devices.ethtool("-S", self.name)[0].items():
+        for counter, value in devices.ethtool("-S", self.name).items():
             self.counts.update({key: int(value) for key, names in patterns.items() if re.fullmatch(names, counter)})
         if driver == "virtio_net":  # counts a sent packet when its place in the ring is used again
-            self.late = devices.numbers("-g", self.name)[1].get("tx", 0) * link["num_tx_queues"]
+            self.late = devices.numbers("-g", self.name).get("tx", 0) * link["num_tx_queues"]
 
 
 @dataclass

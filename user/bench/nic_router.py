@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The router that `bench nic` measures. It has addresses, neighbours, and routes with nexthop objects, as routing
-daemons have. The kernel alone or sixlane forwards.
-
-        generator's tx ==== in  router  out ==== generator's rx (is both next hops)
-"""
+"""The router that `bench nic` measures: the kernel alone or sixlane forwards, by routes with nexthop objects, as
+routing daemons have them. Both next hops are at the generator's receiving side."""
 
 from __future__ import annotations
 
 import random
 import subprocess
 import time
+from itertools import cycle, islice
 from typing import Callable
 
 import lab
@@ -28,14 +26,13 @@ class NicRouter(lab.Router):
                  is_veth: bool) -> None:  # fmt: skip
         super().__init__(place, ports if is_veth else ())  # the daemon needs an option for veth ports
         self.inside, self.outside = ports
-        self.prefixes, self._macs, self._other = prefixes, macs, set[int]()  # routes with the second next hop
+        self.prefixes, self._macs, self._changed = prefixes, macs, prefixes
         self.mac = place.mac(self.inside)
         place.sysctl("net.ipv6.conf.all.forwarding", 1)
-        for port, address in zip(ports, (IN, OUT)):
-            place.addr(port, address + "/64")
+        place.addr(self.inside, f"{IN}/64")
+        place.addr(self.outside, f"{OUT}/64")
         self._lead(1, 1)
         self.restore()
-        place.batch(f"route add {prefix} nhid 1 metric 1024" for prefix in prefixes)
 
     def _lead(self, of: int, to: int) -> None:
         """Point a nexthop object to this next hop."""
@@ -49,25 +46,23 @@ class NicRouter(lab.Router):
         self._lead(0, 1)
 
     def restore(self) -> None:
-        """Give all routes the first next hop again."""
+        """Give all routes the first next hop."""
         self._lead(0, 0)
-        self.ns.batch([self._flip(route) for route in list(self._other)])
-
-    def _flip(self, route: int) -> str:
-        """A line for `ip -batch` that gives a route the other next hop, by one netlink message."""
-        self._other ^= {route}
-        return f"route replace {self.prefixes[route]} nhid {1 + (route in self._other)} metric 1024"
+        self.ns.batch(f"route replace {prefix} nhid 1 metric 1024" for prefix in self._changed)
+        self._changed = []
 
     def churn(self, rate: int, seconds: float, seed: int, let_pass: Callable[[float], None]) -> str:
-        """Change random routes at a steady rate. Returns a note of the rate that was reached."""
-        draw, start, done = random.Random(seed), time.monotonic(), 0
+        """Give routes in random order the other next hop, so many a second. Returns a note of the rate reached."""
+        order = random.Random(seed).sample(self.prefixes, len(self.prefixes))
+        lines = (f"route replace {prefix} nhid {hop} metric 1024\n" for hop in cycle((2, 1)) for prefix in order)
+        start, done = time.monotonic(), 0
         with self.ns.popen("ip", "-6", "-batch", "-", stdin=subprocess.PIPE, text=True) as changes:
             while (passed := time.monotonic() - start) < seconds:
-                for _ in range(int(passed * rate) - done):
-                    changes.stdin.write(self._flip(draw.randrange(len(self.prefixes))) + "\n")
-                    done += 1
+                changes.stdin.writelines(islice(lines, int(passed * rate) - done))
                 changes.stdin.flush()
+                done = int(passed * rate)
                 let_pass(PERIOD_S)
+        self._changed = order[:done]
         if changes.returncode:
             raise BenchError("changing a route failed: see above")
         return f"{done / (time.monotonic() - start):.0f} changes a second"

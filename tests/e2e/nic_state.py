@@ -15,14 +15,6 @@ HELLO = {"generator": "none", "least_frame_bytes": 64,
 AGENT = f"read hello; echo '{json.dumps(HELLO)}'; read run; echo ready >&2; cat >&2"
 
 
-def hold(ns, *argv):
-    """Start it; returns when all is set."""
-    process = ns.popen(SIXLANE, "bench", "nic", "--hold", *argv, stdout=-1, stderr=-1)
-    line = process.stdout.readline()
-    assert line.startswith(b"ready"), (line, process.stderr.read())
-    return process
-
-
 def measure(ns, *argv):
     """Start a measurement, which has a network namespace of its own; returns when all is set."""
     words = [SIXLANE, "bench", "nic", "--table", "1", "--engine", "kernel", "--generator", AGENT, *argv]
