@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A program of engine/ at work: it is given a plan, a line of JSON a step, and answers each by a line."""
+"""Programs that are asked by lines of JSON and answer each by a line, in order: those of engine/, and the agent of
+`bench nic`. They get no Ctrl-C of the terminal's, and end with their standard input, so also when this process dies."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import select
+import signal
 import subprocess
+import time
 from typing import Any
 
-from common import BenchError, find
+from common import BenchError, check_interrupt, find
+
+ANSWER_S, END_S = 180, 90  # ssh may connect slowly; a stopped run still counts frames under way
 
 
 class Engine(contextlib.AbstractContextManager):
-    """One of the programs bench-lookup and bench-packets. A context manager; a thread at a time.
+    """bench-lookup or bench-packets. A context manager; a thread at a time. `pid` is also its process group."""
 
-    It gets no Ctrl-C of the terminal's and ends with its standard input, so also when this process dies.
-    """
-
-    def __init__(self, program: str) -> None:
-        self._process = subprocess.Popen([find(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         text=True, bufsize=1, start_new_session=True)  # fmt: skip
+    def __init__(self, name: str, *command: str) -> None:
+        self.name = name
+        # Without buffers, of which select() knows nothing.
+        self._process = subprocess.Popen(command or [find(name)], bufsize=0, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
         self.pid = self._process.pid
 
     def fileno(self) -> int:
@@ -27,28 +33,65 @@ class Engine(contextlib.AbstractContextManager):
         return self._process.stdout.fileno()
 
     def __exit__(self, *_error: object) -> None:
-        """End it, and with it all that it made."""
-        with contextlib.suppress(BrokenPipeError), self._process:  # of a step that it did not take any more
-            self._process.kill()
+        self.close()
+
+    def close(self) -> int:
+        """End it by the end of its input, then what is left of its process group. Returns its exit status."""
+        self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        return self._process.wait()
 
     def do(self, what: str, **arguments: Any) -> dict[str, Any]:
-        """A step of the plan: its answer. Raises BenchError, in the program's words, if it fails."""
+        """A step: its answer. Raises BenchError, in the program's words, if it fails."""
         self.ask(what, **arguments)
         return self.answer()
 
     def ask(self, what: str, **arguments: Any) -> None:
-        """A step of which the answer is to be fetched later. Steps are answered in order."""
+        """A step of which the answer is to be fetched later."""
         with contextlib.suppress(BrokenPipeError):  # answer() says why
-            self._process.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
+            self._process.stdin.write(json.dumps({"do": what, **arguments}).encode() + b"\n")
 
     def answer(self) -> dict[str, Any]:
         """Of the first step that has not got its answer. Raises BenchError."""
         line = self._process.stdout.readline()
-        if not line:
-            status = self._process.wait()
-            raise BenchError(f"{self._process.args[0].name} ended with status {status}"
-                             + (": not enough memory?" if status == -9 else ""))  # fmt: skip
-        answer = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            said = f"answered {line!r}, which is not JSON" if line else f"ended with status {self.close()}"
+            raise BenchError(f"{self.name} {said}" + ": not enough memory?" * said.endswith("-9")) from None
         if "error" in answer:
-            raise BenchError(answer["error"])
+            raise BenchError(f"{self.name}: {answer['error']}")
         return answer
+
+
+class Agent(Engine):
+    """What sends and counts packets (generator.py), by a command of the user's. Raises BenchError and Interrupted."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__("generator", "sh", "-c", command)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether an answer comes, or the agent ends, within this time."""
+        deadline = time.monotonic() + seconds
+        while not select.select([self], [], [], min(seconds, 0.2))[0]:  # seldom enough, and Ctrl-C is noticed
+            check_interrupt()
+            if time.monotonic() >= deadline:
+                return False
+        return True
+
+    def answer(self, after_s: float = 0) -> dict[str, Any]:
+        """The same, which is to come after so many seconds."""
+        if not self.wait(after_s + ANSWER_S):
+            raise BenchError(f"generator: no answer within {after_s + ANSWER_S:.0f} s")
+        return super().answer()
+
+    def hello(self) -> dict[str, Any]:
+        """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
+        hello = self.do("hello")
+        macs = {role: [port["mac"] for port in hello["ports"] if port["role"] == role] for role in ("tx", "rx")}
+        if not all(macs.values()):
+            raise BenchError("generator: it needs ports that send (--tx) and ports that count what comes back (--rx)")
+        return {**hello, "ports": macs}

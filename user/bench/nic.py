@@ -10,8 +10,8 @@ import memory
 import nic_devices as devices
 import tables
 from common import Once, UsageError, add_common, add_tables, add_words, need_root, number
+from engine import Agent
 from lab import Lab
-from nic_agent import Agent
 from nic_measure import MEASURES, Measurement
 from nic_router import NicRouter
 from router import BYTES_OF_ROUTE, lab_errors
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
         options.is_veth = "veth" in map(devices.driver_of, options.devs)
         with devices.Setup(options) as setup:
             # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
-            setup.keep("", f"kill -s 0 -- -{agent.group} && sleep 2 && kill -s KILL -- -{agent.group} || :")
+            setup.keep("", f"kill -s 0 -- -{agent.pid} && sleep 2 && kill -s KILL -- -{agent.pid} || :")
             setup.open(lab)
             options.used_queues = devices.queues(devices.find(options.devs[-1]), "rx")
             with results.reported():

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Search for the highest rate that a device forwards: MLRsearch (RFC 9971) and binary search (RFC 2544, 26.1).
-
-Our own MLRsearch, written from the RFC: the licence of the package MLRsearch 1.2.1 of FD.io's CSIT, Apache-2.0, does
-not go with GPL-2.0-only. It asks for the same trials as the package: tests/bench/test_search.py compares them.
-
-Pure: no clock, no I/O, no random numbers. Rates are in frames a second.
-"""
+"""Searches for the highest rate that a device forwards: MLRsearch (RFC 9971) and binary search (RFC 2544, 26.1). Rates
+are in frames a second. MLRsearch is written from the RFC: the licence of FD.io's package MLRsearch 1.2.1, Apache-2.0,
+does not go with GPL-2.0-only. It asks for the same trials as the package: tests/bench/test_search.py compares them."""
 
 from __future__ import annotations
 
 import bisect
-import math
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from math import exp, floor, inf, log, log1p
 from typing import Callable
 
-# Runs a trial: (frames a second, seconds) -> loss ratio.
-Measure = Callable[[float, float], float]
+Measure = Callable[[float, float], float]  # runs a trial: (frames a second, seconds) -> loss ratio
+Bounds = tuple[float | None, float | None]  # two rates; None: there is no such bound
 Trials = list[tuple[float, float]]  # at one load: (seconds, loss ratio)
-Bounds = tuple[float, float]  # two loads; infinite: there is no such bound
-LOWER, UPPER = range(2)
-NONE_BELOW, NONE_ABOVE = -math.inf, math.inf
-# The next load, the width of the step to it, and the bound at which the next step grows.
-Choice = tuple[int, float, int | None]
+# The next load, the width of the step to it, and whether the next step grows if it is a lower bound, or an upper one.
+Choice = tuple[int, float, bool | None]
 # A width in whole grid steps is between these parts of the width that was asked for.
 FILLS_FROM, FILLS_TO = 0.99, 0.999999
 
@@ -68,29 +62,22 @@ def middle_of(low: int, high: int, width: int) -> int:
 
 
 class Search:
-    """Searches for several goals at once; every trial counts for all of them. result() can be called at any time.
-
-    Loads are rates as whole numbers, from 0 (lowest) to `last` (highest), in equal steps of the logarithm. So widths
-    can be added and halved exactly.
-    """
+    """MLRsearch for several goals at once; every trial counts for all of them. Loads are rates as whole numbers, from 0
+    (lowest) to `last` (highest), in equal steps of the logarithm. So widths can be added and halved exactly."""
 
     def __init__(self, goals: list[Goal], low: float, high: float) -> None:
-        self.goals, self.low, self.high, self._span = goals, low, high, math.log(high) - math.log(low)
-        self.last = 1
-        while bad := [steps for steps in map(self._steps, goals)
-                      if not FILLS_FROM <= math.floor(steps) / steps <= FILLS_TO]:  # fmt: skip
-            finer = [(math.floor(steps) + 1) / FILLS_TO / steps * self.last for steps in bad]
-            self.last = math.ceil(max(self.last + 1, *finer))
-        self.trials: dict[int, Trials] = {}
-        self.least_step = 0  # of all goals
+        self.goals, self.low, self.high, self._span = goals, low, high, log(high) - log(low)
+        self.trials: dict[int, Trials] = defaultdict(list)
+        self.last, self.least_step = 1, 0  # the step is of all goals
+        while not all(FILLS_FROM <= floor(steps) / steps <= FILLS_TO for steps in map(self._steps, goals)):
+            self.last += 1
 
     def _steps(self, goal: Goal) -> float:
-        return -math.log1p(-goal.width) * self.last / self._span
+        return -log1p(-goal.width) * self.last / self._span
 
     def rate(self, load: int) -> float:
         """The rate of a load."""
-        ends = {0: self.low, self.last: self.high}
-        return ends.get(load) or self.low * math.exp(self._span * load / self.last)
+        return self.high if load == self.last else self.low * exp(self._span * load / self.last)
 
     def load(self, rate: float) -> int:
         """The highest load whose rate is not above this rate; at least 0."""
@@ -101,147 +88,127 @@ class Search:
         made, factor = [], (goal.initial_s / goal.sum_s) ** (1 / goal.preceding)
         for left in range(goal.preceding, -1, -1):
             total = goal.initial_s if left == goal.preceding else goal.sum_s * factor**left
-            width = math.floor(self._steps(goal)) << left
+            width = floor(self._steps(goal)) << left
             made.append(replace(goal, width=width, final_s=min(goal.final_s, total), sum_s=total))
         return made
 
-    def bounds(self, target: Goal) -> Bounds:
-        """The relevant bounds: the lowest upper bound, and the highest lower bound below it."""
-        lower = NONE_BELOW
-        for load in sorted(self.trials):
-            forwards = is_lower(self.trials[load], target)
-            if forwards is False:
-                return lower, load
-            lower = load if forwards else lower
-        return lower, NONE_ABOVE
+    def bounds(self, target: Goal) -> tuple[float, float]:
+        """The highest lower bound below the lowest upper bound, and that. They are infinite where there is none."""
+        kinds = {load: is_lower(trials, target) for load, trials in self.trials.items()}
+        upper = min((load for load, kind in kinds.items() if kind is False), default=inf)
+        return max((load for load, kind in kinds.items() if kind and load < upper), default=-inf), upper
 
-    def fit(self, load: float, width: int, bounds: Bounds) -> int:
+    def fit(self, load: float, width: int, lower: float, upper: float) -> int:
         """Move a load so that it is a width away from the bounds, or at the end of the grid if a bound is missing."""
-        low, high = max(bounds[LOWER], 0), min(bounds[UPPER], self.last)
-        least, most = low + width, high - width
+        low, high = max(lower, 0), min(upper, self.last)
         if width >= high - low:
-            return low if bounds[LOWER] < 0 else high
+            return low if lower < 0 else high
+        least, most = low + width, high - width
         if least > most:
             least = most = middle_of(low, high, width)
-        if load < least:
-            return low if bounds[LOWER] < 0 else least
-        if load > most:
-            return high if bounds[UPPER] > self.last else most
-        return load
+        ends = low if lower < 0 else least, high if upper > self.last else most
+        return load if least <= load <= most else ends[load > most]
 
-    def run(self, measure: Measure) -> None:
-        """Run trials until all goals are reached. An exception from measure() ends the search."""
+    def run(self, measure: Measure) -> list[Bounds]:
+        """Run trials until all goals are reached: the bounds of each. An exception from measure() ends the search."""
 
         def trial(load: int, seconds: float) -> float:
             loss = measure(self.rate(load), seconds)
-            self.trials.setdefault(load, []).append((seconds, loss))
+            self.trials[load].append((seconds, loss))
             return loss
 
-        low, high = sorted(self._first_trials(trial))
-        self.least_step = high - low
-        ways = [_Way(self, goal, (low, high)) for goal in self.goals]
+        first, last = self._first_trials(trial)
+        self.least_step = last - first
+        ways = [_Way(self, goal, first, last) for goal in self.goals]
         while wanted := [(*choice, way) for way in ways if (choice := way.nominate())]:
             # The lowest load first, since an upper bound there makes higher loads irrelevant; then the longest trial.
-            wanted.sort(key=lambda one: (one[0], -one[3].targets[0].final_s, -one[1]))
-            load, self.least_step, grows_at, best = wanted[0]
+            load, self.least_step, grows_if, best = min(
+                wanted, key=lambda one: (one[0], -one[3].targets[0].final_s, -one[1]))  # fmt: skip
             target = best.targets[0]
             trial(load, target.final_s)
-            if grows_at is not None and self.bounds(target)[grows_at] == load:
-                self.least_step = best.step = best.step * target.expansion
+            if grows_if is not None and is_lower(self.trials[load], target) is grows_if:
+                best.step = best.next_step
+                self.least_step = best.next_step
+        found = [self.bounds(way.targets[-1]) for way in ways]
+        return [tuple(self.rate(load) if abs(load) < inf else None for load in bounds) for bounds in found]
 
     def _first_trials(self, trial: Callable[[int, float], float]) -> tuple[int, int]:
-        """Try the highest rate, the rate that was forwarded then, and one beside it. Returns the last two loads."""
+        """Try the highest rate, the rate that was forwarded then, and one beside it. Returns the last two in order."""
         coarsest = [self.targets(goal)[0] for goal in self.goals]
-        loss_ratio = min(target.loss_ratio for target in coarsest)
+        most_loss = min(target.loss_ratio for target in coarsest)
         seconds, width = max(target.final_s for target in coarsest), max(target.width for target in coarsest)
 
         def forwarded(load: int) -> int:
-            return self.load(self.rate(load) * (1 - trial(load, seconds)) * (1 / (1 - loss_ratio)))
+            return self.load(self.rate(load) * (1 - trial(load, seconds)) * (1 / (1 - most_loss)))
 
         first = forwarded(self.last)
         if first >= self.last:
             return self.last, self.last
-        first = self.fit(first, width, (NONE_BELOW, self.last))
+        first = self.fit(first, width, -inf, self.last)
         below = forwarded(first)
-        is_high = self.trials[first][-1][1] > loss_ratio
-        second, bounds = (below, (NONE_BELOW, first)) if is_high else (first + width, (first, self.last))
-        if not bounds[LOWER] < second < bounds[UPPER]:
+        is_high = self.trials[first][-1][1] > most_loss
+        second, lower, upper = (below, -inf, first) if is_high else (first + width, first, self.last)
+        if not lower < second < upper:
             return first, first
-        second = self.fit(second, width, bounds)
+        second = self.fit(second, width, lower, upper)
         trial(second, seconds)
-        return first, second
-
-    def result(self, goal: Goal) -> tuple[float | None, float | None]:
-        """The lower and the upper bound of a goal so far; None where there is none."""
-        bounds = self.bounds(self.targets(goal)[-1])
-        lower, upper = (self.rate(load) if load in self.trials else None for load in bounds)
-        return lower, upper
+        return min(first, second), max(first, second)
 
 
 class _Way:
     """The way to one goal, target by target. Each target starts from the bounds of the previous one."""
 
-    def __init__(self, search: Search, goal: Goal, initial: Bounds) -> None:
-        self.search, self.targets, self.initial, self.step = search, search.targets(goal), initial, 0
+    def __init__(self, search: Search, goal: Goal, first: float, last: float) -> None:
+        self.search, self.targets, self.first, self.last = search, search.targets(goal), first, last
+        self.step = last - first  # the last one
+
+    @property
+    def next_step(self) -> float:
+        return max(self.step, self.targets[0].width) * self.targets[0].expansion
 
     def nominate(self) -> Choice | None:
         """The next trial, or None if the goal is reached."""
-        while True:
-            lower, upper = self.search.bounds(self.targets[0])
-            choice = self._choose(lower, upper) if upper - lower > self.targets[0].width else None
-            if choice or len(self.targets) == 1:  # trials for other goals may take this one's bounds away
-                return choice
-            self.targets, self.initial, self.step = self.targets[1:], (lower, upper), 0
-
-    def _widen(self, last: float) -> None:
-        """Make the next step wider than the last one."""
-        self.step = max(last, self.targets[0].width) * self.targets[0].expansion
+        lower, upper = self.search.bounds(self.targets[0])
+        choice = self._choose(lower, upper) if upper - lower > self.targets[0].width else None
+        if choice or len(self.targets) == 1:  # trials for other goals may take this one's bounds away
+            return choice
+        self.targets, self.first, self.last = self.targets[1:], lower, upper
+        self.step = upper - lower if upper - lower < inf else 0
+        return self.nominate()
 
     def _choose(self, lower: float, upper: float) -> Choice | None:
-        (first, last), width = self.initial, self.targets[0].width
-        if not self.step:
-            self._widen(last - first if last - first < math.inf else 0)
+        first, last, width = self.first, self.last, self.targets[0].width
         # The bounds of the previous target, or the middle if they are close.
         close = [middle_of(first, last, width)] if width < last - first <= 2 * width else []
         for load in [*close, first, last]:
             if lower < load < upper:
-                self._widen(width)
+                self.step = width
                 return load, width, None
-        step = max(self.step, self.search.least_step)
-        down, up = (self.search.fit(load, width, (lower, upper)) for load in (upper - step, lower + step))
+        step = max(self.next_step, self.search.least_step)
+        down, up = (self.search.fit(load, width, lower, upper) for load in (upper - step, lower + step))
         # Beyond the only bound, unless it is at a limit.
-        if lower == NONE_BELOW:
-            return (down, step, UPPER) if 0 < upper < NONE_ABOVE else None
-        if upper == NONE_ABOVE:
-            return (up, step, LOWER) if lower < self.search.last else None
+        if lower < 0:
+            return (down, step, False) if 0 < upper < inf else None
+        if upper == inf:
+            return (up, step, True) if lower < self.search.last else None
         # The middle, or closer to a bound if the previous target suggests it.
         middle = middle_of(lower, upper, width)
-        if middle < down < last < NONE_ABOVE:
-            return down, step, UPPER
-        if NONE_BELOW < first < up < middle:
-            return up, step, LOWER
-        smaller = min(middle - lower, upper - middle)
-        self._widen(smaller)
-        return middle, smaller, None
+        if middle < down < last < inf:
+            return down, step, False
+        if 0 <= first < up < middle:
+            return up, step, True
+        self.step = min(middle - lower, upper - middle)
+        return middle, self.step, None
 
 
-class BinarySearch:
-    """Binary search for no loss, with one trial a rate: the highest, the lowest, then the middle of the bounds."""
-
-    lower = upper = None
-
-    def __init__(self, seconds: float, width: float, low: float, high: float) -> None:
-        self.seconds, self.width, self.low, self.high = seconds, width, low, high
-
-    def run(self, measure: Measure) -> None:
-        """Run trials until the bounds are as close as wanted, or a limit is the answer."""
-
-        def forwards(rate: float) -> bool:
-            is_lower = measure(rate, self.seconds) == 0
-            self.lower, self.upper = (rate, self.upper) if is_lower else (self.lower, rate)
-            return is_lower
-
-        if forwards(self.high) or not forwards(self.low):
-            return
-        while self.upper - self.lower > self.width * self.upper:
-            forwards((self.lower + self.upper) / 2)
+def binary_search(measure: Measure, seconds: float, width: float, low: float, high: float) -> Bounds:
+    """The bounds of no loss, as close as wanted or with a limit, by one trial a rate: the highest, the lowest, then the
+    middle of the bounds."""
+    if measure(high, seconds) == 0:
+        return high, None
+    if measure(low, seconds) > 0:
+        return None, low
+    while high - low > width * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if measure(middle, seconds) > 0 else (middle, high)
+    return low, high
