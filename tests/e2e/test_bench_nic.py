@@ -126,7 +126,7 @@ def test_rows(bench):
     times = modes(rows, "us")
     assert all(0 < times[e, f"p50@{part}%"] <= times[e, f"max@{part}%"] for e in ENGINES for part in (10, 50, 90))
     assert set(modes(rows, "packets lost")) == {(e, m) for e in ENGINES for m in EVENTS}
-    pairs = ["trie/kernel", "compiled/kernel"]
+    pairs = ["trie/kernel", "compiled/kernel", "compiled/trie"]
     assert set(modes(rows, "ratio")) == {(pair, mode) for pair in pairs for mode in ("ndr", "pdr", "flood")}
     assert all("veth, no NICs: a functional test only" in row["note"] for row in rows)
     assert all("is the limit, not the router" in row["note"] for row in rows if row["unit"] in ("Mpps", "ratio"))
@@ -175,10 +175,11 @@ def test_rates_are_found(bench):
     found = figures(bench, "ndr", "throughput", "flood", capacity=5000)
     for mode, right in (("ndr", 0.005), ("throughput", 0.005), ("pdr", 0.005 / 0.995)):
         assert right * 0.97 <= found[mode] <= right, found
-    assert found["flood"] == pytest.approx(0.005)
+    assert found["flood"] == pytest.approx(0.005) and found["flood-lost"] == 50
+    assert found["flood-offered"] == pytest.approx(0.01)
     # it was asked for 10,000 a second, and sends 3,000
     found = figures(bench, "ndr", "flood", capacity=5000, most=3000)
-    assert all(found[mode] == pytest.approx(0.003, rel=0.03) for mode in ("ndr", "pdr", "flood"))
+    assert all(found[mode] == pytest.approx(0.003, rel=0.03) for mode in ("ndr", "pdr", "flood", "flood-offered"))
 
 
 def test_latency_is_what_was_said(bench):

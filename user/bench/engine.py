@@ -33,13 +33,14 @@ class Engine(contextlib.AbstractContextManager):
         return self._process.stdout.fileno()
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
+        self.close(0)  # a step may take minutes
 
-    def close(self) -> int:
-        """End it by the end of its input, then what is left of its process group. Returns its exit status."""
+    def close(self, seconds: float = END_S) -> int:
+        """End it by the end of its input, after so many seconds by SIGKILL of its process group. Returns its exit
+        status."""
         self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
+            self._process.wait(seconds)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         return self._process.wait()
@@ -72,6 +73,9 @@ class Agent(Engine):
 
     def __init__(self, command: str) -> None:
         super().__init__("generator", "sh", "-c", command)
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def wait(self, seconds: float) -> bool:
         """Whether an answer comes, or the agent ends, within this time."""

@@ -16,8 +16,8 @@ from typing import Any, Callable, Iterable
 import nic_devices as devices
 from common import BenchError, Progress, cpus, wait_for, warn
 from engine import Agent
-from nic_router import SRC, NicRouter
 from nic_devices import Setup
+from nic_router import SRC, NicRouter
 from rows import Results, Row
 from search import Bounds, Goal, Search, binary_search
 
@@ -176,7 +176,7 @@ class Measurement:
                   *check(run, may_leave, self.options.hidden_losses or self.options.is_veth)]  # fmt: skip
         if self.engine != "kernel" and not self.router.answers(self.engine):
             faults.append("another engine answers now ('sixlane fib' says which)")
-        run.note = f"INVALID: {faults[0]}" if faults else answer.get("note") or ""
+        run.note = f"INVALID: {faults[0]}" if faults else ""
         return run
 
     def trial(self, pps: float, seconds: float = 0, latency: bool = False) -> Run:
@@ -230,10 +230,11 @@ class Measurement:
         self.add_found(throughput=binary_search(self.loss, self.options.trial, WIDTH, self.least, self.most))
 
     def measure_flood(self) -> None:
-        """Forwarding at the highest rate (RFC 2544, 26.3)."""
+        """Forwarding and loss at the highest rate (RFC 2544, 26.3)."""
         run = self.trial(self.most)
-        note = f"of {run}" if run.loss > PDR_LOSS else LIMIT
-        self.add("flood", "Mpps", run.received / run.seconds / 1e6, [run], note)
+        self.add("flood", "Mpps", run.received / run.seconds / 1e6, [run], "" if run.loss > PDR_LOSS else LIMIT)
+        self.add("flood-offered", "Mpps sent", run.pps / 1e6, [run])
+        self.add("flood-lost", "%", 100 * run.loss, [run])
 
     def measure_latency(self) -> None:
         for percent in (10, 50, 90) if self.base else ():
@@ -273,13 +274,13 @@ class Measurement:
         self.event("next-hop", self.router.fail_over)
 
     def report(self, results: Results, table: Any) -> None:
-        """Add all rows to the results, then the ratios to the kernel, round by round."""
+        """Add all rows to the results, then the ratios of engines, round by round."""
         options, ratios = self.options, []
-        for (engine, *of), row in self.rows.items():
-            kernel = self.rows.get(("kernel", *of))
-            if kernel and engine != "kernel" and row.unit == "Mpps":
-                ratios.append(replace(row, engine=f"{engine}/kernel", unit="ratio", note=worst([row.note, kernel.note]),
-                                      values=[a / b for a, b in zip(row.values, kernel.values) if b]))  # fmt: skip
+        for ((engine, *of), row), other in itertools.product(self.rows.items(), ("kernel", "trie")):
+            base = self.rows.get((other, *of))
+            if base and engine not in ("kernel", other) and row.unit == "Mpps":
+                ratios.append(replace(row, engine=f"{engine}/{other}", unit="ratio", note=worst([row.note, base.note]),
+                                      values=[a / b for a, b in zip(row.values, base.values) if b]))  # fmt: skip
         common = ["veth, no NICs: a functional test only"] * options.is_veth
         common += [f"sent by {self.hello['generator']}", *self.setup.notes]
         for row in [*self.rows.values(), *ratios]:
