@@ -106,8 +106,7 @@ def report(rows: list[Row], is_whole: bool) -> None:
     """Says each figure that is missed, and of the whole suite each that nothing was measured of."""
     for row in rows:
         if not row.get("met", True):
-            value = row["note"] if "INVALID" in row["note"] else row["median"]
-            print(f"missed: {row['figure']} (run {row['run']}): {value}, {row['aim']} {row['unit']}", file=sys.stderr)
+            print("missed: {figure} (run {run}): {median} {unit}, {aim} {note}".format(**row).rstrip(), file=sys.stderr)
     for figure in (AT_MOST | AT_LEAST).keys() - {row.get("figure") for row in rows} if is_whole else ():
         print(f"not measured: {figure}", file=sys.stderr)
 
