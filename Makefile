@@ -282,7 +282,7 @@ bench figures results: root
 	@tests/deps.sh build bench
 	@$(MAKE) $(FRESH) all
 	@$(RUN_SUITE) $(patsubst bench,papers,$(filter bench figures,$@))
-	@[ $@ != results ] || $(PYTHON) user/bench/results.py $(B)/suite
+	@[ $@ != results ] || $(PYTHON) user/bench/suite.py $(B)/suite
 
 bench-vm: root
 	@tests/deps.sh build bench test-vm

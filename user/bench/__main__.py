@@ -1,10 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`sixlane bench COMMAND`: a module a command, with HELP, add_options(parser) and run(options).
-
-The command `sixlane` executes this, as git does with what is no part of itself. Exit codes: 0 done, 1
-failed, 2 not understood, 130 after SIGINT or SIGTERM.
-"""
+"""`sixlane bench COMMAND`, executed by `sixlane`: a module a command, with HELP, add_options(parser) and run(options).
+Exit codes: 0 done, 1 failed, 2 not understood, 130 after SIGINT or SIGTERM."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def _run(words: list[str]) -> None:
 
 
 def main(words: list[str]) -> int:
-    """Returns the exit status; SystemExit with it for what was not understood."""
+    """Returns the exit code."""
     catch_interrupts()
     try:
         _run(words)

@@ -160,7 +160,7 @@ def synthetic(prefixes: Sequence[str], count: int, seed: int) -> Stream:
 def recorded(path: str, prefixes: Sequence[str]) -> Stream:
     """What the peers with the most updates have said to a collector. What one withdraws, it has from the beginning,
     besides these prefixes. Raises BenchError."""
-    found = [line.groups() for line in map(DUMPED.match, files.mrt_lines(path, MRT_EXPECTED)) if line]
+    found = [line.groups() for line in map(DUMPED.match, files.lines(path, files.BGP4MP, MRT_EXPECTED)) if line]
     busiest = [peer for peer, _ in collections.Counter(peer for _, peer, *_ in found).most_common(PEERS)]
     found = sorted((line for line in found if line[1] in busiest), key=lambda line: float(line[0]))
     if not found:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What every module of the harness may use: errors, interrupts, progress, files beside the command, CPUs, and what the
-command lines have in common."""
+"""What every module of the harness may use, and what the command lines have in common."""
 
 from __future__ import annotations
 
@@ -33,16 +32,16 @@ class Interrupted(Exception):
 _signals: list[int] = []  # that have come
 
 
-def _on_signal(signum: int, _frame: object) -> None:
-    _signals.append(signum)
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_DFL)
-
-
 def catch_interrupts() -> None:
     """From now on the first SIGINT or SIGTERM only makes check_interrupt() raise; a second one kills."""
+
+    def on_signal(signum: int, _frame: object) -> None:
+        _signals.append(signum)
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, _on_signal)
+        signal.signal(each, on_signal)
 
 
 def check_interrupt() -> None:
@@ -163,9 +162,10 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_common(parser: argparse.ArgumentParser, rounds: int) -> None:
     """--rounds, --seed and --output."""
-    for option, most, default, what in (("--rounds", 1000, rounds, "how often each engine is measured"),
-                                        ("--seed", 2**32 - 1, 1, "of random tables and destinations")):  # fmt: skip
-        parser.add_argument(option, type=number(1, most), default=default, metavar="N", help=f"{what} (%(default)s)")
+    parser.add_argument("--rounds", type=number(1, 1000), default=rounds, metavar="N",
+                        help="how often each engine is measured (%(default)s)")  # fmt: skip
+    parser.add_argument("--seed", type=number(1, 2**32 - 1), default=1, metavar="N",
+                        help="of random tables and destinations (%(default)s)")  # fmt: skip
     add_output(parser)
 
 

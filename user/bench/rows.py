@@ -7,15 +7,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import importlib
 import json
 import math
 import pathlib
 import platform
 import re
 import statistics
+import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any, Iterator, Sequence
 
+import numpy as np
 from common import Interrupted, cpus
 from engine import Engine
 
@@ -25,6 +28,8 @@ FEW = "too few rounds to show a difference"
 # On the screen.
 SHOWN = ("engine", "table", "routes", "pattern", "mode", "threads", "writer_rate", "frame_bytes", "driver", "queues",
          "median", "low", "high", "mean", "deviation", "unit", "note")  # fmt: skip
+# In plots: what may be varied.
+AXES = {"routes": "routes", "threads": "CPUs", "frame_bytes": "bytes a frame", "writer_rate": "changes a second"}
 # Of these calls and returns of the kernel pay; the others are of system calls and of threads.
 MITIGATIONS = ("spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection")
 
@@ -50,38 +55,24 @@ class Row:
     median: float | None = None  # another figure of the values to show in its place
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Where rows are from. What cannot be found out is empty. The fields stand in every row."""
+def this_machine() -> dict[str, Any]:
+    """What every row says of where it was measured; what cannot be found out is empty. `emulated`: the CPU is a
+    program, whose times mean nothing. Raises BenchError."""
 
-    machine: str  # architecture, and vendor and product if the firmware says them
-    kernel: str  # as `uname -r`
-    cpu: str  # model
-    cpus: int  # that this process may run on
-    mitigations: str  # what calls and returns of the kernel are made slower by, in its words
-    emulated: bool  # the CPU is a program: its times mean nothing
-
-    def __str__(self) -> str:
-        words = [EMULATED] * self.emulated + [self.machine, f"Linux {self.kernel}", f"{self.cpu}, {self.cpus} CPUs"]
-        return "; ".join(words) + (f", mitigations {self.mitigations}" if self.mitigations else "")
-
-
-def this_machine() -> Machine:
-    """The one that this runs on. Raises BenchError."""
-
-    def found(pattern: str, *files: str) -> list[str]:
-        """What the group matches at the start of a line, of each file that there is."""
+    def found(pattern: str, *files: str) -> str:
+        """What the group matches first at the start of a line, of each file that there is."""
         texts = [path.read_text(encoding="utf-8") for path in map(pathlib.Path, files) if path.exists()]
-        return [match[1].strip() for match in (re.search(f"^{pattern}", text, re.M) for text in texts) if match]
+        return ", ".join(match[1] for text in texts if (match := re.search(f"^{pattern}", text, re.M)))
 
     firmware = found(r"(.*\S)", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
     # x86 says "model name", Arm on some kernels "Model", RISC-V "uarch"
-    cpu = "".join(found(r"(?:model name|Model|uarch)\s*:(.*)", "/proc/cpuinfo"))
+    cpu = found(r"(?:model name|Model|uarch)\s*:\s*(.*)", "/proc/cpuinfo")
     mitigations = found("Mitigation: ([^;\n]*)", *map("/sys/devices/system/cpu/vulnerabilities/".__add__, MITIGATIONS))
     with Engine("bench-lookup") as engine:
         emulator = engine.do("hypervisor")["name"]  # x86, CPUID leaf 0x40000000
-    return Machine(", ".join([platform.machine(), *firmware]), platform.release(), cpu, len(cpus()),
-                   ", ".join(mitigations), "TCG" in cpu + emulator)  # fmt: skip
+    return {"machine": ", ".join(filter(None, (platform.machine(), firmware))), "kernel": platform.release(),
+            "cpu": cpu, "cpus": len(cpus()), "mitigations": mitigations,
+            "emulated": "TCG" in cpu + emulator}  # fmt: skip
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
@@ -112,6 +103,11 @@ def _rounded(value: float) -> float | None:
     return round(float(value), 4) if abs(value) >= 10 else float(f"{value:.6g}")
 
 
+def read(path: str) -> list[dict[str, Any]]:
+    """Rows of a file, or of the standard input if it is a dash. Raises OSError and ValueError."""
+    return json.loads(pathlib.Path("/dev/stdin" if path == "-" else path).read_text(encoding="utf-8"))
+
+
 class Results:
     """The rows of a run. `options`: of common.add_common(), with the command line as `command`."""
 
@@ -120,10 +116,11 @@ class Results:
         self.name, self.options, self.machine = name, options, this_machine()
         self.rows: list[dict[str, Any]] = []
         self.output = pathlib.Path(options.output) if options.output else None
+        self.where = "{machine}; Linux {kernel}; {cpu}, {cpus} CPUs; mitigations: {mitigations}".format(**self.machine)
+        if self.machine["emulated"]:
+            self.where = f"{EMULATED}; {self.where}"
         if self.output:
-            import plots  # which takes a second, that others need not wait for
-
-            self._draw = plots.draw
+            importlib.import_module("matplotlib")  # that it is missing is said now
             self.output.mkdir(parents=True, exist_ok=True)
 
     def add(self, row: Row) -> None:
@@ -133,13 +130,12 @@ class Results:
         if not values:
             return
         figures = summary(values) | ({} if median is None else {"median": median})
-        notes = [EMULATED] * self.machine.emulated
+        notes = [EMULATED] * self.machine["emulated"]
         if unit == "ratio":
             notes += [MARKED] * (figures["low"] <= 1 <= figures["high"]) + [FEW] * (len(values) < 3)
         self.rows.append({**fields, "unit": unit, **{key: _rounded(value) for key, value in figures.items()},
                           "rounds": len(values), "note": "; ".join(filter(None, [*notes, note])),
-                          "seed": self.options.seed, **asdict(self.machine),
-                          "command": self.options.command})  # fmt: skip
+                          "seed": self.options.seed, **self.machine, "command": self.options.command})  # fmt: skip
 
     @contextlib.contextmanager
     def reported(self) -> Iterator[None]:
@@ -167,7 +163,7 @@ class Results:
 
     def print_table(self) -> None:
         """Only columns in which a row says something; what is the same for all rows stands above them."""
-        print(f"{self.machine}; seed {self.options.seed}\n{self.options.command}\n")
+        print(f"{self.where}; seed {self.options.seed}\n{self.options.command}\n")
         columns = []
         for key in SHOWN:
             values = [row[key] for row in self.rows]
@@ -186,10 +182,48 @@ class Results:
             writer = csv.DictWriter(file, self.rows[0], quoting=csv.QUOTE_NONNUMERIC)
             writer.writeheader()
             writer.writerows(self.rows)
-        self._draw(self.rows, self.machine, base)
+        self._draw(base)
 
+    def _draw(self, base: pathlib.Path) -> None:
+        """BASE.svg and BASE.png: a panel for each thing that was measured in each way, in it a line for each engine
+        over what was varied most. Medians, with the spread from the lowest to the highest, of all that is no ratio."""
+        from matplotlib import figure, rcParams  # takes a second, that others need not wait for
 
-def read(path: str) -> list[dict[str, Any]]:
-    """Rows of a file, or of the standard input if it is a dash. Raises OSError and ValueError."""
-    with open(0 if path == "-" else path, encoding="utf-8") as file:
-        return json.load(file)
+        rows = [row for row in self.rows if row["unit"] != "ratio" and row["median"] is not None]
+        if not rows:
+            return
+        axis = max(AXES, key=lambda key: len({row[key] for row in rows}))  # the first of those that vary as much
+        is_varied = len({row[axis] for row in rows}) > 1
+        panels: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}  # by titles and units, then by labels
+        for row in rows:
+            fixed = [f"{row[key]} {name}" for key, name in AXES.items() if key not in (axis, "routes") and row[key] > 1]
+            title = ", ".join(filter(None, (row["mode"] or row["bench"], row["pattern"], *fixed)))
+            # of tables that an axis of routes tells apart only their kind
+            kind = re.sub("^[0-9].*|:.*", "", row["table"] or "") if axis == "routes" else row["table"]
+            label = ", ".join(filter(None, (row["engine"], kind)))
+            panels.setdefault((title, row["unit"]), {}).setdefault(label, []).append(row)
+        rcParams.update({"svg.fonttype": "none", "font.size": 8})
+        whole = figure.Figure(figsize=(8, 4 * len(panels)), layout="constrained")
+        for axes, ((title, unit), lines) in zip(whole.subplots(len(panels), squeeze=False).flat, panels.items()):
+            for label, line in lines.items():
+                line.sort(key=lambda row: row[axis])
+                median, low, high = (np.array([row[key] for row in line]) for key in ("median", "low", "high"))
+                axes.errorbar([row[axis] if is_varied else label for row in line], median,
+                              np.maximum(0, [median - low, high - median]), marker="o", markersize=3, capsize=2,
+                              label=label)  # fmt: skip
+            axes.set(title=title, ylabel=unit)
+            if is_varied:
+                axes.set(xlabel=AXES[axis], xscale="log" if axis == "routes" else "linear")
+            else:
+                axes.set_xticks([])
+            lowest, highest = axes.dataLim.intervaly
+            if highest > 30 * lowest > 0:  # only a logarithm shows them all
+                axes.set_yscale("log")
+            elif lowest >= 0:
+                axes.set_ylim(bottom=0)
+            axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+        texts = f"{self.where}; seed {rows[0]['seed']}", rows[0]["command"]
+        foot = "\n".join(textwrap.fill(text, 92) for text in texts)
+        whole.supxlabel(foot, x=0, ha="left", family="monospace", size=7, parse_math=False)
+        for form in ("svg", "png"):
+            whole.savefig(f"{base}.{form}")

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whole sets of measurements: what papers measured, and the figures that sixlane is to reach.
-
-Each run is a command line of `sixlane bench`, by which it can be had again alone. A row of a figure gets three keys
-more: `figure`, its name, its `aim`, and whether it was `met`.
-"""
+"""Whole sets of measurements: what papers measured, and the figures that sixlane is to reach. Each run is a command
+of `sixlane bench`, by which it can be had again alone. Executed itself, with a suite's folder, this writes RESULTS.md
+and README's table of results, so that they always agree."""
 
 from __future__ import annotations
 
@@ -17,10 +15,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Iterable
 
 from common import SIXLANE, BenchError, UsageError, cpus, need_root, wait_for
-from rows import number, read
+from rows import MARKED, number, read
+
+Row = dict[str, Any]
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
 # In place of what a run says, with --quick: of an option, or of a word. Of each preset its smallest tables.
@@ -90,8 +90,8 @@ AT_LEAST = {
 }
 
 
-def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """With `figure`, `aim` and `met`, if it is of a figure and frames are as short as may be."""
+def judged(row: Row) -> Row:
+    """With the keys `figure`, `aim` and `met` more, if it is of a figure and frames are as short as may be."""
     pattern = None if row["pattern"] in ("hit", "random") else row["pattern"]
     figure = ", ".join(filter(None, (row["bench"], row["engine"], row["mode"], row["table"], pattern)))
     means_something = row["median"] is not None and not row["emulated"] and "INVALID" not in row["note"]
@@ -102,12 +102,11 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def report(rows: list[dict[str, Any]], is_whole: bool) -> None:
+def report(rows: list[Row], is_whole: bool) -> None:
     """Says each figure that is missed, and of the whole suite each that nothing was measured of."""
     for row in rows:
         if not row.get("met", True):
-            value = row["note"] if "INVALID" in row["note"] else row["median"]
-            print(f"missed: {row['figure']} (run {row['run']}): {value}, {row['aim']} {row['unit']}", file=sys.stderr)
+            print("missed: {figure} (run {run}): {median} {unit}, {aim} {note}".format(**row).rstrip(), file=sys.stderr)
     for figure in (AT_MOST | AT_LEAST).keys() - {row.get("figure") for row in rows} if is_whole else ():
         print(f"not measured: {figure}", file=sys.stderr)
 
@@ -163,3 +162,97 @@ def run(options: argparse.Namespace) -> None:
         report(rows, len(chosen) == len(RUNS) and not options.quick)
     if failed:
         raise BenchError(f"runs that failed, as they say above: {', '.join(failed)}")
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- results: begin. Written by user/bench/suite.py -->\n", "<!-- results: end -->\n"
+# What tells the lines of a table apart, and its unit.
+VARIED = {"table": "", "pattern": "", "mode": "", "threads": " CPUs", "frame_bytes": " bytes",
+          "writer_rate": " changes/s"}  # fmt: skip
+# Of README's table: what it is called, and the engines of `forward` and `lookup`.
+SUMMARY = (
+    ("**sixlane, compiled FIB**", "compiled", "compiled"),
+    ("`BPF_MAP_TYPE_LPM_TRIE`", "bare", "trie"),
+    ("`bpf_fib_lookup`", "fib", "kernel6"),
+    ("xdp-tools' `xdp-forward`", "xdp-forward", None),
+    ("kernel forwarding", "kernel", None),
+    ("DPDK `rte_fib6`, user space", None, "dpdk-fib6"),
+)
+
+
+def _spread(row: Row) -> str:
+    """Median and, if they differ, lowest and highest."""
+    if row["median"] is None:
+        return "–"
+    ends = f" ({number(row['low'])} – {number(row['high'])})" if row["low"] != row["high"] else ""
+    return number(row["median"]) + ends
+
+
+def _table(head: list[str], lines: Iterable[list[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *lines])
+
+
+def _section(name: str, rows: list[Row]) -> str:
+    """All rows of a run: a table a unit, engines beside each other by whatever else differs."""
+    text = f"\n## {name}\n\n`{rows[0]['command'].partition(' --output')[0]}`\n"
+    varied = [key for key in VARIED if len({row[key] for row in rows}) > 1]
+    for unit in dict.fromkeys(row["unit"] for row in rows):
+        lines: dict[str, dict[str, str]] = {}
+        for row in rows:
+            if row["unit"] == unit:
+                values = {**row, "table": (row["table"] or "").removeprefix("ipv4:")}  # as many routes of IPv4
+                what = ", ".join(f"{values[key]}{VARIED[key]}" for key in varied if values[key])
+                lines.setdefault(what, {})[row["engine"]] = _spread(row)
+        engines = list(dict.fromkeys(engine for cells in lines.values() for engine in cells))
+        text += "\n" + _table([unit, *engines], ([what, *(cells.get(each, "") for each in engines)]
+                                                 for what, cells in lines.items()))  # fmt: skip
+    notes = dict.fromkeys(f"- {row['engine']}: {row['note']}\n" for row in rows if row["note"] not in ("", MARKED))
+    return text + "".join(["\nNotes:\n\n", *notes] if notes else [])
+
+
+def summary(rows: list[Row]) -> str:
+    """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
+    cells: dict[tuple[str, str, str], str] = {}  # the first of each; in every run there is a ratio to each engine
+    for row in rows:
+        is_plain = row["table"] == "full-view" and row["threads"] == 1 and row["pattern"] in ("hit", "random")
+        if is_plain and row["mode"] in (None, "independent") and row["frame_bytes"] in (0, 64):
+            cells.setdefault((row["bench"], row["engine"], row["unit"]), _spread(row))
+    keys = (("forward", "{0}", "ns"), ("forward", "compiled/{0}", "ratio"),
+            ("lookup", "{1}", "ns"), ("lookup", "compiled/{1}", "ratio"))  # fmt: skip
+    head = ["full view", "forwarding, ns a packet", "rate of sixlane / this", "lookup, ns", "time of sixlane / this"]
+    return _table(head, ([title, *(cells.get((bench, engine.format(*engines), unit), "–")
+                                   for bench, engine, unit in keys)] for title, *engines in SUMMARY))  # fmt: skip
+
+
+def documents(suite: Row, readme: str) -> tuple[str, str]:
+    """RESULTS.md, and README.md with its results anew. Raises ValueError of rows that mean nothing."""
+    rows = suite["rows"]
+    first = rows[0]
+    for row in rows:
+        if row["emulated"] or "INVALID" in row["note"]:
+            raise ValueError(f"a row of {row['run']} means nothing: {row['note']}")
+    short = "**A short run, which shows little.** " if suite["quick"] else ""
+    where = short + "Measured on {date}: {cpu}, {cpus} CPUs, Linux {kernel}".format(**suite, **first)
+    aims = _table(["figure", "seed", "value", "unit", "aim", ""], (
+        [row["figure"], str(row["seed"]), _spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
+        for row in rows if "aim" in row))  # fmt: skip
+    runs = dict.fromkeys(row["run"] for row in rows)
+    results = (f"# Results\n\n<!-- Written by user/bench/suite.py: do not edit. -->\n\n{where}, {first['machine']}.\n"
+               f"Mitigations: {first['mitigations'] or 'none'}. Commit {suite['commit']}.\n\n"
+               "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
+               "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
+               f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims}"
+               + "".join(_section(name, [row for row in rows if row["run"] == name]) for name in runs))  # fmt: skip
+    before, rest = readme.split(BEGIN)
+    _, after = rest.split(END)
+    block = f"{where}.\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{summary(rows)}"
+    return results, before + BEGIN + block + END + after
+
+
+if __name__ == "__main__":
+    written = documents(json.loads(pathlib.Path(sys.argv[1], "suite.json").read_text(encoding="utf-8")),
+                        (ROOT / "README.md").read_text(encoding="utf-8"))  # fmt: skip
+    for name, text in zip(("user/bench/RESULTS.md", "README.md"), written):
+        (ROOT / name).write_text(text, encoding="utf-8")

@@ -5,7 +5,6 @@ import importlib
 import itertools
 
 import pytest
-import results
 import suite
 from common import Parser
 
@@ -51,11 +50,11 @@ def test_runs(name, quick):
         assert not getattr(options, "preset", None) or options.most_routes <= 10_000
 
 
-README = (results.ROOT / "README.md").read_text(encoding="utf-8")
+README = (suite.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def written(rows, quick=False, readme=README):
-    return results.documents({"date": "2026-01-02", "commit": "abc", "quick": quick, "rows": rows}, readme)
+    return suite.documents({"date": "2026-01-02", "commit": "abc", "quick": quick, "rows": rows}, readme)
 
 
 def test_documents():
@@ -64,7 +63,7 @@ def test_documents():
         row(note="a note"), row(engine="kernel", median=1234.0), row("lookup", median=1.23456),
         row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0),
         row(median=150.0, frame_bytes=512, note="a note"),
-        row("lookup", engine="kernel4", median=9.0, table="ipv4:full-view", note=results.MARKED),
+        row("lookup", engine="kernel4", median=9.0, table="ipv4:full-view", note=suite.MARKED),
         row(engine="compiled/kernel", median=12.345, unit="ratio", **missed),
     ])  # fmt: skip
     for line in (
@@ -76,12 +75,12 @@ def test_documents():
         "\nNotes:\n\n- compiled: a note\n", "| ns | compiled | dpdk-fib6 | kernel4 |",
     ):
         assert line in document
-    assert results.MARKED not in document and "ipv4" not in document
+    assert suite.MARKED not in document and "ipv4" not in document
     for line in ("| **sixlane, compiled FIB** | 100 (99.0 – 101) | – | 1.23 (0.235 – 2.23) | – |",
                  "| kernel forwarding | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) | – | – |",
                  "| DPDK `rte_fib6`, user space | – | – | 5.00 | – |"):  # fmt: skip
         assert line in document and line in readme
-    assert len({text.partition(results.BEGIN)[0] + text.partition(results.END)[2] for text in (README, readme)}) == 1
+    assert len({text.partition(suite.BEGIN)[0] + text.partition(suite.END)[2] for text in (README, readme)}) == 1
     assert all("**A short run, which shows little.**" in text for text in written([row()], quick=True))
 
 
@@ -89,13 +88,13 @@ def test_documents():
     {"table": "10k"}, {"pattern": "flow"}, {"threads": 2}, {"frame_bytes": 512}, {"mode": "p99"}])  # fmt: skip
 def test_quoted_rows(other):
     """Of the full view, 64 bytes and one CPU, the first of each."""
-    text = results.summary([row(engine="kernel", **each) for each in ({"median": 7.0, **other}, {}, {"median": 8.0})])
+    text = suite.summary([row(engine="kernel", **each) for each in ({"median": 7.0, **other}, {}, {"median": 8.0})])
     assert "| kernel forwarding | 100 (99.0 – 101) | – | – | – |" in text
 
 
 @pytest.mark.parametrize("rows, readme, said", [
     ([row(note="INVALID: 5 packets were lost")], README, "5 packets were lost"),
-    ([row(emulated=True)], README, "means nothing"), ([row()], "nothing", "no marks"),
+    ([row(emulated=True)], README, "means nothing"), ([row()], "nothing", "not enough values"),
 ])  # fmt: skip
 def test_refused(rows, readme, said):
     with pytest.raises(ValueError, match=said):
