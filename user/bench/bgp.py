@@ -12,11 +12,13 @@ loses it and for how long, is made up.
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import random
 import re
 import socket
 import struct
+from operator import attrgetter
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
 import files
@@ -34,11 +36,23 @@ STREAM_S, INTERVAL_S, DOWN_S = 3600.0, 30.0, 120.0  # in all; between two update
 DUMPED = re.compile(r"[^|]+\|([\d.]+)\|[AW]\|([^|]+)\|\d+\|((?!2001:2:(?:0:|:))[23][\da-f]{3}:[^|\s]+)(?:\|([^|]*))?")
 MRT_EXPECTED = "expected BGP4MP (RFC 6396), as the files of collectors that are named updates have it"
 
-# --- messages -------------------------------------------------------------------------------------
+
+class Update(NamedTuple):
+    """What a peer says of a prefix."""
+
+    time: float  # seconds
+    peer: int
+    prefix: str  # "2001:db8::/32"
+    path: tuple[int, ...] | None  # AS numbers; None: the prefix is withdrawn
+
+
+def at_once(updates: Iterable[Update]) -> Iterator[list[Update]]:
+    """Those that follow each other with the same time, peer and path."""
+    return (list(same) for _, same in itertools.groupby(updates, attrgetter("time", "peer", "path")))
 
 
 def encode_prefix(text: str) -> bytes:
-    """ "2001:db8::/32" as NLRI has it. Raises OSError and ValueError."""
+    """As NLRI has it. Raises OSError and ValueError."""
     address, _, length = text.partition("/")
     return bytes([int(length)]) + socket.inet_pton(socket.AF_INET6, address)[: (int(length) + 7) // 8]
 
@@ -51,30 +65,18 @@ def _attribute(flags: int, kind: int, value: bytes) -> bytes:
     return struct.pack(">BBH", flags | 0x10, kind, len(value)) + value
 
 
-def attributes_of(path: Iterable[int]) -> bytes:
-    """ORIGIN and AS_PATH of a route by these AS numbers, of which the first 255 count."""
-    numbers = list(path)[:MOST_ASES]
-    sequence = struct.pack(f">BB{len(numbers)}I", 2, len(numbers), *numbers)
-    return _attribute(0x40, 1, bytes(1)) + _attribute(0x40, 2, sequence)
-
-
-class Update(NamedTuple):
-    """What one peer says at once."""
-
-    time: float  # seconds
-    peer: int
-    prefixes: tuple[str, ...]
-    attributes: bytes = b""  # by attributes_of(); empty: the prefixes are withdrawn
-
-    def messages(self, next_hop: bytes) -> bytes:
-        """As UPDATE messages. next_hop: 16 bytes."""
-        kind, head = (14, b"\0\2\1\x10" + next_hop + b"\0") if self.attributes else (15, b"\0\2\1")  # (UN)REACH_NLRI
-        found = b""
-        for at in range(0, len(self.prefixes), MOST_PREFIXES):
-            nlri = b"".join(map(encode_prefix, self.prefixes[at : at + MOST_PREFIXES]))
-            body = _attribute(0x80, kind, head + nlri) + self.attributes
-            found += _message(2, struct.pack(">HH", 0, len(body)) + body)
-        return found
+def messages(updates: Sequence[Update], next_hop: bytes) -> bytes:
+    """Updates of at_once() as UPDATE messages. next_hop: 16 bytes."""
+    kind, head, attributes, found = 15, b"\0\2\1", b"", b""  # MP_UNREACH_NLRI
+    if updates[0].path is not None:
+        kind, head, path = 14, head + b"\x10" + next_hop + b"\0", updates[0].path[:MOST_ASES]  # MP_REACH_NLRI
+        sequence = struct.pack(f">BB{len(path)}I", 2, len(path), *path)
+        attributes = _attribute(0x40, 1, bytes(1)) + _attribute(0x40, 2, sequence)  # ORIGIN and AS_PATH
+    for at in range(0, len(updates), MOST_PREFIXES):
+        nlri = b"".join(encode_prefix(update.prefix) for update in updates[at : at + MOST_PREFIXES])
+        body = _attribute(0x80, kind, head + nlri) + attributes
+        found += _message(2, struct.pack(">HH", 0, len(body)) + body)
+    return found
 
 
 def greeting(asn: int) -> bytes:
@@ -85,92 +87,63 @@ def greeting(asn: int) -> bytes:
     return _message(1, body) + _message(4, b"")
 
 
-# --- streams --------------------------------------------------------------------------------------
-
-
-def prefixes_of(updates: Iterable[Update]) -> set[str]:
-    """Each once."""
-    return {prefix for update in updates for prefix in update.prefixes}
-
-
-def size(updates: Iterable[Update]) -> int:
-    """How many updates of prefixes these are."""
-    return sum(len(update.prefixes) for update in updates)
-
-
-class Stream(NamedTuple):
-    """What the peers announce before, and updates in order of time, from 0 on."""
-
-    base: list[Update]
-    updates: list[Update]
-
-    def classes(self) -> tuple[set[str], set[str]]:
-        """Prefixes that some peer has at all times: those in updates, or all if none is. And the others in updates."""
-        always: set[str] = set()
-        for number in range(PEERS):
-            base, updates = ([update for update in each if update.peer == number] for each in self)
-            always |= prefixes_of(base) - prefixes_of(update for update in updates if not update.attributes)
-        changed = prefixes_of(self.updates)
-        return always & changed or always, changed - always
-
-
-def _path(peer: int, origin: int, longer: int = 0) -> bytes:
+@functools.cache
+def _path(peer: int, origin: int, longer: int = 0) -> tuple[int, ...]:
     """One peer in turn has the better path to an origin."""
     transit = range(TRANSIT_AS, TRANSIT_AS + (1 if origin % PEERS == peer else 2) + longer)
-    return attributes_of([PEER_AS + peer, *transit, ORIGIN_AS + origin])
+    return (PEER_AS + peer, *transit, ORIGIN_AS + origin)
 
 
 def _base(prefixes: Sequence[str]) -> list[Update]:
-    return [Update(0, peer, tuple(prefixes[at : at + ORIGIN]), _path(peer, at // ORIGIN))
-            for peer in range(PEERS) for at in range(0, len(prefixes), ORIGIN)]  # fmt: skip
+    return [Update(0, peer, prefix, _path(peer, place // ORIGIN))
+            for peer in range(PEERS) for place, prefix in enumerate(prefixes)]  # fmt: skip
 
 
-def _event(origin: int, prefixes: tuple[str, ...], rng: random.Random) -> Iterator[Update]:
+def _event(origin: int, prefixes: Sequence[str], rng: random.Random) -> Iterator[Update]:
     """An origin is lost for some time by both peers, or by that with the better path."""
-
-    def say(time: float, peer: int, longer: int = 0) -> Iterator[Update]:
-        for again in range(2 if rng.random() < REPEATED else 1):
-            yield Update(time + again * rng.random(), peer, prefixes, _path(peer, origin, longer))
-
     start = rng.uniform(0, STREAM_S)
     back = start + (EXPLORED + 1) * INTERVAL_S + rng.expovariate(1 / DOWN_S)
     for peer in rng.choice([range(PEERS), [origin % PEERS]]):
-        time = start + rng.random()
+        time, said = start + rng.random(), [(back, _path(peer, origin))]
         for longer in range(rng.randint(1, EXPLORED)):
-            yield from say(time, peer, longer + 1)
+            said.append((time, _path(peer, origin, longer + 1)))
             time += INTERVAL_S * rng.uniform(0.75, 1)  # RFC 4271, 10
-        yield Update(time, peer, prefixes)
-        yield from say(back, peer)
+        for when, path in [*said, (time, None)]:
+            times = [when, when + rng.random()] if path and rng.random() < REPEATED else [when]
+            yield from (Update(each, peer, prefix, path) for each in times for prefix in prefixes)
 
 
-def synthetic(prefixes: Sequence[str], count: int, seed: int) -> Stream:
-    """At least so many updates of these prefixes."""
-    rng, base, updates = random.Random(seed), _base(prefixes), []
-    origins = range(len(base) // PEERS)
+def synthetic(prefixes: Sequence[str], count: int, seed: int) -> tuple[list[Update], list[Update]]:
+    """What peers announce before, and at least so many updates of these prefixes, in order of time."""
+    rng, updates, origins = random.Random(seed), [], range(-(-len(prefixes) // ORIGIN))
     unstable = rng.sample(origins, max(1, round(UNSTABLE * len(origins))))
     weights = list(itertools.accumulate(1 / place for place in range(1, len(unstable) + 1)))  # Zipf's law
-    while count > 0:
+    while len(updates) < count:
         (origin,) = rng.choices(unstable, cum_weights=weights)
-        event = list(_event(origin, base[origin].prefixes, rng))
-        updates += event
-        count -= size(event)
-    return Stream(base, sorted(updates, key=lambda update: update.time))
+        updates += _event(origin, prefixes[origin * ORIGIN : (origin + 1) * ORIGIN], rng)
+    return _base(prefixes), sorted(updates, key=attrgetter("time"))
 
 
-def recorded(path: str, prefixes: Sequence[str]) -> Stream:
-    """What the peers with the most updates have said to a collector. What one withdraws, it has from the beginning,
-    besides these prefixes. Raises BenchError."""
+def recorded(path: str, prefixes: Sequence[str]) -> tuple[list[Update], list[Update]]:
+    """The same of the peers that have said most to a collector, by its file. What one withdraws, it has from the
+    beginning, besides these prefixes. Raises BenchError."""
     found = [line.groups() for line in map(DUMPED.match, files.mrt_lines(path, MRT_EXPECTED)) if line]
     busiest = [peer for peer, _ in collections.Counter(peer for _, peer, *_ in found).most_common(PEERS)]
-    found = sorted((line for line in found if line[1] in busiest), key=lambda line: float(line[0]))
-    if not found:
+    updates = []
+    for time, peer, prefix, as_path in found:
+        if peer in busiest:
+            numbers = None if as_path is None else tuple(map(int, re.findall(r"\d+", as_path)))
+            updates.append(Update(float(time), busiest.index(peer), prefix, numbers))
+    updates.sort(key=attrgetter("time"))
+    if not updates:
         raise BenchError(f"{path} has no updates of prefixes in 2000::/3; {MRT_EXPECTED}")
-    base, updates, start = _base(prefixes), [], float(found[0][0])
-    for (time, peer, as_path), group in itertools.groupby(found, lambda line: (line[0], line[1], line[3])):
-        attributes = b"" if as_path is None else attributes_of(map(int, re.findall(r"\d+", as_path)))
-        said = tuple(prefix for _, _, prefix, _ in group)
-        updates.append(Update(float(time) - start, busiest.index(peer), said, attributes))
-    for number in range(PEERS):
-        withdrawn = prefixes_of(update for update in updates if (update.peer, update.attributes) == (number, b""))
-        base.append(Update(0, number, tuple(withdrawn.difference(prefixes)), _path(number, 0)))
-    return Stream(base, updates)
+    lost = dict.fromkeys((each.peer, each.prefix) for each in updates if each.path is None)
+    return [Update(0, peer, prefix, _path(peer, 0)) for peer, prefix in lost] + _base(prefixes), updates
+
+
+def classes(base: list[Update], updates: list[Update]) -> tuple[set[str], set[str]]:
+    """Prefixes that some peer has at all times: those in updates, or all if none is. And the others in updates."""
+    had = {(each.peer, each.prefix) for each in base}
+    lost = {(each.peer, each.prefix) for each in updates if each.path is None}
+    always, changed = {prefix for _, prefix in had - lost}, {each.prefix for each in updates}
+    return always & changed or always, changed - always
