@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""user/bench/bgp.py and churn.py: BGP messages, files of updates, the shape of the stream, and the sums."""
+"""user/bench/churn.py: BGP messages, files of updates, the shape of the stream, and the sums."""
 
 import argparse
 import bz2
@@ -13,7 +13,6 @@ import time
 import numpy as np
 import pytest
 
-import bgp
 import churn
 import common
 import tables
@@ -26,7 +25,7 @@ PATH = (64497, 4_200_000_000)
 
 
 def messages(path, *prefixes):
-    return bgp.messages([bgp.Update(0, 0, prefix, path) for prefix in prefixes], NEXT_HOP)
+    return churn.messages([churn.Update(0, 0, prefix, path) for prefix in prefixes], NEXT_HOP)
 
 
 def test_messages():
@@ -39,14 +38,14 @@ def test_messages():
     many = [f"2001:db8::{number:x}/128" for number in range(1000)]
     found = messages(tuple(range(999)), *many).split(b"\xff" * 16)[1:]
     assert all(len(each) + 16 == int.from_bytes(each[:2], "big") <= 4096 for each in found)
-    assert all(b"".join(found).count(bgp.encode_prefix(prefix)) == 1 for prefix in many)
+    assert all(b"".join(found).count(churn.encode_prefix(prefix)) == 1 for prefix in many)
 
 
 def test_at_once():
     """Neighbours with the same time, peer and path."""
-    a, b, c = (bgp.Update(0, 0, prefix, PATH) for prefix in P[:3])
+    a, b, c = (churn.Update(0, 0, prefix, PATH) for prefix in P[:3])
     others = [b._replace(time=1), b._replace(peer=1), b._replace(path=None)]
-    assert list(bgp.at_once([a, b, *others, c])) == [[a, b], *([each] for each in others), [c]]
+    assert list(churn.at_once([a, b, *others, c])) == [[a, b], *([each] for each in others), [c]]
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -65,7 +64,7 @@ def record(body, kind=16, subtype=4, four=True, family=2, asn=64497, time=1_700_
 UPDATE = record(messages(PATH, ONE))
 STATE = record(b"\0\1\0\2", subtype=5)
 OLD_PATH = bytes.fromhex("40010100" "400206" "0202fbf25ba0" "c0110a" "0202" "0000fbf2fa56ea00")
-OLD = bytes.fromhex("900e001a00020110") + NEXT_HOP + b"\0" + bgp.encode_prefix(ONE) + OLD_PATH
+OLD = bytes.fromhex("900e001a00020110") + NEXT_HOP + b"\0" + churn.encode_prefix(ONE) + OLD_PATH
 OLD = b"\xff" * 16 + struct.pack(">HBHH", len(OLD) + 23, 2, 0, len(OLD)) + OLD
 
 
@@ -80,13 +79,13 @@ def test_mrt(tmp_path):
         + record(messages(None, TWO), time=1_700_000_003) + record(plain.replace(b"\0\2\1\x10", b"\0\1\1\x10"))
         + record(OLD, subtype=1, four=False, asn=64498) * 3
         + record(own, time=1_700_000_002, asn=64498) + record(plain, family=1, asn=64499))  # fmt: skip
-    base, updates = bgp.recorded(str(tmp_path / "x"), [ONE])
+    base, updates = churn.recorded(str(tmp_path / "x"), [ONE])
     assert [(each.time - updates[0].time, *each[1:]) for each in updates] == [
         (0, 1, ONE, PATH), *[(0, 0, ONE, other)] * 3, (0.5, 1, ONE, PATH),
         (2, 0, ONE, None), (2, 0, P[0], None), (3, 1, TWO, None)]  # fmt: skip
     assert {(each.peer, each.prefix) for each in base} == {(0, ONE), (0, P[0]), (1, ONE), (1, TWO)}
     last = {(each.peer, each.prefix): each.path for each in base}
-    assert last[0, ONE] == bgp.synthetic([ONE], 1, 1)[0][0].path  # what the table says
+    assert last[0, ONE] == churn.synthetic([ONE], 1, 1)[0][0].path  # what the table says
 
 
 @needs_bgpdump
@@ -97,7 +96,7 @@ def test_mrt(tmp_path):
 def test_bad_mrt(tmp_path, data, what):
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(common.BenchError, match=what):
-        bgp.recorded(str(tmp_path / "x"), [ONE])
+        churn.recorded(str(tmp_path / "x"), [ONE])
 
 
 # --- streams ------------------------------------------------------------------------------------------
@@ -105,28 +104,28 @@ def test_bad_mrt(tmp_path, data, what):
 
 def test_shape():
     """Withdrawals, repetitions and unstable prefixes are as many as the sources say, about; each run has the same."""
-    base, stream = bgp.synthetic(PREFIXES, 50_000, 1)
-    assert (base, stream) == bgp.synthetic(PREFIXES, 50_000, 1) and stream != bgp.synthetic(PREFIXES, 50_000, 2)[1]
+    base, stream = churn.synthetic(PREFIXES, 50_000, 1)
+    assert (base, stream) == churn.synthetic(PREFIXES, 50_000, 1) and stream != churn.synthetic(PREFIXES, 50_000, 2)[1]
     assert 50_000 <= len(stream) < 50_120 and len(base) == 2 * len(PREFIXES)
     assert stream == sorted(stream, key=lambda each: each.time)
     assert 0.12 < sum(each.path is None for each in stream) / len(stream) < 0.17
-    assert 0.8 * bgp.UNSTABLE < len({each.prefix for each in stream}) / len(PREFIXES) < 1.2 * bgp.UNSTABLE
-    few, said = bgp.synthetic(PREFIXES * 100, 10_000, 1)[1], collections.defaultdict(list)  # seldom two at once
-    for each in few[::bgp.ORIGIN]:
+    assert 0.8 * churn.UNSTABLE < len({each.prefix for each in stream}) / len(PREFIXES) < 1.2 * churn.UNSTABLE
+    few, said = churn.synthetic(PREFIXES * 100, 10_000, 1)[1], collections.defaultdict(list)  # seldom two at once
+    for each in few[::churn.ORIGIN]:
         said[each.peer, each.prefix].append(each.path)
     announced = [path for paths in said.values() for path in paths if path]
     repeated = sum(one == other is not None for each in said.values() for one, other in zip(each, each[1:]))
     assert 0.35 < repeated / len(announced) < 0.45
-    assert len({len(path) for path in announced}) > bgp.EXPLORED
+    assert len({len(path) for path in announced}) > churn.EXPLORED
 
 
 def test_classes():
     """By hand: prefix 0 has a path change, 1 fails at one peer, 2 at both, 3 is new, 4 nobody touches."""
-    base = [bgp.Update(0, peer, P[place], PATH) for peer in range(2) for place in (0, 1, 2, 4)]
-    withdrawn = [bgp.Update(1, 0, P[1], None), bgp.Update(1, 0, P[2], None), bgp.Update(2, 1, P[2], None)]
-    changed, new = bgp.Update(0, 0, P[0], (1,)), bgp.Update(3, 1, P[3], PATH)
-    assert bgp.classes(base, [changed, *withdrawn, new]) == ({P[0], P[1]}, {P[2], P[3]})
-    assert bgp.classes(base, [new]) == ({P[0], P[1], P[2], P[4]}, {P[3]})
+    base = [churn.Update(0, peer, P[place], PATH) for peer in range(2) for place in (0, 1, 2, 4)]
+    withdrawn = [churn.Update(1, 0, P[1], None), churn.Update(1, 0, P[2], None), churn.Update(2, 1, P[2], None)]
+    changed, new = churn.Update(0, 0, P[0], (1,)), churn.Update(3, 1, P[3], PATH)
+    assert churn.classes(base, [changed, *withdrawn, new]) == ({P[0], P[1]}, {P[2], P[3]})
+    assert churn.classes(base, [new]) == ({P[0], P[1], P[2], P[4]}, {P[3]})
 
 
 # --- sums ---------------------------------------------------------------------------------------------
@@ -134,7 +133,7 @@ def test_classes():
 
 def test_marks():
     """A route that is gone from the map is no change of it."""
-    bench, values, mark = churn.Bench.__new__(churn.Bench), [5, 0, 7], bgp.Update(0, 0, ONE, PATH)
+    bench, values, mark = churn.Bench.__new__(churn.Bench), [5, 0, 7], churn.Update(0, 0, ONE, PATH)
     bench.kernel_s, bench.map_s, bench.waiting, bench.map = {}, {}, {mark: (5, time.monotonic())}, 1
     bench._in_map, bench._in_kernel = lambda _prefix: values.pop(0), lambda *_: True
     assert [bench._look() for _ in range(3)] == [False, False, True]
@@ -151,18 +150,19 @@ def test_sums(monkeypatch, counts, note):
     monkeypatch.setattr(churn, "DRAIN_S", 0.05)
     bench, added = churn.Bench.__new__(churn.Bench), []
     bench.engine = argparse.Namespace(ask=lambda *_, **__: 0, answer=lambda: {"lanes": [[101, 0, 0, 0, 0, 0]]})
-    bench.generator, bench.cpu = argparse.Namespace(lane=lambda *_: []), 0
-    bench.options, bench.stream = argparse.Namespace(rate=100, seconds=1), bgp.synthetic(PREFIXES, 10, 1)[1]
+    bench.router = argparse.Namespace(sixlane=argparse.Namespace(daemon=None))
+    bench.bird, bench.generator, bench.cpu = os.getpid(), argparse.Namespace(lane=lambda *_: []), 0
+    bench.options, bench.stream = argparse.Namespace(rate=100, seconds=1), churn.synthetic(PREFIXES, 10, 1)[1]
     bench.values, bench.notes = collections.defaultdict(list), collections.defaultdict(dict)
 
     def replay(_progress):
-        bench.kernel_s["mark"], bench.map_s["mark"] = 0.001, 0.003
+        bench.kernel_s, bench.map_s = {"mark": 0.001}, {"mark": 0.003}
         return 1, 0
 
     bench._replay = replay
     for side, found in (("kernel", [51, 40, 10, 0]), ("sixlane", counts)):
         bench._counts = itertools.chain([np.zeros(4, int)] * 2, itertools.repeat(np.array(found))).__next__
-        bench._measure(side, {"bird": os.getpid()}, None)
+        bench._measure(side, None)
     bench.add_rows(argparse.Namespace(add=added.append), tables.from_prefixes("", 1, PREFIXES))
     assert {row.engine: row.note for row in added} == {
         "kernel": "", "sixlane": note, "sixlane/kernel": note, "stream": ""}  # fmt: skip

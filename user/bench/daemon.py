@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the daemon costs: the time from its start until the maps equal the kernel's tables, from empty maps and over
-those of the daemon before; and its memory."""
+"""What the daemon costs: the time from its start until the maps equal the kernel's tables, and its memory."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ def run(options: argparse.Namespace) -> None:
     with results.reported():
         for table in tb.make(options.tables, options.seed):
             found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; the last of memory
-            what = f"starts with table {table.name}"
-            with lab_errors(), Router() as router, Progress(what, 2 * options.rounds) as progress:
+            with lab_errors(), Router() as router, Progress(f"starts, {table.name}", 2 * options.rounds) as progress:
                 router.fill(table.name, table.prefixes())
                 sixlane = router.sixlane
                 try:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """How many entries exceptions take, and what they cost packets, after Lau (Facebook, 2015): before Linux 4.2 each
-destination with traffic had an entry in the routing tree, whether or not its Path MTU differed from its route's.
-"""
+destination with traffic had an entry in the routing tree, whether or not its Path MTU differed from its route's."""
 
 from __future__ import annotations
 
@@ -21,12 +20,8 @@ from packets import ethernet
 from router import B_MAC, MTU, P1_MAC
 from sides import packed, too_big
 
-HELP = """Measure the entries and the cost of exceptions, in sixlane and in the kernel.
-
-Both count their entries. Each round then measures ns a packet to destinations with an exception (hit), and on other
-routes (elsewhere): without exceptions (none), with all of them (learned), and the difference (added)."""
-SIZE = 64
-ENGINES = ("compiled", "kernel")
+HELP = "Count the entries that exceptions take, in sixlane and in the kernel, and measure what they cost."
+SIZE, ENGINES = 64, ("compiled", "kernel")
 MTUS = {"none": MTU, "learned": 1400}  # of messages; the latter is larger than any frame of the bench
 BATCH = 64  # messages; fewer than a veth's ring holds
 KEEP_S, WAIT_S = 1, 120  # for the kernel, unless it has no room for an exception; for all else, also if emulated
@@ -41,14 +36,12 @@ def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[np.ndar
     hit, elsewhere = (np.flatnonzero(may_have == which)[:n_excepted] for which in (1, 0))
     every = np.concatenate([drawn[hit], np.delete(drawn, hit, axis=0)])[:n]
     if min(len(hit), len(elsewhere)) < n_excepted or len(every) < n:
-        raise BenchError(f"table {table.name}: its routes have too few destinations for {n} with {n_excepted} "
-                         "exceptions; use fewer, or another table")  # fmt: skip
+        raise BenchError(f"table {table.name} has too few destinations for {n} with {n_excepted} exceptions: use fewer")
     return every, drawn[elsewhere]
 
 
 class Measurement:
-    """Of one table. The router's kernel learns Path MTUs from host b's messages, and sixlane from the kernel. Methods
-    raise BenchError and Interrupted."""
+    """Of one table. The router's kernel learns Path MTUs from host b's messages, and sixlane from the kernel."""
 
     def __init__(self, options: argparse.Namespace, runner: Runner, results: rows.Results, progress: Progress) -> None:
         self.options, self.runner, self.router = options, runner, runner.router
@@ -83,17 +76,15 @@ class Measurement:
 
     def run(self, engine: str, name: str, packets: int, excepted: int) -> float:
         """Returns ns a packet. Exactly `excepted` of the packets must match an exception."""
-        before = self.hits()
+        before = self._hits()
         lane = self.runner.run(Series(engine, name, SIZE, 1), packets)[0]
-        hits, wanted = self.hits() - before, 2 * excepted * (engine != "kernel")  # with the untimed run
+        hits, wanted = self._hits() - before, 2 * excepted * (engine != "kernel")  # with the untimed run
         if hits != wanted:
-            raise BenchError(f"{hits} instead of {wanted} packets matched an exception in sixlane: the time of such a "
-                             "run would mean nothing")  # fmt: skip
+            raise BenchError(f"{hits} instead of {wanted} packets matched an exception: the time means nothing")
         self.progress.step()
         return lane.ns / lane.timed
 
-    def hits(self) -> int:
-        """How many packets matched one of sixlane's exceptions."""
+    def _hits(self) -> int:
         return sum(entry["hits"] for entry in self.router.sixlane.sixlane_json("exception show"))
 
     def _send_to_all(self, excepted: int) -> None:
@@ -114,24 +105,21 @@ class Measurement:
     def _change(self, state: str) -> None:
         """Have the kernel learn all exceptions or forget them. Sixlane has the same then, and forwards again: after a
         change it passes some packets to the kernel for a while."""
-        router, sixlane, hit = self.router, self.router.sixlane, self.lists["hit"]
+        router, sixlane, hit, too_bigs = self.router, self.router.sixlane, self.lists["hit"], "Icmp6InPktTooBigs"
         if state == "none":  # sixlaned looks at what nobody announces when messages come, also if none learns from them
             router.r.ip("route flush cache")
-        gateway, own, before = packed(router.gateways[0]), packed(router.b_router), self._received()
+        gateway, own, before = packed(router.gateways[0]), packed(router.b_router), router.kernel_counters()[too_bigs]
         for number, about in enumerate(hit, 1):  # no faster than the router receives them
             self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), MTUS[state])))
             if number % BATCH == 0 or number == len(hit):
-                wait_for(lambda: self._received() >= before + number, WAIT_S, "the router receives Packet Too Big")
+                wait_for(lambda: router.kernel_counters()[too_bigs] >= before + number, WAIT_S, "messages are received")
         wanted, found = len(hit) * (state == "learned"), router.kernel_routes
         wait_for(lambda: found()[1] == wanted, KEEP_S, lambda: f"the kernel has {found()[1]} exceptions instead of "
                  f"{wanted}: it limits those of one route; use fewer, or a table with more routes")  # fmt: skip
         asked = [socket.inet_ntop(socket.AF_INET6, address) for each in self.lists.values() for address in each]
         wait_for(lambda: sixlane.status()["exceptions"] == wanted
-                 and all(found["verdict"] == "forward" for found in sixlane.lookup_many(asked)), WAIT_S,
+                 and all(answer["verdict"] == "forward" for answer in sixlane.lookup_many(asked)), WAIT_S,
                  f"sixlaned has {wanted} exceptions, and leaves no packets to the kernel")  # fmt: skip
-
-    def _received(self) -> int:
-        return self.router.kernel_counters()["Icmp6InPktTooBigs"]
 
     def add_rows(self) -> None:
         """Of the rounds until now."""
@@ -146,12 +134,9 @@ class Measurement:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_tables(parser)
-    parser.add_argument("--destinations", type=opt.number(1, 10_000_000), default=300_000, metavar="N",
-                        help="that have traffic (%(default)s)")  # fmt: skip
-    parser.add_argument("--exceptions", type=opt.number(1, TARGETS), default=1000, metavar="N",
-                        help="so many of them have another Path MTU (%(default)s)")  # fmt: skip
-    parser.add_argument("--count", type=opt.number(LEAST_COUNT, TARGETS), default=32_768, metavar="N",
-                        help="packets of a run that is timed (%(default)s)")  # fmt: skip
+    parser.add_argument("--destinations", type=opt.number(1, 10_000_000), default=300_000, help="all (%(default)s)")
+    parser.add_argument("--exceptions", type=opt.number(1, TARGETS), default=1000, help="of these (%(default)s)")
+    parser.add_argument("--count", type=opt.number(LEAST_COUNT, TARGETS), default=32_768, help="packets (%(default)s)")
     opt.add_common(parser, rounds=8)  # all as in Lau's figures
 
 
