@@ -35,11 +35,10 @@ TARGETS, SIZE = 4096, 64  # destinations of each kind; bytes of a frame
 MARKS = 500  # each changes once in a run
 POLL_S, ANSWER_S, FILL_S, DRAIN_S = 100e-6, 20, 300, 5
 LATE_S, BUSY = 0.05, 0.9  # of a message, and of a CPU: from here on a note says so
-PEERS = 2
 LOCAL_AS, PEER_AS = 64496, 64497  # for documentation (RFC 5398); peers have those from here on
 ORIGIN_AS, TRANSIT_AS = 4_200_000_000, 4_290_000_000  # private (RFC 6996)
 MOST_PREFIXES, MOST_ASES = 100, 255  # of a message, which may have 4096 bytes, and of a path
-ORIGIN = 5  # neighbours in the table that are of one origin
+PEERS, ORIGIN = 2, 5  # of BIRD; neighbours in the table that are of one origin
 UNSTABLE, REPEATED = 0.1, 2 / 3  # of the origins; of the announcements, so that 40 % are repetitions
 EXPLORED = 4  # longer paths, at most: so a seventh are withdrawals
 STREAM_S, INTERVAL_S, DOWN_S = 3600.0, 30.0, 120.0  # in all; between two updates; without a route, on average
@@ -232,7 +231,11 @@ class Bench:
 
     def _send(self, updates: list[Update]) -> None:
         peer = updates[0].peer
-        self.peers[peer].sendall(messages(updates, self.gateways[peer]))
+        try:
+            self.peers[peer].sendall(messages(updates, self.gateways[peer]))
+        except OSError as error:
+            check_interrupt()  # which a terminal also tells BIRD of
+            raise BenchError(f"BIRD has ended a BGP session: {error}") from None
 
     def _in_kernel(self, prefix: str, peer: int) -> bool:
         """RTM_GETROUTE: whether the answer for the /64 has the peer's gateway in it."""
@@ -299,15 +302,13 @@ class Bench:
             lost = sent - stays - goes
             if lost == no_route or time.monotonic() > deadline:
                 break
-        found |= {("sent", "packets"): sent, ("updates", "updates/s"): len(self.stream) / seconds}
+        found |= {("sent", "packets"): sent, ("xdp", "packets"): xdp}
+        found["updates", "updates/s"] = len(self.stream) / seconds
         for mode, count in (("lost", (sent + 1) // 2 - stays), ("withdrawn-lost", sent // 2 - goes)):
             found |= {(mode, "packets lost"): count, (mode, "%"): 200 * count / max(sent, 1)}
         kernel = np.array(list(self.kernel_s.values()))
         both = np.maximum(kernel, [self.map_s[mark] for mark in self.kernel_s])
-        times = {"": both}
-        if side == "sixlane":
-            found["xdp", "packets"] = xdp
-            times |= {"kernel-": kernel, "map-": both - kernel}
+        times = {"": both, **({"kernel-": kernel, "map-": both - kernel} if side == "sixlane" else {})}
         found |= {(f"{kind}p{percent}", "ms"): 1e3 * rows.percentile(each, percent)
                   for kind, each in times.items() for percent in (50, 99)}  # fmt: skip
         for (mode, unit), value in found.items():

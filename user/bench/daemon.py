@@ -42,8 +42,7 @@ def run(options: argparse.Namespace) -> None:
                         sixlane.start("-l", "warning", sync=False)
                         sixlane.wait_in_sync(after=before)
                         found[mode, "ms"].append(1e3 * (time.monotonic() - begin))
-                        pid = sixlane.daemon.pid
-                        taken = {**memory.of_process(pid), "maps": memory.of_maps(pid)}
+                        taken = {**memory.of_process(sixlane.daemon.pid), "maps": memory.of_maps(sixlane.daemon.pid)}
                         found |= {(kind, "MB"): [size / 1e6] for kind, size in taken.items()}
                         sixlane.stop()
                         progress.step()

@@ -148,8 +148,7 @@ def run(options: argparse.Namespace) -> None:
     runs = 2 * len(ENGINES) * (-(-options.destinations // TARGETS) + len(MTUS) * options.rounds)
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            with Progress(f"bench exceptions, table {table.name}", runs) as progress, \
-                    opened(table, ENGINES) as runner:  # fmt: skip
+            with opened(table, ENGINES) as runner, Progress(f"bench exceptions, table {table.name}", runs) as progress:
                 measurement = Measurement(options, runner, results, progress)
                 try:
                     measurement.measure()
