@@ -49,7 +49,7 @@ def test_differences(monkeypatch, measured, counts, said):
 def test_hits_of_exceptions_must_add_up(engine, found, said):
     """Those of the untimed run and of the timed one."""
     made, hits = object.__new__(exceptions.Measurement), iter(found)
-    made.hits = lambda: next(hits)
+    made._hits = lambda: next(hits)
     made.runner = types.SimpleNamespace(run=lambda _series, _packets: [types.SimpleNamespace(ns=50, timed=5)])
     made.progress = types.SimpleNamespace(step=lambda: None)
     with pytest.raises(BenchError, match=said) if said else contextlib.nullcontext():

@@ -4,21 +4,15 @@
 import bz2
 import json
 import os
-import pathlib
 import shutil
 import signal
+import socket
 import struct
 import subprocess
-import sys
 
 import pytest
 from benches import Bench, children
 from netns import wait_until
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "user" / "bench"))  # behind the modules of the tests
-
-import bgp  # noqa: E402
 
 CHURN = Bench("churn")
 FEW = ["--rounds", 1, "--seconds", 2, "--rate", 20000]
@@ -38,7 +32,7 @@ def check(rows, table, rate):
     assert {(row["table"], row["frame_bytes"], row["writer_rate"]) for row in rows} == {(table, 64, rate)}
     for side in ("kernel", "sixlane"):
         assert found[side, "lost", "packets lost"] == 0 < found[side, "withdrawn-lost", "packets lost"]
-        assert 0 < found[side, "asked", "ms"] <= found[side, "p50", "ms"] <= found[side, "p99", "ms"]
+        assert 0 < found[side, "p50", "ms"] <= found[side, "p99", "ms"]
         assert found[side, "cpu-bird", "s"] >= 0 and found[side, "updates", "updates/s"] > 0
     delivered = found["sixlane", "sent", "packets"] - found["sixlane", "withdrawn-lost", "packets lost"]
     assert 1000 < delivered / 2 < found["sixlane", "xdp", "packets"] <= delivered  # the kernel did the rest
@@ -53,20 +47,32 @@ def test_synthetic():
     assert 500 <= rate < 550
 
 
+def record(time, peer, prefix, path):
+    """What a collector writes of an UPDATE (RFC 4271, 4760, 6396). path: None: the prefix is withdrawn."""
+    nlri = b"\x20" + socket.inet_pton(socket.AF_INET6, prefix[:-3])[:4]
+    attributes = b"\x80\x0f\x08\0\2\1" + nlri  # MP_UNREACH_NLRI
+    if path:  # ORIGIN, AS_PATH and MP_REACH_NLRI
+        attributes = b"\x40\1\1\0" + struct.pack(f">5B{len(path)}I", 0x40, 2, 4 * len(path) + 2, 2, len(path), *path)
+        attributes += b"\x80\x0e\x1a\0\2\1\x10" + bytes(16) + b"\0" + nlri
+    body = struct.pack(">IIHH", peer, 64496, 0, 2) + bytes([peer]) * 16 + bytes(16) + b"\xff" * 16
+    body += struct.pack(">HBHH", 23 + len(attributes), 2, 0, len(attributes)) + attributes
+    return struct.pack(">IHHI", 1_700_000_000 + time, 16, 4, len(body)) + body
+
+
 @pytest.mark.skipif(not shutil.which("bgpdump"), reason="no bgpdump")
 def test_recorded(tmp_path):
     """A collector's file of two peers (RFC 6396), over a table that has half of its prefixes."""
-    stream, records = bgp.synthetic(PREFIXES, 800, 5), []
-    for update in stream.updates:
-        body = struct.pack(">IIHH", bgp.PEER_AS + update.peer, bgp.LOCAL_AS, 0, 2) + bytes([update.peer]) * 16
-        body += bytes(16) + update.messages(bytes(range(16)))
-        records.append(struct.pack(">IHHI", 1_700_000_000 + int(update.time), 16, 4, len(body)) + body)
+    said = []  # time, peer, prefix, and the path of announcements
+    for number in range(100):
+        said += [(number, peer, PREFIXES[number], (peer, *[100] * ases)) for peer in (1, 2) for ases in (1, 2, 3)]
+        said += [(number, peer, PREFIXES[100 + number], None) for peer in (1, 2)]
+        said += [(number + 20, peer, PREFIXES[100 + number], (peer, 100)) for peer in (1, 2)]
+    records = [record(*update) for update in sorted(said, key=lambda update: update[0])]
     (tmp_path / "updates").write_bytes(bz2.compress(b"".join(records)))
     (tmp_path / "half.txt").write_text("\n".join(PREFIXES[::2]))
     rows = CHURN.rows(*FEW, "--file", tmp_path / "half.txt", "--updates", tmp_path / "updates")
-    check(rows, "half", round(bgp.size(stream.updates) / 2))
-    said = [record for record, update in zip(records, stream.updates) if update.attributes]
-    (tmp_path / "said").write_bytes(b"".join(said))
+    check(rows, "half", len(said) / 2)
+    (tmp_path / "said").write_bytes(b"".join(record(*update) for update in said if update[3]))
     (tmp_path / "all.txt").write_text("\n".join(PREFIXES))
     done = CHURN.run(*FEW, "--file", tmp_path / "all.txt", "--updates", tmp_path / "said")
     assert "warning: no prefix goes" in done.stderr and "INVALID" not in done.stdout

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the daemon costs: the time from its start until the maps equal the kernel's tables, from empty maps and over
-those of the daemon before; and its memory."""
+"""What the daemon costs: the time from its start until the maps equal the kernel's tables, and its memory."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from collections import defaultdict
-from typing import Any
 
 import memory
 import common as opt
 import rows
 import tables as tb
 from common import Progress, need_root
-from router import Router, lab_errors
+from router import Router
 
 HELP = "Measure the daemon: the time until it is in sync, and its memory."
 
@@ -24,35 +22,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_common(parser, rounds=5)
 
 
-def _measure(sixlane: Any, found: dict[tuple[str, str], list[float]]) -> None:
-    """One round: its values by mode and unit. Of memory only the last one is kept."""
-    sixlane.start("--teardown")  # leaves no program and no map for the next start
-    sixlane.stop()
-    sixlane.attach("ip")
-    for mode in ("start", "restart"):
-        before = (sixlane.status(check=False) or {}).get("generation", 0)  # asked now, as it takes milliseconds
-        begin = time.monotonic()
-        sixlane.start("-l", "warning", sync=False)
-        sixlane.wait_in_sync(after=before)
-        found[mode, "ms"].append(1e3 * (time.monotonic() - begin))
-        pid = sixlane.daemon.pid
-        taken = {**memory.of_process(pid), "maps": memory.of_maps(pid)}
-        sixlane.stop()
-    found.update({(mode, "MB"): [size / 1e6] for mode, size in taken.items()})
-
-
 def run(options: argparse.Namespace) -> None:
     need_root("bench daemon")
     results = rows.Results("daemon", options)
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            found: dict[tuple[str, str], list[float]] = defaultdict(list)
-            what = f"starts with table {table.name}"
-            with lab_errors(), Router() as router, Progress(what, options.rounds) as progress:
+            found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; the last of memory
+            with Router() as router, Progress(f"starts, {table.name}", 2 * options.rounds) as progress:
                 router.fill(table.name, table.prefixes())
+                sixlane = router.sixlane
                 try:
-                    for _ in range(options.rounds):
-                        _measure(router.sixlane, found)
+                    for mode in ("start", "restart") * options.rounds:
+                        if mode == "start":  # without a program and a map
+                            sixlane.start("--teardown")
+                            sixlane.stop()
+                            sixlane.attach("ip")
+                        before = (sixlane.status(check=False) or {}).get("generation", 0)
+                        begin = time.monotonic()
+                        sixlane.start("-l", "warning", sync=False)
+                        sixlane.wait_in_sync(after=before)
+                        found[mode, "ms"].append(1e3 * (time.monotonic() - begin))
+                        taken = {**memory.of_process(sixlane.daemon.pid), "maps": memory.of_maps(sixlane.daemon.pid)}
+                        found |= {(kind, "MB"): [size / 1e6] for kind, size in taken.items()}
+                        sixlane.stop()
                         progress.step()
                 finally:
                     for (mode, unit), values in found.items():
