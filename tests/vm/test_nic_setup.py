@@ -69,7 +69,8 @@ def test_bond_that_is_there(r):
     done = r.run(SIXLANE, "bench", "nic", "--check", "bond0", check=False)
     assert done.returncode == 1 and "bond0 is a bond: name its slaves" in done.stderr, done
     process = measure(r, "--force", *THROUGH, "bond0=p1")
-    r.lab.end(process)
+    process.terminate()
+    wait_restored(process)
     assert "bond0" in r.run("ip", "link", "show").stdout
     r.ip("link set dev p1 down")
     r.ip("link set dev p1 master bond0")
