@@ -2,6 +2,7 @@
 """bench-packets, from host a to host b: frames byte by byte, exact counts, what a sink counts, what is refused."""
 
 import contextlib
+import os
 import socket
 import struct
 import time
@@ -196,6 +197,13 @@ def test_errors(net, do, words, said):
     with net.a.entered(), Engine("bench-packets") as engine, pytest.raises(BenchError, match=said):
         pk.Generator(engine, "g", template(), 1, 8, net.a.link("h0")["ifindex"])
         engine.do(do, **words)
+
+
+def test_ended_twice(monkeypatch):
+    """A flood ends its engine, and then the router does: another process may have its number by then."""
+    with Engine("bench-packets") as engine:
+        engine.close(0)
+        monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("kills"))
 
 
 def test_refused_by_the_harness(net, sink):

@@ -38,6 +38,8 @@ class Engine(contextlib.AbstractContextManager):
     def close(self, seconds: float = END_S) -> int:
         """End it by the end of its input, after so many seconds by SIGKILL of its process group. Returns its exit
         status."""
+        if self._process.returncode is not None:  # its number may be another process's by now
+            return self._process.returncode
         self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
