@@ -188,9 +188,10 @@ def test_refused(net):
     ("run", {"lanes": [], "bytes": 60}, "lanes"), ("run", {"lanes": [0], "bytes": 1515}, "at most 1514"),
     ("run", {"lanes": [["no.p", 0, 1, 0]], "bytes": 60}, "of no is"), ("run", {"lanes": []}, "bytes"),
     ("run", {"lanes": [["g.packets_send", 0, 1, 9]], "bytes": 64}, "no such frames"), ("nosuch", {}, "nosuch"),
-    ("fill", {"object": "g", "map": "targets", "data": "xy"}, "xy"), ("load", {"name": "x", "device": "h9"}, "h9"),
+    ("fill", {"object": "g", "map": "targets", "file": "/no"}, "/no"), ("load", {"name": "x", "device": "h9"}, "h9"),
     ("load", {"name": "x", "object": "/nosuch"}, "/nosuch"),
     ("load", {"name": "x", "object": str(find("bench-packets.bpf.o")), "constants": {"none": "00"}}, "constant none"),
+    ("load", {"name": "x", "object": str(find("bench-packets.bpf.o")), "constants": {"header": "xy"}}, '"xy" is not'),
     ("attach", {"device": "h0", "program": "g.none"}, "g.none"),
 ])  # fmt: skip
 def test_errors(net, do, words, said):

@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#define MOST_BYTES 4096 /* that the plan has within itself, in hexadecimal digits */
 #define MOST_LINKS 2
 
 struct object {
@@ -90,19 +89,17 @@ unsigned int packets_ifindex(const char *device)
 	return ifindex;
 }
 
-size_t packets_hex(const char *text, void *out, size_t size)
+/* --- loading -------------------------------------------------------------------------------- */
+
+static void parse_hex(const char *text, uint8_t *bytes, size_t size)
 {
 	size_t n = strlen(text) / 2;
-	uint8_t *bytes = out;
 
 	if (n > size || strspn(text, "0123456789abcdef") != 2 * n || text[2 * n])
 		plan_die("\"%s\" is not at most %zu bytes in hexadecimal digits", text, size);
 	for (size_t i = 0; i < n; i++)
 		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
-	return n;
 }
-
-/* --- loading -------------------------------------------------------------------------------- */
 
 static bool is_wanted(json_t *programs, const char *name)
 {
@@ -149,7 +146,7 @@ static void set_constants(const struct bpf_object *object, json_t *constants)
 			at++;
 		if (!values || at == end)
 			plan_die("%s has no constant %s", bpf_object__name(object), name);
-		packets_hex(json_string_value(value) ?: "", values + at->offset, at->size);
+		parse_hex(json_string_value(value) ?: "", values + at->offset, at->size);
 	}
 }
 
@@ -261,32 +258,27 @@ static int fill(const struct bpf_map *map, const uint8_t *at, size_t bytes)
 }
 
 /*
- * {"object", "map", "file": PATH or "data": HEX} -> {}: write elements, key and value of each, to a
- * map; to an mmapable array its values from the first on. "program": write that program to index 0
- * instead.
+ * {"object", "map", "file": PATH} -> {}: write elements, key and value of each, to a map; to an
+ * mmapable array its values from the first on. "program" instead of "file": write that program to
+ * index 0.
  */
 static json_t *step_fill(json_t *arguments)
 {
-	const char *name, *map_name, *file = NULL, *data = "", *program = NULL;
+	const char *name, *map_name, *file = "", *program = NULL;
 	uint32_t element[2] = { 0 };
-	uint8_t bytes[MOST_BYTES];
-	const void *at = bytes;
+	const void *at = element;
+	size_t n = sizeof(element);
 	struct bpf_map *map;
-	size_t n;
 
-	plan_take(arguments, "{s:s, s:s, s?s, s?s, s?s}", "object", &name, "map", &map_name, "file",
-		  &file, "data", &data, "program", &program);
+	plan_take(arguments, "{s:s, s:s, s?s, s?s}", "object", &name, "map", &map_name, "file",
+		  &file, "program", &program);
 	map = packets_map(name, strlen(name), map_name);
-	n = packets_hex(data, bytes, sizeof(bytes));
-	if (program) {
+	if (program)
 		element[1] = (uint32_t)packets_program(program);
-		at = element;
-		n = sizeof(element);
-	} else if (file) {
+	else
 		at = plan_map(file, 1, &n);
-	}
 	plan_check(fill(map, at, n), "filling the map %s", map_name);
-	if (file)
+	if (!program)
 		munmap((void *)(uintptr_t)at, n);
 	return json_object();
 }

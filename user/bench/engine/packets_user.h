@@ -18,8 +18,6 @@ struct bpf_map *packets_map(const char *name, size_t n, const char *map);
 void *packets_values(const struct bpf_map *map, size_t *bytes);
 /* A device's index. */
 unsigned int packets_ifindex(const char *device);
-/* Parse hexadecimal digits. Returns the number of bytes, at most size. */
-size_t packets_hex(const char *text, void *out, size_t size);
 /* packets_run.c: a step. */
 json_t *packets_run_step(json_t *arguments);
 
