@@ -331,6 +331,7 @@ class Bench:
             while (early := start + updates[0].time - time.monotonic()) > 0:
                 time.sleep(min(early, POLL_S))
                 self._look()
+                check_interrupt()
             late = max(late, -early)
             if updates[0].path is BETTER:
                 self.waiting[updates[0]] = (self._in_map(updates[0].prefix), time.monotonic())
