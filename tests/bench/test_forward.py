@@ -115,6 +115,16 @@ def test_each_cpu_has_a_flow_of_its_own():
     assert len(np.unique(drawn[0], axis=0)) > 60_000
 
 
+@pytest.mark.parametrize("address, symbol, step", [
+    (20, "bpf_prog_0123456789abcdef_sixlane", "sixlane: parse"), (30, "bpf_prog_0123456789abcdef_far", "sixlane: fib"),
+    (90, "bpf_prog_0123456789abcdef_packets_into", "generator"), (25, "bpf_prog_sub", "kernel: bpf_prog_sub"),
+    (25, "bpf_prog_test_run_xdp", "kernel: bpf_prog_test_run_xdp"),
+])  # fmt: skip
+def test_steps_of_a_profile(address, symbol, step):
+    """The kernel has functions that are named as programs are."""
+    assert forward.step_of(address, symbol, [(20, "parse"), (30, "fib")]) == step
+
+
 def test_states_are_left():
     """The router has the routes and devices of before."""
     table = tables.named("10", 1)

@@ -47,6 +47,7 @@ def test_rows():
     ratios = {(row["engine"], row["threads"]) for row in rows_of(rows, "ratio")}
     assert ratios == {("compiled/" + engine, n) for engine in ENGINES[1:] for n in threads}
 
+
 def test_sizes_and_patterns():
     """From 66 bytes on there is UDP. What is given twice is measured once."""
     words = [word for name in ("zipf", "zipf:1.5", "flow", "zipf:1") for word in ("--pattern", name)]
@@ -71,7 +72,7 @@ def test_profile(tmp_path):
     with FORWARD.popen("--table", "10", "--profile", "--rounds", 1000, "--output", tmp_path) as process:
         said = process.stderr.readline()  # after a second
         if "left" not in said:
-            assert re.search("perf is not there|perf records nothing|samples in 1 s", said), said
+            assert re.search("perf is not there|perf takes [0-9]+ samples", said), said
             pytest.skip(said)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)

@@ -11,6 +11,7 @@ import ctypes
 import itertools
 import os
 import pathlib
+import re
 import statistics
 import struct
 import subprocess
@@ -194,6 +195,7 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
 
 LEAST = 1.0  # per cent; smaller steps are in the row "rest"
 FREQUENCY = 3989  # samples a second; a prime, so that nothing runs in step with it
+LEAST_SAMPLES = 100
 HARNESS = {"packets_into": "generator", "packets_sink": "sink"}  # its programs
 INFO_BYTES, BTF_ID, LINES = 232, 128, 148  # of struct bpf_prog_info: its size, btf_id, nr_line_info and what follows
 MOST_LINES = 1 << 17
@@ -217,11 +219,18 @@ def source_lines(program_id: int) -> list[tuple[int, str]]:
     return sorted(zip(addresses[:n].tolist(), (pathlib.Path(file).name.split(".")[0] for file in files)))
 
 
+def step_of(address: int, symbol: str, lines: list[tuple[int, str]]) -> str:
+    """What a sample counts for."""
+    program = re.fullmatch(r"bpf_prog_[0-9a-f]{16}_(\w+)", symbol)  # others with this beginning are the kernel's own
+    file = lines[bisect.bisect_right(lines, (address, "\xff")) - 1][1]
+    return HARNESS.get(program[1], f"sixlane: {file}") if program else f"kernel: {symbol}"
+
+
 def profile(runner: Runner, series: Series, count: int) -> None:
     """A second of runs, and what share of perf's samples each step has: a source file of sixlane's program, or the
     kernel's function. Raises BenchError."""
     lines = source_lines(runner.router.sixlane.port_status("p0")["program_id"])
-    path, steps = runner.router.file("perf.data"), Counter[str]()
+    path = runner.router.file("perf.data")
     words = ["perf", "record", "-q", "--all-kernel", "-F", str(FREQUENCY), "-p", str(runner.engine.pid), "-o", path]
     with subprocess.Popen([*words, "--", "sleep", "1"], stderr=subprocess.PIPE, text=True) as perf:
         while perf.poll() is None:
@@ -229,14 +238,10 @@ def profile(runner: Runner, series: Series, count: int) -> None:
         said = perf.stderr.read()
     check_interrupt()  # which a terminal also tells perf of
     done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)
-    for address, symbol in (line.split(maxsplit=1) for line in done.stdout.splitlines()):
-        step = f"kernel: {symbol}"
-        if symbol.startswith("bpf_prog_"):  # and a tag, and the name
-            file = lines[bisect.bisect_right(lines, (int(address, 16), "\xff")) - 1][1]
-            step = HARNESS.get(symbol.split("_", 3)[3], f"sixlane: {file}")
-        steps[step] += 1
-    if perf.returncode or not steps:
-        raise BenchError(f"perf records nothing on this machine: {said.strip() or perf.returncode}")
+    steps = Counter(step_of(int(address, 16), symbol, lines)
+                    for address, symbol in (line.split(maxsplit=1) for line in done.stdout.splitlines()))  # fmt: skip
+    if perf.returncode or steps.total() < LEAST_SAMPLES:
+        raise BenchError(f"perf takes {steps.total()} samples a second on this machine: {said.strip() or 'too few'}")
     runner.shares[series].append(Counter({step: 100 * n / steps.total() for step, n in steps.items()}))
 
 
@@ -324,11 +329,11 @@ def run(options: argparse.Namespace) -> None:
     options.flood = options.flood or []
     if options.flood and (len(cpus()) < 2 or 1 not in options.threads):
         raise UsageError("--flood is measured with one thread, and needs another CPU, which this process may run on")
+    need_root("bench forward")
     for name, (found_by, what) in NEEDS.items():
         if name in options.engine and subprocess.getstatusoutput(found_by)[0]:
             warn(f"{name} is left out: it needs {what}")
             options.engine.remove(name)
-    need_root("bench forward")
     results = rows.Results("forward", options)
     with results.reported():
         measure(options, results)
