@@ -12,6 +12,7 @@ import itertools
 import os
 import random
 import re
+import shutil
 import socket
 import struct
 import time
@@ -365,6 +366,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     need_root("bench churn")
+    if not shutil.which("bird"):
+        raise BenchError("BIRD is missing: install the package bird2")
     if len(cpus()) < 2:
         raise BenchError("bench churn takes two CPUs: one makes packets all the time")
     results = rows.Results("churn", options)

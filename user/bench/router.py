@@ -82,8 +82,9 @@ class Router(contextlib.ExitStack):
         self.r.batch("neigh add {} lladdr {} dev {} nud permanent".format(*words) for words in known)
         # The stack is to send by the queue of its own CPU, as redirected frames are sent. Otherwise a flow's queue may
         # belong to another CPU, which could not keep up. `ip netns exec` has the namespace's sysfs.
-        spread = [f"echo {1 << cpu % 32:x}{',00000000' * (cpu // 32)} >/sys/class/net/{port}/queues/tx-{cpu}/xps_cpus"
-                  for cpu in range(queues) for port in PORTS]  # fmt: skip
+        spread = [f"[ ! -e {file} ] || echo {1 << cpu % 32:x}{',00000000' * (cpu // 32)} >{file}"  # without CONFIG_XPS
+                  for cpu in range(queues) for port in PORTS
+                  for file in [f"/sys/class/net/{port}/queues/tx-{cpu}/xps_cpus"]]  # fmt: skip
         command(["ip", "netns", "exec", self.r.name, "sh", "-ec", "\n".join(spread if queues > 1 else [])])
         self.sixlane = lab.Router(self.r, PORTS)
         flows = [pk.Flow(pk.template(size, P0_MAC, A_MAC, self.a_addr)) for size in (pk.SMALLEST, 128)]
