@@ -29,7 +29,7 @@ import rows
 import tables as tb
 from common import BenchError, Progress, UsageError, check_interrupt, cpus, need_root, wait_for, warn
 from netns import cpu_seconds
-from router import A_MAC, NETWORK, P0_MAC, Router
+from router import A_MAC, GATEWAYS, NETWORK, P0_MAC, Router
 
 HELP = "Replay BGP updates by BIRD into the kernel while packets are forwarded."
 TARGETS, SIZE = 4096, 64  # destinations of each kind; bytes of a frame
@@ -183,7 +183,7 @@ class Bench:
         self._add_packets(*classes(base, stream))
         self.cpu = len(cpus()) - 1  # of the packets, and of nobody else who starts from now on
         os.sched_setaffinity(0, cpus()[:-1])
-        self.gateways = [socket.inet_pton(socket.AF_INET6, gateway) for gateway in router.gateways[:PEERS]]
+        self.gateways = [socket.inet_pton(socket.AF_INET6, gateway) for gateway in GATEWAYS[:PEERS]]
         first, gap = stream[0].time, options.seconds / (MARKS - PEERS - 1)
         slower = options.seconds / (stream[-1].time - first or 1)
         # Of the peers in turn: each peer's last one comes after all its updates.

@@ -17,7 +17,7 @@ import tables as tb
 from common import BenchError, Progress, UsageError, need_root, wait_for
 from forward import LEAST_COUNT, TARGETS, Runner, Series, opened
 from packets import ethernet
-from router import B_MAC, MTU, P1_MAC, packed, too_big
+from router import B_MAC, GATEWAYS, MTU, P1_MAC, packed, too_big
 
 HELP = "Count the entries that exceptions take, in sixlane and in the kernel, and measure what they cost."
 SIZE, ENGINES = 64, ("compiled", "kernel")
@@ -107,7 +107,7 @@ class Measurement:
         router, sixlane, hit, too_bigs = self.router, self.router.sixlane, self.lists["hit"], "Icmp6InPktTooBigs"
         if state == "none":  # sixlaned looks at what nobody announces when messages come, also if none learns from them
             router.r.ip("route flush cache")
-        gateway, own, before = packed(router.gateways[0]), packed(router.b_router), router.kernel_counters()[too_bigs]
+        gateway, own, before = packed(GATEWAYS[0]), packed(router.b_router), router.kernel_counters()[too_bigs]
         for number, about in enumerate(hit, 1):  # no faster than the router receives them
             self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), MTUS[state])))
             if number % BATCH == 0 or number == len(hit):
