@@ -133,9 +133,9 @@ class Measurement:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     opt.add_tables(parser)
-    parser.add_argument("--destinations", type=opt.number(1, 10_000_000), default=300_000, help="all (%(default)s)")
-    parser.add_argument("--exceptions", type=opt.number(1, TARGETS), default=1000, help="of these (%(default)s)")
-    parser.add_argument("--count", type=opt.number(LEAST_COUNT, TARGETS), default=32_768, help="packets (%(default)s)")
+    parser.add_argument("--destinations", type=opt.number(1, 10_000_000), default=300_000, help="sent to (%(default)s)")
+    parser.add_argument("--exceptions", type=opt.number(1, TARGETS), default=1000, help="with a Path MTU (%(default)s)")
+    parser.add_argument("--count", type=opt.number(LEAST_COUNT, TARGETS), default=32768, help="of a run (%(default)s)")
     opt.add_common(parser, rounds=8)  # all as in Lau's figures
 
 
