@@ -131,7 +131,8 @@ def test_states_are_left():
     with forward.opened(table, ["ecmp"]) as runner:
         def look():
             place = runner.router.r
-            return place.ip("route show table all").stdout, [link["ifname"] for link in place.ipj("link show")]
+            policy = place.sysctl("net.ipv6.fib_multipath_hash_policy")
+            return place.ip("route show table all").stdout, [link["ifname"] for link in place.ipj("link show")], policy
 
         before = look()
         for name in router.STATES:
@@ -139,6 +140,14 @@ def test_states_are_left():
                 with router.state(runner.router, table, name):
                     assert look() != before
             assert look() == before, name
+
+
+def test_floods_of_which_nothing_is_learned(monkeypatch):
+    """Messages that say what the kernel knows already: what is measured beside them means nothing."""
+    monkeypatch.setattr(router, "too_big", lambda *words, said=router.too_big: said(*words[:3], router.MTU))
+    with pytest.raises(BenchError, match="learned nothing from the flood too-big"):
+        with forward.opened(tables.named("10", 1), ["compiled"]) as runner, router.flood(runner.router, "too-big"):
+            pass
 
 
 def test_nothing_always_comes_first(monkeypatch):
