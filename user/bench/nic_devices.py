@@ -229,9 +229,9 @@ class Setup(contextlib.ExitStack):
             for line, undo in device_steps(find(dev), options):
                 self.make(dev, line, undo)
             self.keep(dev, f"ip link set dev {dev} xdp off")
-        mtu = f" mtu {options.mtu}" if options.mtu else ""
         for bond, devs in options.bonds.items():  # deleted, a bond gives its slaves their MAC and MTU back
-            self.make("", f"ip link add {bond}{mtu} type bond mode {options.mode} xmit_hash_policy {options.hash} "
+            mtu = min(find(dev)["mtu"] for dev in devs)  # they all get the bond's
+            self.make("", f"ip link add {bond} mtu {mtu} type bond mode {options.mode} xmit_hash_policy {options.hash} "
                       f"miimon {MIIMON_MS}", f"ip link delete dev {bond}")  # fmt: skip
             for dev in devs:
                 self.make(dev, f"ip link set dev {dev} down")
