@@ -122,6 +122,7 @@ def check(options: argparse.Namespace) -> None:
     command(MOUNT, check=False)
     found = [f"{dev} {reason}" for dev in options.devs for reason in _reasons(find(dev), options)]
     for dev in options.devs if not found else ():
+        check_interrupt()
         # In a session of its own: neither Ctrl-C nor the end of this process leaves a program on the device.
         both = '"$0" attach "$1" native; "$0" detach "$1" >/dev/null 2>&1'
         error = command(["sh", "-c", both, SIXLANE, dev], check=False, start_new_session=True).stderr.strip()
