@@ -129,6 +129,10 @@ def test_how_long(world):
         wait_until(lasts, 60)
 
 
+def received(world):
+    return world.gen.ipj("-s link show s0")[0]["stats64"]["rx"]["packets"]
+
+
 def test_ends(world):
     """By a further line, by a signal, and by the end of the input. What is for the MAC of another port arrives
     meanwhile, too, also where a NIC has a filter."""
@@ -140,7 +144,9 @@ def test_ends(world):
         generator.tell(**{**endless, "seconds": 0})
         generator.tell(do="stop")
         assert "sent" in generator.answer() and generator.answer() == {}
+        arrived = received(world)
         generator.tell(**endless)
+        wait_until(lambda: received(world) > arrived)  # a request that has not begun is not answered
         generator.process.send_signal(signal.SIGINT)
         assert "sent" in generator.answer() and generator.quit() == 130
     with xdp(world, ["g0"], ["s0"]) as generator:

@@ -303,6 +303,13 @@ def test_interrupt(bench, begin):
     assert any("INVALID: another engine answers now" in row["note"] for row in rows)
 
 
+def test_interrupt_before_the_agent_answers(bench):
+    """As one that cannot connect; nobody waits for it."""
+    process = bench.r.popen(*bench.argv(agent="echo begun >&2; exec sleep 1000"), stdout=-1, stderr=-1)
+    assert process.stderr.readline() == b"begun\n"
+    assert end(process)[0] == 130
+
+
 def test_killed(bench, begin, tmp_path):
     """What it started ends with it, and another process sets back what it changed. No file is left."""
     beside = f"sleep {10**6 + os.getpid()}"

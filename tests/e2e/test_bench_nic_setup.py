@@ -165,5 +165,7 @@ def test_its_name_is_taken(wire, is_gone):
 
 
 def test_error_on_the_way(wire):
+    """The agent ends by itself, at the end of its input."""
     wire.use()
-    assert "rx 5 tx 5: exit status 1" in wire.fails("--generator", AGENT, *WANTED, *THROUGH, "--queues", 5)
+    said = wire.fails("--generator", AGENT, *WANTED, *THROUGH, "--queues", 5)
+    assert "rx 5 tx 5: exit status 1" in said and "ready\n" in said

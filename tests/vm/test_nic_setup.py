@@ -53,11 +53,14 @@ def test_bond(r, mode):
 
 
 def test_bonds_of_a_measurement(r):
+    """Without --mtu a bond gets the MTU of its devices, which otherwise would get the bond's."""
+    for dev in PORTS:
+        r.ip("link set dev", dev, "mtu 2000")
     before = states(r)
     bonds = ["--bond", "in0=p1", "--bond", "out0=p2", "--in", "in0", "--out", "out0"]
-    process = measure(r, "--force", "--mtu", 2000, *bonds)
+    process = measure(r, "--force", "--size", 2018, *bonds)
     inside = Inside(r.lab, process)
-    assert [state(inside, dev)[3] for dev in ("p1", "p2")] == ["in0", "out0"]
+    assert [state(inside, dev)[:4:3] for dev in ("p1", "p2")] == [(2000, "in0"), (2000, "out0")]
     process.send_signal(signal.SIGKILL)
     wait_restored(process)
     assert states(r) == before

@@ -76,9 +76,6 @@ class Agent(Engine):
     def __init__(self, command: str) -> None:
         super().__init__("generator", "sh", "-c", command)
 
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
     def wait(self, seconds: float) -> bool:
         """Whether an answer comes, or the agent ends, within this time."""
         deadline = time.monotonic() + seconds

@@ -112,7 +112,8 @@ def run(options: argparse.Namespace) -> None:
         options.driver = devices.driver_of(options.devs[0])
         options.is_veth = "veth" in map(devices.driver_of, options.devs)
         with devices.Setup(options) as setup:
-            # By then the agent has ended by itself, unless this process was killed: then it gets a moment for that.
+            setup.callback(agent.close)  # so that it sends no more while the devices are restored
+            # If this process was killed, the agent gets a moment to end by itself.
             setup.keep("", f"kill -s 0 -- -{agent.pid} && sleep 2 && kill -s KILL -- -{agent.pid} || :")
             setup.open(lab)
             options.used_queues = devices.queues(devices.find(options.devs[-1]), "rx")
@@ -123,5 +124,4 @@ def run(options: argparse.Namespace) -> None:
                 try:
                     bench.run(sizes)
                 finally:
-                    agent.close()  # so that it sends no more while the devices are restored
                     bench.report(results, table)

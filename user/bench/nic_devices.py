@@ -122,6 +122,7 @@ def check(options: argparse.Namespace) -> None:
     command(MOUNT, check=False)
     found = [f"{dev} {reason}" for dev in options.devs for reason in _reasons(find(dev), options)]
     for dev in options.devs if not found else ():
+        check_interrupt()
         # In a session of its own: neither Ctrl-C nor the end of this process leaves a program on the device.
         both = '"$0" attach "$1" native; "$0" detach "$1" >/dev/null 2>&1'
         error = command(["sh", "-c", both, SIXLANE, dev], check=False, start_new_session=True).stderr.strip()
@@ -229,9 +230,9 @@ class Setup(contextlib.ExitStack):
             for line, undo in device_steps(find(dev), options):
                 self.make(dev, line, undo)
             self.keep(dev, f"ip link set dev {dev} xdp off")
-        mtu = f" mtu {options.mtu}" if options.mtu else ""
         for bond, devs in options.bonds.items():  # deleted, a bond gives its slaves their MAC and MTU back
-            self.make("", f"ip link add {bond}{mtu} type bond mode {options.mode} xmit_hash_policy {options.hash} "
+            mtu = min(find(dev)["mtu"] for dev in devs)  # they all get the bond's
+            self.make("", f"ip link add {bond} mtu {mtu} type bond mode {options.mode} xmit_hash_policy {options.hash} "
                       f"miimon {MIIMON_MS}", f"ip link delete dev {bond}")  # fmt: skip
             for dev in devs:
                 self.make(dev, f"ip link set dev {dev} down")

@@ -282,7 +282,7 @@ class Measurement:
                 ratios.append(replace(row, engine=f"{engine}/{other}", unit="ratio", note=worst([row.note, base.note]),
                                       values=[a / b for a, b in zip(row.values, base.values) if b]))  # fmt: skip
         common = ["veth, no NICs: a functional test only"] * options.is_veth
-        common += [f"sent by {self.hello['generator']}", *self.setup.notes]
+        common += [f"sent by {self.hello['generator']}", *sorted(self.setup.notes)]
         for row in [*self.rows.values(), *ratios]:
             results.add(replace(row, table=table.name, routes=len(table), pattern=options.pattern, threads=len(cpus()),
                                 driver=options.driver, queues=options.used_queues,
