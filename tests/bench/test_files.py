@@ -8,13 +8,16 @@ import ipaddress
 import lzma
 import os
 import shutil
+import signal
+import socket
 import struct
 
 import pytest
 
+import common
 import files
 import lab
-from common import BenchError
+from common import BenchError, Interrupted
 
 ROUTES = ["2001:db8:1::/48", "2001:db8:2::/48", "2001:db8:3::/48", "::/0"]
 PLAIN = "# routes\n2001:db8:1::1/48\n 2001:DB8:2:0::/48 # host bits\n\n2001:db8:3:0:0:0:0:0/48\n::/0\n2001:db8:1::/48\n"
@@ -72,7 +75,8 @@ Displayed  4 routes and 5 total paths
 """
 SAMPLES = [
     PLAIN, PLAIN.replace("\n", "\r\n"), IP_ROUTE, IP_ROUTE.replace("\n\tnexthop", "\\\tnexthop"), "# mine\n" + IP_ROUTE,
-    BGPDUMP, BIRD_SHOW, "bird> show route\n" + BIRD_SHOW.split("\n", 1)[1], FRR_ROUTE, "r1# show ipv6 route\n" + FRR_ROUTE, FRR_BGP,
+    BGPDUMP, BIRD_SHOW, "bird> show route\n" + BIRD_SHOW.split("\n", 1)[1], FRR_ROUTE,
+    "r1# show ipv6 route\n" + FRR_ROUTE, FRR_BGP,
 ]  # fmt: skip
 
 
@@ -124,7 +128,7 @@ def test_default_of_ipv4(read, capsys):
     """`ip route show table all` has both."""
     ipv4 = "10.0.0.0/8 dev v0\x20\ndefault via 192.0.2.1 dev v0 proto dhcp\x20\n"
     assert read(ipv4 + "2001:db8::/32 dev v0 metric 1 pref medium\n") == {"2001:db8::/32"}
-    assert "left out: IPv4 prefixes: 1\n" in capsys.readouterr().err
+    assert "left out: IPv4 prefixes: 2\n" in capsys.readouterr().err
 
 
 def test_what_is_left_out(read, capsys):
@@ -166,6 +170,35 @@ def test_refused(read, text, what):
 def test_no_file(path, why):
     with pytest.raises(BenchError, match=why):
         files.read(path)
+
+
+def test_standard_input():
+    """Also a socket, which cannot be opened by a name."""
+    (ours, theirs), before = socket.socketpair(), os.dup(0)
+    with ours, theirs:
+        theirs.sendall(LIST.encode() + b"x\n")
+        theirs.shutdown(socket.SHUT_WR)
+        os.dup2(ours.fileno(), 0)
+        try:
+            with pytest.raises(BenchError, match="^standard input:2: 'x'; expected"):
+                files.read("-")
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
+
+
+@pytest.mark.parametrize("data", [LIST, pytest.param(mrt(b"\10\x20"), marks=needs_bgpdump)])
+def test_interrupt(read, monkeypatch, data):
+    """A table of millions of routes is read for many seconds."""
+    monkeypatch.setattr(common, "_signals", [signal.SIGINT])
+    with pytest.raises(Interrupted):
+        read(data)
+
+
+def test_no_bgpdump(read, monkeypatch):
+    monkeypatch.setenv("PATH", "/none")
+    with pytest.raises(BenchError, match="table is in MRT: install the package bgpdump"):
+        read(mrt(b"\10\x20"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -3,6 +3,7 @@
 
 from argparse import Namespace
 
+import lookup
 import memory
 import numpy as np
 import pytest
@@ -79,6 +80,22 @@ def test_ratios_of_rates():
     assert found["compiled, beside 1000/s", "10", "independent", "ratio"].values == [0.8]
     changes = found["compiled", "10", "changes", "changes/s"]
     assert changes.values == [900] and "fewer changes" in changes.note
+
+
+@pytest.mark.parametrize("cpus, note", [([3], "changes and lookups by the same CPU"), ([3, 4], "")])
+def test_one_cpu(monkeypatch, cpus, note):
+    """It changes routes in the time in which it is to look up: said, since the row says nothing of lookups then."""
+    monkeypatch.setattr(lookup.opt, "cpus", lambda: cpus)
+    one = series("compiled", (12, 2, 0))
+    found = rows_of(one, series(one.side, (14.5, 2, 1000), rate=1000))
+    assert {row.note for row in found.values() if row.writer_rate and row.unit != "ratio"} == {note}
+
+
+def test_left_out(capsys):
+    """What DPDK takes is said where its library is not built; an engine of sixlane's is always here."""
+    assert lookup._is_here("trie", "") and not lookup._is_here("dpdk-fib6", "nosuch.so")
+    assert "dpdk-fib6 is left out: nosuch.so is neither" in (said := capsys.readouterr().err)
+    assert said.endswith("run make where libdpdk-dev is installed\n")
 
 
 def test_filling():

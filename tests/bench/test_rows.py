@@ -59,7 +59,8 @@ def test_table(make, capsys):
     results.add(row([0.01234], engine="trie"))
     results.finish()
     out = capsys.readouterr().out.splitlines()
-    assert out[:2] == ["x86_64; Linux 6.1; Some CPU, 4 CPUs; mitigations: Retpolines; seed 7", "sixlane bench lookup --table 1"]
+    where = "x86_64; Linux 6.1; Some CPU, 4 CPUs; mitigations: Retpolines; seed 7"
+    assert out[:2] == [where, "sixlane bench lookup --table 1"]
     assert out[3].split() == "engine table routes mode threads median low high mean deviation unit".split()
     assert out[4].split()[:6] == ["compiled", "10k", "10000", "independent", "1", "12.3"] and "0.0123" in out[5]
 

@@ -39,10 +39,9 @@ FORMATS = {
         rf"L[> ].*|[A-Za-z~](?:\[\d+\])?[> ][*qrbto ]\s+{PREFIX}\s.*",
     # RPKI, status, best or multipath, internal
     "*> 2001:db8::/32 ..., as in FRR's show bgp ipv6 unicast": rf"[VIN ]?[RSs* ][hud>= ][i ]\s*{PREFIX}(?:\s.*)?",
-    # the kernel gives routes of IPv6 a preference, which those of IPv4 do not have
     "2001:db8::/32 via fe80::1 dev eth0, as in ip -6 route":
         r"(?:local|broadcast|multicast|anycast) .*|(?:(?:unicast|blackhole|unreachable|prohibit|throw) )?"
-        rf"(?P<prefix>default(?=.* pref )|{WORD}) +(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*",
+        rf"(?P<prefix>default|{WORD}) +(?:via|dev|proto|metric|nhid|table|from|src|encap|scope) .*",
 }  # fmt: skip
 
 
@@ -63,13 +62,13 @@ def _left_out(word: str) -> str:
 def _dumped(file: BinaryIO, expected: str) -> Iterator[str]:
     """The lines that `bgpdump -m` makes of MRT. Raises OSError at the end if bgpdump could not read it all."""
     with tempfile.TemporaryFile() as unpacked, tempfile.TemporaryFile("w+", errors="replace") as log:
-        shutil.copyfileobj(file, unpacked)
+        while block := file.read(1 << 20):
+            check_interrupt()
+            unpacked.write(block)
         unpacked.seek(0)
         with subprocess.Popen(["bgpdump", "-v", "-m", "-"], stdin=unpacked, stdout=subprocess.PIPE, stderr=log,
                               errors="replace") as process:  # fmt: skip
-            for line in process.stdout:
-                check_interrupt()
-                yield line
+            yield from process.stdout
         check_interrupt()  # which a terminal also tells bgpdump of
         log.seek(0)
         said = re.search(r".*(?:\[error\]|Assertion).*", log.read())  # of most errors the exit status tells nothing
@@ -80,16 +79,20 @@ def _dumped(file: BinaryIO, expected: str) -> Iterator[str]:
 def lines(path: str, mrt: Container[int], expected: str) -> Iterator[str]:
     """The lines of a text ("-": of the standard input), or those that `bgpdump -m` makes of MRT of these types. Raises
     Interrupted; BenchError, with what is expected."""
-    path = "/dev/stdin" if path == "-" else path
+    source, path = (0, "standard input") if path == "-" else (path, path)
     try:
-        with open(path, "rb") as packed:
+        with open(source, "rb", closefd=source != 0) as packed:
             unpack = next((unpack for magic, unpack in UNPACK.items() if packed.peek(8).startswith(magic)), None)
             file = unpack(packed) if unpack else packed
             kind = int.from_bytes(file.peek(8)[4:6], "big")
             if kind in MRT_TYPES and kind not in mrt:
                 raise BenchError(f"{path} is an MRT file of type {kind}; {expected}")
+            if kind in mrt and not shutil.which("bgpdump"):
+                raise BenchError(f"{path} is in MRT: install the package bgpdump, which reads that")
             text = io.TextIOWrapper(file, "utf-8-sig", "backslashreplace")
-            yield from _dumped(file, expected) if kind in mrt else text
+            for line in _dumped(file, expected) if kind in mrt else text:
+                check_interrupt()
+                yield line
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         what = getattr(error, "filename", None) or path
         raise BenchError(f"{what}: {getattr(error, 'strerror', None) or error}") from None
@@ -101,13 +104,16 @@ def read(path: str) -> list[str]:
     found: dict[str, str] = {}  # prefixes, and why they are left out
     errors: list[str] = []
     formats = list(FORMATS)  # that it may have; other lines are errors if they have a prefix, and in a plain list
-    for number, line in enumerate(lines(path, TABLE_DUMP_V2, MRT_EXPECTED), 1):
+    texts = lines(path, TABLE_DUMP_V2, MRT_EXPECTED)
+    path = "standard input" if path == "-" else path
+    for number, line in enumerate(texts, 1):
         matches = ((each, re.fullmatch(FORMATS[each], line.rstrip(), re.ASCII)) for each in formats)
         expected, match = next((pair for pair in matches if pair[1]), (formats[0], None))
         try:
             if match and (word := match["prefix"]):
                 formats = [expected]
-                word = "::/0" if word == "default" else word
+                if word == "default":  # the kernel gives a route of IPv6 a preference, and none to one of IPv4
+                    word = "::/0" if " pref " in line else "0.0.0.0/0"
                 found[word] = found[word] if word in found else _left_out(word)
             elif not match and (formats == [PLAIN] or re.search(rf"{ADDRESS}/\d", line, re.ASCII)):
                 raise ValueError(line)

@@ -105,7 +105,8 @@ def _rounded(value: float) -> float | None:
 
 def read(path: str) -> list[dict[str, Any]]:
     """Rows of a file, or of the standard input if it is a dash. Raises OSError and ValueError."""
-    return json.loads(pathlib.Path("/dev/stdin" if path == "-" else path).read_text(encoding="utf-8"))
+    with open(0 if path == "-" else path, encoding="utf-8") as file:
+        return json.load(file)
 
 
 class Results:
