@@ -54,7 +54,8 @@ README = (suite.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def written(rows, quick=False, readme=README):
-    return suite.documents({"date": "2026-01-02", "commit": "abc", "quick": quick, "rows": rows}, readme)
+    about = {"date": "2026-01-02", "commit": "abc", "compiler": "Some Clang 19"}
+    return suite.documents({**about, "quick": quick, "rows": rows}, readme)
 
 
 def test_documents():
@@ -64,12 +65,14 @@ def test_documents():
         row("lookup", engine="dpdk-fib6", median=5.0, low=5.0, high=5.0),
         row(median=150.0, frame_bytes=512, note="a note"),
         row("lookup", engine="kernel4", median=9.0, table="ipv4:full-view", note=suite.MARKED),
-        row(engine="compiled/kernel", median=12.345, unit="ratio", **missed),
+        row(engine="compiled/kernel", median=12.345, unit="ratio", **missed), row(run="sizes"),
     ])  # fmt: skip
     for line in (
-        "Measured on 2026-01-02: Some CPU, 4 CPUs, Linux 6.1, x86_64.\nMitigations: none. Commit abc.",
+        "Measured on 2026-01-02: Some CPU, 4 CPUs, Linux 6.1, x86_64.\n"
+        "Mitigations: none. Compiler of BPF programs: Some Clang 19.\nCommit abc.\n",
         "| forward, compiled/kernel, full-view | 1 | 12.3 (11.3 – 13.3) | ratio | at least 20 | **missed** |",
-        "## forward-1\n\n`sixlane bench forward`\n",
+        "## forward-1\n\n`sixlane bench forward`\n\n|",
+        "## sizes\n\n`sixlane bench forward`\n\n![sizes](plots/sizes.svg)\n",
         "| ns | compiled | kernel |\n| --- | --- | --- |\n| 64 bytes | 100 (99.0 – 101) | 1,234 (1,233 – 1,235) |\n"
         "| 512 bytes | 150 (149 – 151) |  |\n",
         "\nNotes:\n\n- compiled: a note\n", "| ns | compiled | dpdk-fib6 | kernel4 |",

@@ -133,9 +133,10 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError(f"neither sets nor runs: {', '.join(unknown)}; there are {', '.join((*SETS, *RUNS))}")
     chosen = dict.fromkeys(name for each in options.sets or SETS for name in SETS.get(each, [each]))
     need_root("bench suite")
-    commit = subprocess.run(["git", "-C", SIXLANE.parent, "describe", "--always", "--dirty"], capture_output=True,
-                            text=True, check=False).stdout.strip()  # fmt: skip
-    about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick}
+    commit, version = (subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() for words in (
+        ["git", "-C", SIXLANE.parent, "describe", "--always", "--dirty"], [SIXLANE, "-V"]))  # fmt: skip
+    about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick,
+             "compiler": version.partition("built by ")[2]}  # fmt: skip
     output, failed = pathlib.Path(options.output), []
     for name in chosen:  # of an earlier suite
         shutil.rmtree(output / name, ignore_errors=True)
@@ -197,6 +198,7 @@ def _table(head: list[str], lines: Iterable[list[str]]) -> str:
 def _section(name: str, rows: list[Row]) -> str:
     """All rows of a run: a table a unit, engines beside each other by whatever else differs."""
     text = f"\n## {name}\n\n`{rows[0]['command'].partition(' --output')[0]}`\n"
+    text += f"\n![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
     varied = [key for key in VARIED if len({row[key] for row in rows}) > 1]
     for unit in dict.fromkeys(row["unit"] for row in rows):
         lines: dict[str, dict[str, str]] = {}
@@ -240,7 +242,8 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
         for row in rows if "aim" in row))  # fmt: skip
     runs = dict.fromkeys(row["run"] for row in rows)
     results = (f"# Results\n\n<!-- Written by user/bench/suite.py: do not edit. -->\n\n{where}, {first['machine']}.\n"
-               f"Mitigations: {first['mitigations'] or 'none'}. Commit {suite['commit']}.\n\n"
+               f"Mitigations: {first['mitigations'] or 'none'}. Compiler of BPF programs: {suite['compiler']}.\n"
+               f"Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
                f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims}"
@@ -252,7 +255,11 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    written = documents(json.loads(pathlib.Path(sys.argv[1], "suite.json").read_text(encoding="utf-8")),
+    folder = pathlib.Path(sys.argv[1])
+    written = documents(json.loads((folder / "suite.json").read_text(encoding="utf-8")),
                         (ROOT / "README.md").read_text(encoding="utf-8"))  # fmt: skip
     for name, text in zip(("user/bench/RESULTS.md", "README.md"), written):
         (ROOT / name).write_text(text, encoding="utf-8")
+    for name in SETS["papers"]:
+        (plot,) = (folder / name).glob("*.svg")
+        shutil.copy(plot, ROOT / f"user/bench/plots/{name}.svg")
