@@ -200,3 +200,13 @@ def test_where_it_is_installed(tmp_path):
     words = [installed, *LOOKUP.words[1:], "--table", 1, "--rounds", 1, "--engine", "compiled", "--engine", "trie"]
     done = command(words, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     assert {row["table"] for row in json.loads(done.stdout)} == {"1"}
+
+
+def test_suite(tmp_path):
+    """One of its runs, with few rounds; suite.json says of which build the rows are."""
+    rows = Bench("suite").rows("--quick", "changes", "--output", tmp_path)
+    suite = json.loads((tmp_path / "suite.json").read_text())
+    assert suite["rows"] == rows and {row["run"] for row in rows} == {"changes"}
+    assert "clang" in suite["compiler"].lower() and suite["date"] and suite["quick"]
+    assert (tmp_path / "changes/lookup.svg").exists()
+    assert "neither sets nor runs: nothing" in Bench("suite").refuse("nothing", "--output", tmp_path)
