@@ -10,6 +10,7 @@ Every claim on the screen is checked: exit status 1 and the failed claim if one 
 Speed is shown, not judged. Leaves nothing behind, however it ends.
 """
 
+import itertools
 import os
 import signal
 import statistics
@@ -28,7 +29,7 @@ import packets as pk  # noqa: E402
 import tables  # noqa: E402
 from bird import Bird  # noqa: E402
 from common import BenchError, cpus, find  # noqa: E402
-from router import A_MAC, P0_MAC, Router  # noqa: E402
+from router import A_MAC, GATEWAYS, P0_MAC, Router  # noqa: E402
 
 DEADLINE_S = 90
 ROUNDS = 3
@@ -90,15 +91,14 @@ def indent(text):
 def give_addresses(flow):
     """Hosts that answer."""
     flow.a.addr("h0", f"{flow.a_addr}/64")
-    flow.b.addr("h0", *(f"{gateway}/64" for gateway in flow.gateways), f"{SERVICE}/128")
+    flow.b.addr("h0", *(f"{gateway}/64" for gateway in GATEWAYS), f"{SERVICE}/128")
     flow.a.route("add default via", flow.a_router)
     flow.b.route("add default via", flow.b_router)
 
 
 def fill_table(flow, prefixes):
     """A BIRD that lives until the end."""
-    gateways = flow.gateways
-    bird = Bird(flow.r, [(prefix, gateways[number % len(gateways)]) for number, prefix in enumerate(prefixes)])
+    bird = Bird(flow.r, [*zip(prefixes, itertools.cycle(GATEWAYS))])
     before, start = flow.kernel_routes()[0], time.monotonic()
     bird.start()
 
