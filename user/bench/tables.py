@@ -111,6 +111,12 @@ def _count(word: str) -> int:
     return count if count <= MOST_ROUTES else 0
 
 
+def _of_halves(name: str, seed: int, high: np.ndarray | int, low: np.ndarray | int, length: int) -> Table:
+    """Prefixes of one length, by the 64-bit halves of their addresses."""
+    halves = np.stack(np.broadcast_arrays(high, low), axis=1).astype(">u8")
+    return Table(name, seed, halves.view(np.uint8), np.full(len(halves), length))
+
+
 def named(name: str, seed: int) -> Table:
     """A table by its name. Raises UsageError."""
     if name == "full-view":
@@ -123,11 +129,10 @@ def named(name: str, seed: int) -> Table:
     step = DENSE.get(kind, 0)
     count = _count(size) if colon else 65536 // step if step else HOSTS
     if step and count:
-        numbers = range(0, count * step, step)
-        return from_prefixes(name, seed, (f"3fff:{1 + (n >> 16):x}:{n & 0xFFFF:x}::/48" for n in numbers))
+        return _of_halves(name, seed, (0x3FFF_0001_0000 + step * np.arange(count)) << 16, 0, 48)
     if kind == "hosts-108" and 0 < count <= MOST_HOSTS:
-        numbers = np.random.default_rng(seed).permutation(MOST_HOSTS)[:count].tolist()
-        return from_prefixes(name, seed, (f"2001:db8:0:1::{n >> 16:x}:{n & 0xFFFF:x}/128" for n in numbers))
+        hosts = np.random.default_rng(seed).permutation(MOST_HOSTS)[:count]
+        return _of_halves(name, seed, 0x2001_0DB8_0000_0001, hosts, 128)
     raise UsageError(f'"{name}" is not a table; there are {NAMES}')
 
 
