@@ -151,7 +151,8 @@ def of_file(path: str, seed: int) -> Table:
 
 def make(wanted: list[tuple[bool, str]] | None, seed: int, most_routes: int | None = None) -> list[Table]:
     """Those of options.tables; 10k unless any is given. Larger ones than most_routes are left out."""
-    tables = [of_file(name, seed) if is_file else named(name, seed) for is_file, name in wanted or [(False, "10k")]]
+    tables = [of_file(name, seed) if is_file else named(name, seed) for is_file, name in wanted or [(False, "10k")]
+              if is_file or _count(name) <= (most_routes or MOST_ROUTES)]  # fmt: skip
     if len({table.name for table in tables}) < len(tables):
         raise UsageError("two tables have the same name: rows could not be told apart; rename the file")
     return [table for table in tables if not most_routes or len(table) <= most_routes]
