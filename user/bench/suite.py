@@ -262,4 +262,5 @@ if __name__ == "__main__":
         (ROOT / name).write_text(text, encoding="utf-8")
     for name in SETS["papers"]:
         (plot,) = (folder / name).glob("*.svg")
-        shutil.copy(plot, ROOT / f"user/bench/plots/{name}.svg")
+        in_one_line = " ".join(plot.read_text(encoding="utf-8").split())
+        (ROOT / f"user/bench/plots/{name}.svg").write_text(in_one_line + "\n", encoding="utf-8")
