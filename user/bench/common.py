@@ -108,6 +108,11 @@ def cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
+def cpu_mask(cpu: int) -> str:
+    """A CPU as the kernel's masks have it: words of eight hexadecimal digits, the highest first."""
+    return f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
+
+
 def need_root(what: str) -> None:
     """Raises BenchError unless this process has the effective user 0."""
     if os.geteuid() != 0:

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 from typing import Any, Iterable, Iterator
 
-from common import BenchError, Interrupted, check_interrupt, cpus, wait_for, warn
+from common import BenchError, Interrupted, check_interrupt, cpu_mask, cpus, wait_for, warn
 from lab import BPFFS, SIXLANE, Lab
 from netns import CommandError, Namespace, command
 
@@ -111,8 +111,7 @@ def queue_files(link: dict[str, Any]) -> dict[str, str]:
     files = {f"/proc/irq/{irq}/smp_affinity_list": str(own[queue % len(own)]) for irq, queue in irqs_of(dev).items()}
     sending = queues(link, "tx")
     for queue in range(sending if sending > 1 else 0):  # the kernel has no XPS for one queue
-        cpu = own[queue % len(own)]  # words of eight digits, the highest first
-        files[f"{base}/tx-{queue}/xps_cpus"] = f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
+        files[f"{base}/tx-{queue}/xps_cpus"] = cpu_mask(own[queue % len(own)])
     return files | {f"{base}/rx-{queue}/rps_cpus": "0" for queue in range(queues(link, "rx"))}
 
 

@@ -25,7 +25,7 @@ import lab
 import memory
 import numpy as np
 import packets as pk
-from common import BenchError, check_interrupt, wait_for
+from common import BenchError, check_interrupt, cpu_mask, wait_for
 from engine import Engine
 from netns import LabError, Namespace, command
 from tables import Table
@@ -81,7 +81,7 @@ class Router(contextlib.ExitStack):
         self.r.batch("neigh add {} lladdr {} dev {} nud permanent".format(*words) for words in known)
         # The stack is to send by the queue of its own CPU, as redirected frames are sent. Otherwise a flow's queue may
         # belong to another CPU, which could not keep up. `ip netns exec` has the namespace's sysfs.
-        spread = [f"[ ! -e {file} ] || echo {1 << cpu % 32:x}{',00000000' * (cpu // 32)} >{file}"  # without CONFIG_XPS
+        spread = [f"[ ! -e {file} ] || echo {cpu_mask(cpu)} >{file}"  # without CONFIG_XPS
                   for cpu in range(queues) for port in PORTS
                   for file in [f"/sys/class/net/{port}/queues/tx-{cpu}/xps_cpus"]]  # fmt: skip
         command(["ip", "netns", "exec", self.r.name, "sh", "-ec", "\n".join(spread if queues > 1 else [])])
