@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
 from types import SimpleNamespace
 
 import common
 import nic_devices
 import nic_measure
+import nic_router
 import pytest
 from common import BenchError, Interrupted
 from netns import CommandError, wait_until
@@ -211,7 +211,7 @@ def test_counters_of_drivers(monkeypatch, driver, came, late):
 
 
 @pytest.mark.parametrize("count", [3, 500])
-def test_churn(tmp_path, count):
+def test_churn(tmp_path, monkeypatch, count):
     """Each change is to another next hop, also if there are more changes than routes; afterwards all have the first."""
     made, batches, prefixes = tmp_path / "made", [], [f"{number:x}::/16" for number in range(count)]
     place = SimpleNamespace(
@@ -219,10 +219,12 @@ def test_churn(tmp_path, count):
         batch=lambda lines: batches.append(list(lines)),
         popen=lambda *_, **kwargs: subprocess.Popen(["tee", made], stdout=subprocess.DEVNULL, **kwargs))  # fmt: skip
     router = NicRouter(place, ("in0", "out0"), prefixes, [""], False)
-    router.churn(1000, 0.05, 1, time.sleep)
+    periods = []
+    monkeypatch.setattr(nic_router, "time", SimpleNamespace(monotonic=lambda: len(periods) / 1024))
+    assert router.churn(1024, 50 / 1024, 1, periods.append) == "1004 changes a second"  # none in the first period
     router.restore()
     hops = [line.split()[2:5] for line in made.read_text().splitlines()]
-    assert len(hops) > 6
+    assert len(hops) == 49
     for prefix in prefixes:
         changes = [hop for each, _, hop in hops if each == prefix]
         assert changes == ["2", "1"] * (len(changes) // 2) + ["2"] * (len(changes) % 2)
