@@ -305,7 +305,7 @@ def test_interrupt(bench, begin):
 
 def test_interrupt_before_the_agent_answers(bench):
     """As one that cannot connect; nobody waits for it."""
-    process = bench.r.popen(*bench.argv(agent="echo begun >&2; exec sleep 1000"), stdout=-1, stderr=-1)
+    process = bench.r.popen(*bench.argv(agent="echo begun >&2; exec tail -f /dev/null"), stdout=-1, stderr=-1)
     assert process.stderr.readline() == b"begun\n"
     assert end(process)[0] == 130
 
