@@ -141,7 +141,7 @@ def test_what_leaves(pktgen, lab, table):
             ((MAC["eth6"], MAC["eth2"]), 128 - FCS, 32, 9, SRC)}  # fmt: skip
         assert len({packet.ports[0] for packet in packets}) > len(packets) / 2
         chosen.append({covering(packet)[-1] for packet in packets})
-        assert 40 <= len(chosen[-1]) <= 64 and len({packet.dst for packet in packets}) > 0.9 * len(packets)
+        assert 50 <= len(chosen[-1]) <= 64 and len({packet.dst for packet in packets}) > 0.9 * len(packets)
     assert chosen[0] == chosen[1] != chosen[2]
     packets = sent_frames(lab, table, pattern="flow")
     assert len({(packet.dst, packet.ports) for packet in packets}) == 1 and covering(packets[0])
