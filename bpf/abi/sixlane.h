@@ -22,18 +22,18 @@
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
 #define SIXLANE_MAX_NEIGHBOURS 131072u
-#define SIXLANE_MAX_CELLS 262144u
+#define SIXLANE_MAX_NH_BUCKETS 262144u
 #define SIXLANE_MAX_SOURCES 262144u /* never preallocated */
 #define SIXLANE_MAX_PORTS 1024u
 #define SIXLANE_MAX_VLANS 4096u
 #define SIXLANE_MAX_SLAVES 16u /* of a bond below VLAN devices; what leaves by more is punted */
-#define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
-#define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
+#define SIXLANE_MAX_EQUAL_METRIC 16u   /* members of SIXLANE_NH_EQUAL_METRIC; more are punted */
+#define SIXLANE_MAX_RULES 64u	       /* a list; longer ones punt */
 #define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated; of these at most … */
-#define SIXLANE_MAX_LEARNT 131072u     /* … the kernel's … */
-#define SIXLANE_MAX_OPERATOR 131072u   /* … and the operator's */
-#define SIXLANE_MAX_POLICIES 65536u    /* entries of sl_policies, never preallocated */
-#define SIXLANE_MAX_DIFFERENCES 16u    /* kinds that the audit counts */
+#define SIXLANE_MAX_KERNEL_EXCEPTIONS 131072u	/* … the kernel's … */
+#define SIXLANE_MAX_OPERATOR_EXCEPTIONS 131072u /* … and the operator's */
+#define SIXLANE_MAX_POLICIES 65536u		/* entries of sl_policies, never preallocated */
+#define SIXLANE_MAX_DIFFERENCES 16u		/* kinds that the audit counts */
 
 union sixlane_addr {
 	__u8 bytes[16];
@@ -84,8 +84,8 @@ union sixlane_mac {
  * in sl_fresh, and by the daemon; cleared by the daemon alone. The program stores the whole byte,
  * so all of it belongs to this flag.
  */
-#define SIXLANE_META_LOOK_BYTE 3u
-#define SIXLANE_META_LOOK (1u << (8 * SIXLANE_META_LOOK_BYTE))
+#define SIXLANE_META_CHECK_PUNTED_BYTE 3u
+#define SIXLANE_META_CHECK_PUNTED (1u << (8 * SIXLANE_META_CHECK_PUNTED_BYTE))
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -134,7 +134,7 @@ struct sixlane_meta {
 	__u64 malformed;      /* netlink messages that were refused */
 	__u64 max_routes;     /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
 	__u64 sources;	      /* entries of sl_src_routes */
-	__u64 cells;	      /* of sl_nh_buckets that belong to groups */
+	__u64 buckets;	      /* of sl_nh_buckets that belong to groups */
 	__u64 exceptions;     /* entries of sl_exceptions */
 	__u64 exceptions_overflow; /* destinations that found no room and are punted now */
 	__u64 max_exceptions;	   /* the daemon's own bound of the kernel's */
@@ -189,7 +189,7 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 #define SIXLANE_ROUTE_ID_MASK 0xfffffu
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
-#define SIXLANE_ROUTE_MARKS_SHIFT 28
+#define SIXLANE_ROUTE_FLAGS_SHIFT 28
 /* Some destination under this prefix is in sl_punted. Too often does no harm. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
 
@@ -211,38 +211,39 @@ static inline __u32 sixlane_route_len(__u32 value)
 /* --- sl_src_routes: LPM_TRIE, key sixlane_route_key, value as in sl_routes ------------- */
 
 /*
- * The routes of one destination by source prefix (SIXLANE_KIND_SOURCES): table is the set's id,
- * addr the source. A set has an entry for ::/0, so that every packet finds its fate here.
+ * The routes of one destination by source prefix (SIXLANE_NH_SOURCES): table is the set's id,
+ * addr the source. A set has an entry for ::/0, so that every packet finds its next-hop entry here.
  */
 
 /* --- sl_next_hops: ARRAY, mmapable; index = next-hop id -------------------------------- */
 
 /* What a route leads to, in one word, so that it changes by one store. */
-union sixlane_fate {
+union sixlane_nh_entry {
 	__u64 word;
 	struct {
 		/*
 		 * enum sixlane_verdict: SIXLANE_FORWARD by port and neighbour, any other is the
-		 * fate of every packet that gets here (local, blackhole, punt …); or one of
-		 * SIXLANE_KIND_*.
+		 * next-hop entry of every packet that gets here (local, blackhole, punt …); or one
+		 * of SIXLANE_KIND_*.
 		 */
-		__u16 kind;
+		__u16 type;
 		union {
-			__u16 port;    /* egress: index in sl_ports */
-			__u16 n_cells; /* of a group */
+			__u16 port;	 /* egress: index in sl_ports */
+			__u16 n_buckets; /* of a group */
 		};
 		union {
 			__u32 neighbour; /* gateway: in sl_neighbours; 0: on-link, by destination */
-			__u32 first_cell; /* of a group: index in sl_nh_buckets */
-			__u32 set;	  /* of sources: id in sl_src_routes */
+			__u32 first_bucket; /* of a group: index in sl_nh_buckets */
+			__u32 source_table; /* of sources: id in sl_src_routes */
 		};
 	};
 };
 
-#define SIXLANE_KIND_GROUP 64u	 /* the packet's hash picks a member */
-#define SIXLANE_KIND_FIRST 65u	 /* the first member, but the one by the ingress port comes first */
-#define SIXLANE_KIND_SOURCES 66u /* look the source up, too */
-_Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts share a number");
+#define SIXLANE_NH_GROUP 64u /* the packet's hash picks a member */
+#define SIXLANE_NH_EQUAL_METRIC \
+	65u		       /* the first member, but the one by the ingress port comes first */
+#define SIXLANE_NH_SOURCES 66u /* look the source up, too */
+_Static_assert(SIXLANE_NH_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts share a number");
 
 #define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
 #define SIXLANE_NEXT_HOP_LOCKED (1u << 1) /* mtu is locked: `mtu lock` */
@@ -251,13 +252,13 @@ _Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts s
 #define SIXLANE_NEXT_HOP_NO_ANSWER (1u << 2)
 
 /*
- * Written whole before a route or a group names it; while one does only fate may change, by
- * one store. Members of groups are next hops of kind FORWARD or of a verdict; their mtu and
+ * Written whole before a route or a group names it; while one does only next-hop entry may change,
+ * by one store. Members of groups are next hops of kind FORWARD or of a verdict; their mtu and
  * expires_ns do not count, nor does expires_ns of a next hop that is no group (a route with an
  * expiry is a group of one: others pay nothing for it).
  */
 struct sixlane_next_hop {
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 	__u32 mtu;	  /* bytes, of a route with one; 0: the egress port's alone */
 	__u32 flags;	  /* SIXLANE_NEXT_HOP_* */
 	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on packets pass; 0: never */
@@ -268,11 +269,11 @@ _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
 /* --- sl_nh_buckets: ARRAY, mmapable; the members of groups ----------------------------- */
 
 /*
- * A group's cells stand side by side. A 32-bit hash times their number is the cell (upper half)
+ * A group's buckets stand side by side. A 32-bit hash times their number is the bucket (upper half)
  * and a fraction (lower half): below bound it is the one member, else the other (Walker's alias
  * method: any weights, one load). A bucket of a resilient group has one member twice.
  */
-union sixlane_cell {
+union sixlane_nh_bucket {
 	__u64 word;
 	struct {
 		__u32 bound;
@@ -350,10 +351,10 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 
 /*
  * A destination whose bits are all set is looked up in sl_exceptions if its route is marked, or if
- * SIXLANE_META_LOOK is set, and punted without an entry there. The daemon sets the bits before the
- * mark, and for an operator's entry, of which the kernel knows nothing, when that is there. They go
- * with a change of the whole filter, which leaves those of all entries: an entry that goes leaves a
- * destination that is punt.
+ * SIXLANE_META_CHECK_PUNTED is set, and punted without an entry there. The daemon sets the bits
+ * before the mark, and for an operator's entry, of which the kernel knows nothing, when that is
+ * there. They go with a change of the whole filter, which leaves those of all entries: an entry
+ * that goes leaves a destination that is punt.
  *
  * The first bit is of a page that stays in a CPU's first cache: while few destinations have
  * something, others pay for it alone. The other two are of many, and tell them apart when that page
@@ -382,7 +383,7 @@ static inline __u32 sixlane_punted_bit(__u64 sum, __u32 number)
 
 /*
  * Destinations that an ICMPv6 message to this machine was about, which the daemon has not read yet:
- * with SIXLANE_META_LOOK they are punted. A destination has as many slots as it has bits in
+ * with SIXLANE_META_CHECK_PUNTED they are punted. A destination has as many slots as it has bits in
  * sl_punted, and for the same reason. A slot has a byte of either half, one beside the other. The
  * program stores 1 to the slots of a destination, in the half that sl_meta names; the daemon clears
  * the other half. Bytes, since to set a bit takes an atomic operation that not every kernel has on
@@ -426,33 +427,34 @@ struct sixlane_operator {
 };
 _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 
-/* --- sl_icmp_events: RINGBUF of sixlane_hint --------------------------------------------- */
+/* --- sl_icmp_events: RINGBUF of sixlane_icmp_event ---------------------------------------------
+ */
 
-#define SIXLANE_HINTS_BYTES 262144u
+#define SIXLANE_ICMP_EVENTS_BYTES 262144u
 
-#define SIXLANE_HINT_TOO_BIG 2u /* ICMPv6 types */
-#define SIXLANE_HINT_ROUTER_ADVERT 134u
-#define SIXLANE_HINT_REDIRECT 137u
+#define SIXLANE_ICMP6_TOO_BIG 2u /* ICMPv6 types */
+#define SIXLANE_ICMP6_ROUTER_ADVERT 134u
+#define SIXLANE_ICMP6_REDIRECT 137u
 
 /*
  * An ICMPv6 message to this machine after which the kernel may have a new exception, or another
  * lifetime of a route.
  */
-struct sixlane_hint {
+struct sixlane_icmp_event {
 	union sixlane_addr dst; /* of the packet that the message is about; of an advertisement 0 */
 	__u32 ifindex;		/* the message came in by */
 	__u32 type;		/* SIXLANE_HINT_* */
 };
-_Static_assert(sizeof(struct sixlane_hint) == 24, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_icmp_event) == 24, "layout is ABI");
 
 /* --- sl_cpu: PERCPU_ARRAY[1] ---------------------------------------------------------- */
 
 /* What a CPU keeps for itself, whatever the packet. */
 struct sixlane_cpu {
-	__u64 filled_ns;  /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
-	__u64 hints_lost; /* sl_icmp_events was full, or sl_fresh was */
-	__u64 tick;	  /* jiffies at which it was last asked what time it is … */
-	__u64 tick_ns;	  /* … and what it was: CLOCK_MONOTONIC_COARSE */
+	__u64 filled_ns; /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
+	__u64 icmp_events_lost; /* sl_icmp_events was full, or sl_fresh was */
+	__u64 tick;		/* jiffies at which it was last asked what time it is … */
+	__u64 tick_ns;		/* … and what it was: CLOCK_MONOTONIC_COARSE */
 };
 _Static_assert(sizeof(struct sixlane_cpu) == 32, "layout is ABI");
 
@@ -478,7 +480,7 @@ struct sixlane_neigh {
 	__u32 used; /* set to 1 by the datapath when 0, cleared by the daemon: "has traffic" */
 	/* Set to 1 by the daemon: the packet that next sets used is to be told in sl_samples, and
 	 * clears it. */
-	__u32 draw;
+	__u32 sample;
 };
 _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 
@@ -579,9 +581,9 @@ struct sixlane_port {
 	__u32 mtu;     /* net.ipv6.conf.DEV.mtu, bytes, at least 1280, and what xmit takes */
 	__u32 table; /* where packets that come in here are looked up; of a VRF's port the VRF's */
 	union sixlane_mac mac;
-	__u32 iif;   /* what rules see as the ingress: the VRF of a VRF's port, else ifindex */
-	__u32 lower; /* ifindex: below a VLAN device, or the bond of a slave */
-	__u32 xmit;  /* ifindex that frames are redirected to: below all VLAN devices */
+	__u32 iif;	  /* what rules see as the ingress: the VRF of a VRF's port, else ifindex */
+	__u32 lower;	  /* ifindex: below a VLAN device, or the bond of a slave */
+	__u32 tx_ifindex; /* ifindex that frames are redirected to: below all VLAN devices */
 	union sixlane_tag tag;	   /* of a VLAN device: its own … */
 	union sixlane_tag tags[2]; /* … and all that frames to xmit carry, the outer first */
 	__u16 slaves_by;	   /* SIXLANE_SLAVES_BY_* */
@@ -623,7 +625,7 @@ _Static_assert(sizeof(struct sixlane_vlan_key) == 8, "layout is ABI");
 #define SIXLANE_RULE_SUPPRESS (1u << 10) /* a route of at most suppress_len bits does not count */
 
 #define SIXLANE_RULE_LOOKUP 0u	/* in table */
-#define SIXLANE_RULE_VERDICT 1u /* fate: enum sixlane_verdict */
+#define SIXLANE_RULE_VERDICT 1u /* next-hop entry: enum sixlane_verdict */
 #define SIXLANE_RULE_GOTO 2u	/* the rule at index target of the list, behind this one */
 
 /*
@@ -635,7 +637,7 @@ struct sixlane_rule {
 	__u32 flags;  /* SIXLANE_RULE_* */
 	__u32 action; /* SIXLANE_RULE_LOOKUP … */
 	__u32 table;
-	__u32 fate;
+	__u32 verdict;
 	__u32 target;
 	__u32 iif;
 	__u32 suppress_len;

@@ -48,14 +48,14 @@ static json_t *draws_json(const struct trace *trace)
 	const struct trace_choice *choice = &trace->choice;
 	json_t *array, *object;
 
-	if (!choice->n_draws || trace->view.group.n_cells == 1)
+	if (!choice->n_draws || trace->view.group.n_buckets == 1)
 		return json_null();
 	array = json_array();
 	for (uint32_t i = 0; i < choice->n_draws; i++) {
 		const struct trace_draw *draw = &choice->draws[i];
 
 		object = json_object();
-		print_set(object, "bucket", json_integer(draw->cell));
+		print_set(object, "bucket", json_integer(draw->bucket));
 		print_set(object, "member",
 			  draw->member == TRACE_NO_MEMBER ? json_null()
 							  : json_integer(draw->member));
@@ -102,7 +102,7 @@ static void route_json(const struct explain *explain, json_t *object)
 	print_set(object, "draws", draws_json(trace));
 	print_set(object, "bucket",
 		  trace->view.group.buckets && choice->n_draws && !choice->scanned
-			  ? json_integer(choice->draws[choice->n_draws - 1].cell)
+			  ? json_integer(choice->draws[choice->n_draws - 1].bucket)
 			  : json_null());
 }
 

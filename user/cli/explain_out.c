@@ -120,7 +120,7 @@ static void tell_egress(struct explain *explain)
 	explain_device(explain, egress->ifindex, name);
 	if (egress->flags & SIXLANE_PORT_TAGGED)
 		explain_say(explain, "egress", "%s: frames go to %s with tag %s", name,
-			    explain_device(explain, egress->xmit, below),
+			    explain_device(explain, egress->tx_ifindex, below),
 			    show_tags(egress->tags, tags));
 	else
 		explain_say(explain, "egress", "%s", name);
@@ -147,7 +147,7 @@ static void tell_slave(struct explain *explain)
 
 	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(over))
 		return;
-	explain_device(explain, egress->xmit, bond);
+	explain_device(explain, egress->tx_ifindex, bond);
 	if (!egress->n_slaves)
 		explain_say(explain, "slave", "none: %s uses none", bond);
 	else if (hop->slave)

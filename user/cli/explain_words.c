@@ -340,7 +340,7 @@ static const char *member_text(const struct explain *explain, uint32_t number, c
 
 	if (member->hop.has_gateway)
 		print_prefix(&member->hop.neigh.key.addr, 128, true, gateway);
-	if (group->kind == SIXLANE_KIND_GROUP)
+	if (group->kind == SIXLANE_NH_GROUP)
 		snprintf(share, sizeof(share), "%s%s%u%s (%.1f %%)", out ? ", " : "",
 			 group->buckets ? "" : "weight ", member->weight,
 			 group->buckets ? " buckets" : "", 100 * show_share(group, member));
@@ -375,8 +375,8 @@ static void tell_draws(struct explain *explain)
 
 		if (draw->member != TRACE_NO_MEMBER)
 			snprintf(member, sizeof(member), "member %u", draw->member + 1);
-		explain_say(explain, "bucket", "%u of 0 to %u, by the hash%s: %s%s", draw->cell,
-			    group->n_cells - 1, i ? " mixed again" : "", member,
+		explain_say(explain, "bucket", "%u of 0 to %u, by the hash%s: %s%s", draw->bucket,
+			    group->n_buckets - 1, i ? " mixed again" : "", member,
 			    draw->skipped ? ", passed over" : "");
 	}
 }
@@ -418,9 +418,9 @@ static void tell_group(struct explain *explain)
 	const struct group_view *group = &explain->trace.view.group;
 	const char *plural = group->n_members == 1 ? "" : "s";
 
-	if (!group->kind || (group->n_members == 1 && group->n_cells == 1))
+	if (!group->kind || (group->n_members == 1 && group->n_buckets == 1))
 		return;
-	if (group->kind == SIXLANE_KIND_FIRST) {
+	if (group->kind == SIXLANE_NH_EQUAL_METRIC) {
 		explain_say(
 			explain, "group",
 			"%u equal routes: the first, but before it one by the port that the packet "
@@ -430,12 +430,12 @@ static void tell_group(struct explain *explain)
 		tell_first(explain);
 		return;
 	}
-	if (!group->n_cells) {
+	if (!group->n_buckets) {
 		explain_say(explain, "group", "no member at all");
 		return;
 	}
 	explain_say(explain, "group", "%u member%s, in %u %s", group->n_members, plural,
-		    group->n_cells, group->buckets ? "buckets" : "buckets of equal size");
+		    group->n_buckets, group->buckets ? "buckets" : "buckets of equal size");
 	tell_policy(explain);
 	tell_members(explain);
 	tell_chosen(explain);

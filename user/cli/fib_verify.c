@@ -237,7 +237,7 @@ static const char *value_text(const struct difference *difference, uint32_t valu
 		return "no route";
 	show_covering(&difference->addr, len, prefix);
 	snprintf(buf, VALUE_LEN, "%s next hop %u flags 0x%x", prefix, sixlane_route_next_hop(value),
-		 value >> SIXLANE_ROUTE_MARKS_SHIFT);
+		 value >> SIXLANE_ROUTE_FLAGS_SHIFT);
 	return buf;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The members of a group and the weights that it was made of, from its cells.
+ * The members of a group and the weights that it was made of, from its buckets.
  */
 #include "route_view.h"
 
@@ -28,29 +28,31 @@ static void add_share(struct group_view *group, uint32_t id, uint64_t share)
 		member->share += share;
 }
 
-static void read_cells(const struct maps *maps, union sixlane_fate fate, struct group_view *group)
+static void read_buckets(const struct maps *maps, union sixlane_nh_entry nh_entry,
+			 struct group_view *group)
 {
 	const uint64_t whole = 1ull << 32;
 	bool shared = false;
 
-	group->kind = fate.kind;
-	group->n_cells = fate.n_cells;
-	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
-		union sixlane_cell cell;
+	group->kind = nh_entry.type;
+	group->n_buckets = nh_entry.n_buckets;
+	for (uint32_t i = 0;
+	     i < nh_entry.n_buckets && nh_entry.first_bucket + i < SIXLANE_MAX_NH_BUCKETS; i++) {
+		union sixlane_nh_bucket bucket;
 
-		if (fate.kind == SIXLANE_KIND_FIRST && i >= SIXLANE_MAX_FIRST)
+		if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC && i >= SIXLANE_MAX_EQUAL_METRIC)
 			break;
-		cell.word = route_view_load64(&maps->cells[fate.first_cell + i].word);
-		shared |= cell.below != cell.above;
-		if (fate.kind == SIXLANE_KIND_FIRST) {
-			add_share(group, cell.below, whole);
+		bucket.word = route_view_load64(&maps->buckets[nh_entry.first_bucket + i].word);
+		shared |= bucket.below != bucket.above;
+		if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC) {
+			add_share(group, bucket.below, whole);
 			continue;
 		}
-		add_share(group, cell.below, cell.bound);
-		add_share(group, cell.above, whole - cell.bound);
+		add_share(group, bucket.below, bucket.bound);
+		add_share(group, bucket.above, whole - bucket.bound);
 	}
 	group->buckets =
-		fate.kind == SIXLANE_KIND_GROUP && !shared && group->n_cells > group->n_members;
+		nh_entry.type == SIXLANE_NH_GROUP && !shared && group->n_buckets > group->n_members;
 }
 
 #define WEIGHT_MAX 65536u
@@ -66,8 +68,9 @@ static uint32_t in_parts(uint64_t share, double smallest, uint32_t k, double *ov
 }
 
 /*
- * Whether all shares are multiples of one k-th of the smallest, but for the rounding of the cells'
- * bounds: each share is right to within half a cell's smallest part a member (fib/alias.c).
+ * Whether all shares are multiples of one k-th of the smallest, but for the rounding of the
+ * buckets' bounds: each share is right to within half a bucket's smallest part a member
+ * (fib/alias.c).
  */
 static bool are_multiples(const struct group_view *group, double smallest, uint32_t k)
 {
@@ -102,14 +105,14 @@ static void set_weights(struct group_view *group)
 			in_parts(group->members[i].share, (double)smallest, k, &over);
 }
 
-void route_view_group(const struct maps *maps, union sixlane_fate fate, uint32_t flags,
+void route_view_group(const struct maps *maps, union sixlane_nh_entry nh_entry, uint32_t flags,
 		      uint32_t limit, struct group_view *group)
 {
 	const uint32_t down =
 		flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT : SIXLANE_PORT_SKIP;
 
 	memset(group, 0, offsetof(struct group_view, members));
-	read_cells(maps, fate, group);
+	read_buckets(maps, nh_entry, group);
 	for (uint32_t i = 0; i < group->n_members; i++) {
 		struct hop_view *hop = &group->members[i].hop;
 
@@ -118,8 +121,8 @@ void route_view_group(const struct maps *maps, union sixlane_fate fate, uint32_t
 			hop->mtu = limit;
 		hop->limit = limit;
 		group->members[i].skipped =
-			fate.kind == SIXLANE_KIND_GROUP && hop->egress.flags & down;
+			nh_entry.type == SIXLANE_NH_GROUP && hop->egress.flags & down;
 	}
-	if (fate.kind == SIXLANE_KIND_GROUP)
+	if (nh_entry.type == SIXLANE_NH_GROUP)
 		set_weights(group);
 }

@@ -17,33 +17,34 @@ static void set_limit(struct hop_view *hop, uint32_t limit)
 		hop->mtu = limit;
 }
 
-void route_view_fate(const struct maps *maps, union sixlane_fate fate, struct hop_view *hop)
+void route_view_entry(const struct maps *maps, union sixlane_nh_entry nh_entry,
+		      struct hop_view *hop)
 {
-	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .fate = fate };
-	if (fate.kind != SIXLANE_FORWARD && !sixlane_is_fate(fate.kind))
+	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .nh_entry = nh_entry };
+	if (nh_entry.type != SIXLANE_FORWARD && !sixlane_is_final(nh_entry.type))
 		return;
-	hop->verdict = fate.kind;
+	hop->verdict = nh_entry.type;
 	if (hop->verdict != SIXLANE_FORWARD)
 		return;
-	if (fate.port < SIXLANE_MAX_PORTS) {
-		hop->port = fate.port;
-		hop->egress = maps->ports[fate.port];
+	if (nh_entry.port < SIXLANE_MAX_PORTS) {
+		hop->port = nh_entry.port;
+		hop->egress = maps->ports[nh_entry.port];
 	}
 	set_limit(hop, 0);
-	if (fate.neighbour && fate.neighbour < SIXLANE_MAX_NEIGHBOURS) {
+	if (nh_entry.neighbour && nh_entry.neighbour < SIXLANE_MAX_NEIGHBOURS) {
 		hop->has_gateway = true;
-		hop->neigh = maps->neighbours[fate.neighbour];
+		hop->neigh = maps->neighbours[nh_entry.neighbour];
 		hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
 	}
 }
 
 void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop)
 {
-	union sixlane_fate fate = { .kind = SIXLANE_PUNT_ROUTE };
+	union sixlane_nh_entry nh_entry = { .type = SIXLANE_PUNT_ROUTE };
 
 	if (id < SIXLANE_MAX_NEXT_HOPS)
-		fate.word = route_view_load64(&maps->next_hops[id].fate.word);
-	route_view_fate(maps, fate, hop);
+		nh_entry.word = route_view_load64(&maps->next_hops[id].nh_entry.word);
+	route_view_entry(maps, nh_entry, hop);
 	hop->id = id;
 }
 
@@ -219,7 +220,7 @@ static void choose(const struct maps *maps, const struct route_packets *packets,
 		   struct route_view *view)
 {
 	const struct group_view *group = &view->group;
-	bool first = group->kind == SIXLANE_KIND_FIRST;
+	bool first = group->kind == SIXLANE_NH_EQUAL_METRIC;
 
 	if (first && !group->n_members) {
 		view->verdict = SIXLANE_PUNT_EQUAL_METRIC;
@@ -249,26 +250,26 @@ static int take_source(const struct maps *maps, const union sixlane_addr *src,
 
 static uint16_t kind_of(const struct maps *maps, const struct route_view *view)
 {
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 
 	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 		return SIXLANE_PUNT_ROUTE;
-	fate.word = route_view_load64(&maps->next_hops[view->next_hop].fate.word);
-	return fate.kind;
+	nh_entry.word = route_view_load64(&maps->next_hops[view->next_hop].nh_entry.word);
+	return nh_entry.type;
 }
 
 static void take_next_hop(const struct maps *maps, struct route_view *view)
 {
 	const struct sixlane_next_hop *next_hop = &maps->next_hops[view->next_hop];
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 
 	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 		return;
-	fate.word = route_view_load64(&next_hop->fate.word);
+	nh_entry.word = route_view_load64(&next_hop->nh_entry.word);
 	view->flags = next_hop->flags;
-	if (fate.kind == SIXLANE_KIND_GROUP || fate.kind == SIXLANE_KIND_FIRST) {
+	if (nh_entry.type == SIXLANE_NH_GROUP || nh_entry.type == SIXLANE_NH_EQUAL_METRIC) {
 		view->expires_ns = next_hop->expires_ns;
-		route_view_group(maps, fate, view->flags, next_hop->mtu, &view->group);
+		route_view_group(maps, nh_entry, view->flags, next_hop->mtu, &view->group);
 		choose(maps, NULL, view);
 		return;
 	}
@@ -285,12 +286,12 @@ void route_view_value(const struct maps *maps, uint32_t value, const union sixla
 	memset(out, 0, offsetof(struct route_view, group.members));
 	out->value = value;
 	out->prefix_len = sixlane_route_len(value);
-	out->marks = value & ROUTE_MARKS;
+	out->marks = value & ROUTE_FLAGS;
 	out->next_hop = sixlane_route_next_hop(value);
 	out->verdict = SIXLANE_PUNT_ROUTE;
-	if (kind_of(maps, out) == SIXLANE_KIND_SOURCES) {
+	if (kind_of(maps, out) == SIXLANE_NH_SOURCES) {
 		out->by_source = true;
-		out->set = maps->next_hops[out->next_hop].fate.set;
+		out->set = maps->next_hops[out->next_hop].nh_entry.source_table;
 		if (take_source(maps, src, out))
 			return;
 	}
@@ -308,7 +309,7 @@ void route_view_resolve(const struct maps *maps, uint32_t table,
 	find_exception(maps, table, packets->dst, view);
 	for (uint32_t i = 0; i < group->n_members; i++)
 		route_view_check(maps, packets, &group->members[i].hop);
-	if (group->n_members > 1 && group->kind == SIXLANE_KIND_GROUP) {
+	if (group->n_members > 1 && group->kind == SIXLANE_NH_GROUP) {
 		choose(maps, packets, view);
 		return;
 	}

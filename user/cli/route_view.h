@@ -22,7 +22,7 @@ struct route_packets {
 struct hop_view {
 	enum sixlane_verdict verdict;
 	uint32_t id;
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 	uint32_t port;	/* egress: slot in sl_ports */
 	uint32_t mtu;	/* bytes of an IPv6 packet that is not too big */
 	uint32_t limit; /* the MTU of the route or of the exception; 0: none */
@@ -35,20 +35,20 @@ struct hop_view {
 };
 
 #define ROUTE_MAX_MEMBERS 256u
-#define ROUTE_MARKS SIXLANE_ROUTE_EXCEPTIONS
+#define ROUTE_FLAGS SIXLANE_ROUTE_EXCEPTIONS
 
 struct member_view {
 	struct hop_view hop;
-	uint64_t share;	 /* of the draws, in parts of n_cells << 32 */
-	uint32_t weight; /* all members' in lowest terms; cells of a group with buckets */
+	uint64_t share;	 /* of the draws, in parts of n_buckets << 32 */
+	uint32_t weight; /* all members' in lowest terms; buckets of a group with buckets */
 	bool skipped;	 /* its port is down */
 };
 
 struct group_view {
-	uint32_t kind;	  /* SIXLANE_KIND_*; 0: no group */
-	uint32_t n_cells; /* 1: there is nothing to choose, the group only has an expiry */
-	bool buckets;	  /* a cell has one member, and a member many cells */
-	bool truncated;	  /* more than ROUTE_MAX_MEMBERS */
+	uint32_t kind;	    /* SIXLANE_KIND_*; 0: no group */
+	uint32_t n_buckets; /* 1: there is nothing to choose, the group only has an expiry */
+	bool buckets;	    /* a bucket has one member, and a member many buckets */
+	bool truncated;	    /* more than ROUTE_MAX_MEMBERS */
 	uint32_t n_members;
 	struct member_view members[ROUTE_MAX_MEMBERS];
 };
@@ -64,14 +64,14 @@ struct route_view {
 	enum sixlane_verdict verdict; /* of a group: forward if a member in use does */
 	uint32_t value;	     /* of sl_routes or sl_sources; 0: no route, nor what follows */
 	uint32_t prefix_len; /* of the destination */
-	uint32_t marks;	     /* ROUTE_MARKS */
+	uint32_t marks;	     /* ROUTE_FLAGS */
 	bool by_source;	     /* of a source set: */
 	uint32_t set;	     /* its id in sl_sources */
 	uint32_t next_hop;   /* id */
 	uint32_t flags;	     /* SIXLANE_NEXT_HOP_* */
 	uint64_t expires_ns;
 	struct exception_view exception;
-	struct hop_view hop; /* the only one, or the first of SIXLANE_KIND_FIRST; else zero */
+	struct hop_view hop; /* the only one, or the first of SIXLANE_NH_EQUAL_METRIC; else zero */
 	struct group_view group;
 };
 
@@ -92,14 +92,15 @@ uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
 
 /* A next hop that is no group, by its id or by its word; verdict: its own. */
 void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop);
-void route_view_fate(const struct maps *maps, union sixlane_fate fate, struct hop_view *hop);
+void route_view_entry(const struct maps *maps, union sixlane_nh_entry nh_entry,
+		      struct hop_view *hop);
 
 /* Of a hop without a gateway: the neighbour that the destination itself is. */
 void route_view_on_link(const struct maps *maps, const union sixlane_addr *dst,
 			struct hop_view *hop);
 
 /* The members of a group. flags: SIXLANE_NEXT_HOP_*. limit: the route's MTU, 0: none. */
-void route_view_group(const struct maps *maps, union sixlane_fate fate, uint32_t flags,
+void route_view_group(const struct maps *maps, union sixlane_nh_entry nh_entry, uint32_t flags,
 		      uint32_t limit, struct group_view *group);
 
 /* What ports, neighbours and the guard make of a hop: sets verdict and what it hangs on. */

@@ -82,9 +82,9 @@ static void add_selectors(struct text *text, const struct ports *ports,
 }
 
 /* As `ip rule` says it. */
-static const char *fate_word(uint32_t fate)
+static const char *entry_word(uint32_t nh_entry)
 {
-	switch (fate) {
+	switch (nh_entry) {
 	case SIXLANE_DROP_BLACKHOLE:
 		return "blackhole";
 	case SIXLANE_PASS_UNREACHABLE:
@@ -92,7 +92,7 @@ static const char *fate_word(uint32_t fate)
 	case SIXLANE_PASS_PROHIBIT:
 		return "prohibit";
 	default:
-		return cmd_verdict_name(fate);
+		return cmd_verdict_name(nh_entry);
 	}
 }
 
@@ -103,7 +103,7 @@ static void add_action(struct text *text, const struct sixlane_rule *rule)
 	if (rule->action == SIXLANE_RULE_GOTO)
 		add(text, " goto a later one");
 	else if (rule->action != SIXLANE_RULE_LOOKUP)
-		add(text, " %s", fate_word(rule->fate));
+		add(text, " %s", entry_word(rule->verdict));
 	else if (rule->flags & SIXLANE_RULE_L3MDEV)
 		add(text, " lookup [l3mdev-table]");
 	else

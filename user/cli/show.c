@@ -93,7 +93,8 @@ void show_frame_text(const struct hop_view *hop)
 static void tags_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
 {
 	const struct sixlane_port *egress = &hop->egress;
-	const struct link *below = ports_find(&view->ports, hop->slave ? hop->slave : egress->xmit);
+	const struct link *below =
+		ports_find(&view->ports, hop->slave ? hop->slave : egress->tx_ifindex);
 	char text[SHOW_TAGS_LEN];
 	json_t *tags = json_array();
 
@@ -205,7 +206,7 @@ static bool has_choice(const struct route_view *route)
 
 double show_share(const struct group_view *group, const struct member_view *member)
 {
-	return (double)member->share / ((double)group->n_cells * (1ull << 32));
+	return (double)member->share / ((double)group->n_buckets * (1ull << 32));
 }
 
 void show_group_text(const struct cmd_view *view, const struct route_view *route)
@@ -217,7 +218,7 @@ void show_group_text(const struct cmd_view *view, const struct route_view *route
 
 		printf("   ");
 		show_way_text(view, &member->hop);
-		if (group->kind == SIXLANE_KIND_GROUP)
+		if (group->kind == SIXLANE_NH_GROUP)
 			printf(" %s %u (%.1f %%)", group->buckets ? "buckets" : "weight",
 			       member->weight, 100 * show_share(group, member));
 		show_frame_text(&member->hop);
@@ -232,7 +233,7 @@ static json_t *member_json(const struct cmd_view *view, const struct group_view 
 	json_t *object = json_object();
 
 	show_hop_json(view, &member->hop, true, object);
-	if (group->kind == SIXLANE_KIND_GROUP) {
+	if (group->kind == SIXLANE_NH_GROUP) {
 		print_set(object, "weight", json_integer(member->weight));
 		print_set(object, "share", json_real(show_share(group, member)));
 	}
@@ -253,11 +254,11 @@ void show_group_json(const struct cmd_view *view, const struct route_view *route
 		print_append(members, member_json(view, group, &group->members[i]));
 	print_set(object, "group", members);
 	print_set(object, "group_type",
-		  print_string(group->kind == SIXLANE_KIND_FIRST ? "equal_metric"
-			       : group->buckets			 ? "buckets"
-								 : "hash"));
+		  print_string(group->kind == SIXLANE_NH_EQUAL_METRIC ? "equal_metric"
+			       : group->buckets			      ? "buckets"
+								      : "hash"));
 	if (group->buckets)
-		print_set(object, "buckets", json_integer(group->n_cells));
+		print_set(object, "buckets", json_integer(group->n_buckets));
 }
 
 /* --- sources ----------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ struct status {
 	struct cmd_view *view; /* … of checkup, as are the next two */
 	struct sixlane_meta meta;
 	bool daemon;
-	uint64_t hints_lost;
+	uint64_t icmp_events_lost;
 	json_t *refused;
 };
 
@@ -47,7 +47,7 @@ static void read_occupancy(const struct status *status, struct occupancy out[N_O
 	out[1] = (struct occupancy){ LOADER_SOURCES, meta->sources, SIXLANE_MAX_SOURCES };
 	/* Slot 0 of the arrays is never used. */
 	out[2] = (struct occupancy){ LOADER_NEXT_HOPS, meta->next_hops, SIXLANE_MAX_NEXT_HOPS - 1 };
-	out[3] = (struct occupancy){ LOADER_CELLS, meta->cells, SIXLANE_MAX_CELLS };
+	out[3] = (struct occupancy){ LOADER_BUCKETS, meta->buckets, SIXLANE_MAX_NH_BUCKETS };
 	out[4] = (struct occupancy){ LOADER_NEIGHBOURS, meta->neighbours,
 				     SIXLANE_MAX_NEIGHBOURS - 1 };
 	out[5] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };
@@ -150,7 +150,7 @@ static json_t *to_json(const struct status *status)
 		{ "exceptions_overflow", meta->exceptions_overflow },
 		{ "exception_passes", meta->exception_passes },
 		{ "punted", meta->punted },
-		{ "icmp_events_lost", status->hints_lost },
+		{ "icmp_events_lost", status->icmp_events_lost },
 	};
 
 	print_set(object, "in_sync", json_boolean(in_sync(status)));
@@ -205,7 +205,7 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		printf("exceptions  %llu punted, %llu overflowed, %llu ICMP events lost\n",
 		       (unsigned long long)meta->punted,
 		       (unsigned long long)meta->exceptions_overflow,
-		       (unsigned long long)status->hints_lost);
+		       (unsigned long long)status->icmp_events_lost);
 	putchar('\n');
 	status_ports_text(options, status->view, &status->checkup.ports);
 	for (size_t i = 0; i < findings->n; i++) {
@@ -260,8 +260,8 @@ static int show_view(const struct cmd_options *options, struct status *status)
 	}
 	status->meta = checkup->meta;
 	status->daemon = checkup->daemon;
-	if (maps_hints_lost(&status->view->maps, &status->hints_lost))
-		status->hints_lost = 0;
+	if (maps_icmp_events_lost(&status->view->maps, &status->icmp_events_lost))
+		status->icmp_events_lost = 0;
 	rc = show(options, status);
 	json_decref(status->refused);
 	return rc;

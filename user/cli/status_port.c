@@ -193,7 +193,7 @@ static void roles_json(const struct cmd_view *view, const struct status_port *po
 
 	if (flags & SIXLANE_PORT_TAGGED) {
 		print_set(object, "tags", print_string(show_tags(port->port.tags, tags)));
-		print_set(object, "lower", print_string(device_name(view, port->port.xmit)));
+		print_set(object, "lower", print_string(device_name(view, port->port.tx_ifindex)));
 	}
 	if (flags & SIXLANE_PORT_SLAVES)
 		print_set(object, "slaves", slaves_json(view, &port->port));
@@ -215,7 +215,7 @@ static void roles_text(const struct cmd_view *view, const struct status_port *po
 
 	if (flags & SIXLANE_PORT_TAGGED)
 		printf(", %s on %s", show_tags(port->port.tags, tags),
-		       device_name(view, port->port.xmit));
+		       device_name(view, port->port.tx_ifindex));
 	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
 		printf(", slave of %s", device_name(view, port->link->master));
 	if (flags & SIXLANE_PORT_UPPER && ports_find_owner(&view->ports, port->link, &owner))

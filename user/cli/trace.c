@@ -71,11 +71,11 @@ void trace_route(const struct sixlane_trace *trace, struct trace_route *out)
 	if (rule && rule->rule.outcome != SIXLANE_TRACE_RULE_DECIDES)
 		return;
 	out->value = route->route.value;
-	out->fate = route->route.fate;
-	if (out->fate.kind != SIXLANE_KIND_SOURCES || !source)
+	out->nh_entry = route->route.nh_entry;
+	if (out->nh_entry.type != SIXLANE_NH_SOURCES || !source)
 		return;
 	out->source_value = source->route.value;
-	out->fate = source->route.fate;
+	out->nh_entry = source->route.nh_entry;
 }
 
 /* --- the member -------------------------------------------------------------------------- */
@@ -89,10 +89,10 @@ static uint32_t member_of(const struct group_view *group, uint32_t id)
 	return TRACE_NO_MEMBER;
 }
 
-static uint32_t member_by(const struct group_view *group, union sixlane_fate fate)
+static uint32_t member_by(const struct group_view *group, union sixlane_nh_entry nh_entry)
 {
 	for (uint32_t i = 0; i < group->n_members; i++) {
-		if (group->members[i].hop.fate.word == fate.word)
+		if (group->members[i].hop.nh_entry.word == nh_entry.word)
 			return i;
 	}
 	return TRACE_NO_MEMBER;
@@ -108,10 +108,10 @@ void trace_choice(const struct sixlane_trace *trace, const struct group_view *gr
 	for (uint32_t i = 0; i < count(trace); i++) {
 		const struct sixlane_trace_record *record = &trace->records[i];
 
-		if (record->step == SIXLANE_TRACE_CELL && out->n_draws < TRACE_MAX_DRAWS)
+		if (record->step == SIXLANE_TRACE_BUCKET && out->n_draws < TRACE_MAX_DRAWS)
 			out->draws[out->n_draws++] =
-				(struct trace_draw){ record->facts.cell.number,
-						     member_of(group, record->facts.cell.id),
+				(struct trace_draw){ record->facts.bucket.number,
+						     member_of(group, record->facts.bucket.id),
 						     true };
 		else if (record->step == SIXLANE_TRACE_SCAN)
 			out->scanned = true;
@@ -125,7 +125,7 @@ void trace_choice(const struct sixlane_trace *trace, const struct group_view *gr
 		out->draws[out->n_draws - 1].skipped = false;
 		out->chosen = out->draws[out->n_draws - 1].member;
 	} else {
-		out->chosen = member_by(group, member->member.fate);
+		out->chosen = member_by(group, member->member.nh_entry);
 	}
 }
 
@@ -147,20 +147,20 @@ static void read_exception(const struct sixlane_trace *trace, struct exception_v
 }
 
 /* What the packet goes by: the exception's next hop, a member, or the route's own. */
-static union sixlane_fate final_fate(const struct maps *maps, const struct trace *trace)
+static union sixlane_nh_entry final_entry(const struct maps *maps, const struct trace *trace)
 {
 	const union sixlane_trace_facts *member =
 		trace_facts(&trace->records, SIXLANE_TRACE_MEMBER);
 	const struct exception_view *exception = &trace->view.exception;
 	const uint32_t id = exception->value.next_hop;
-	union sixlane_fate fate = trace->route.fate;
+	union sixlane_nh_entry nh_entry = trace->route.nh_entry;
 
 	if (member)
-		fate = member->member.fate;
+		nh_entry = member->member.nh_entry;
 	if (exception->asked && exception->outcome == SIXLANE_TRACE_EXCEPTION_APPLIED &&
 	    exception->value.flags & SIXLANE_EXCEPTION_NEXT_HOP && id < SIXLANE_MAX_NEXT_HOPS)
-		fate.word = route_view_load64(&maps->next_hops[id].fate.word);
-	return fate;
+		nh_entry.word = route_view_load64(&maps->next_hops[id].nh_entry.word);
+	return nh_entry;
 }
 
 /* The slave that was chosen, and the neighbour as the program saw it. */
@@ -176,7 +176,7 @@ static void take_seen(const struct sixlane_trace *trace, struct hop_view *hop)
 	seen = trace_facts(trace, SIXLANE_TRACE_EGRESS);
 	if (seen) {
 		hop->egress.flags = seen->egress.flags;
-		hop->egress.xmit = seen->egress.xmit;
+		hop->egress.tx_ifindex = seen->egress.tx_ifindex;
 		hop->egress.mtu = seen->egress.mtu;
 	}
 	seen = trace_facts(trace, SIXLANE_TRACE_SLAVE);
@@ -191,7 +191,7 @@ static void read_hop(const struct maps *maps, const union sixlane_addr *dst, str
 	const uint32_t limit = trace->view.hop.limit;
 	struct hop_view *hop = &trace->view.hop;
 
-	route_view_fate(maps, final_fate(maps, trace), hop);
+	route_view_entry(maps, final_entry(maps, trace), hop);
 	if (!hop->port)
 		return;
 	if (!hop->has_gateway)

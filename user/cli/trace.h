@@ -28,7 +28,7 @@ struct trace_route {
 	uint32_t table;	       /* that was asked last; 0: none, or a rule decided without one */
 	uint32_t value;	       /* of the route by which the packet went; 0: none */
 	uint32_t source_value; /* of the source set's entry; 0: none */
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 };
 void trace_route(const struct sixlane_trace *trace, struct trace_route *out);
 
@@ -37,7 +37,7 @@ void trace_route(const struct sixlane_trace *trace, struct trace_route *out);
 
 /* Where a hash fell. A member whose port is down is passed over, and another one drawn. */
 struct trace_draw {
-	uint32_t cell;	 /* from 0 on; of a resilient group the bucket's index */
+	uint32_t bucket; /* from 0 on; of a resilient group the bucket's index */
 	uint32_t member; /* index in the group, or TRACE_NO_MEMBER */
 	bool skipped;
 };
