@@ -89,6 +89,7 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 			return SIXLANE_PUNT_EXCEPTION;
 		}
 		pkt->nh_entry.word = READ_ONCE(next_hop->nh_entry.word);
+		pkt->egress_port = NULL;
 	}
 	if (flags & SIXLANE_EXCEPTION_MTU)
 		pkt->mtu = terms->head.mtu;

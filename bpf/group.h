@@ -221,57 +221,42 @@ static __always_inline __u64 group_member(__u32 id, __u32 skip)
 	return group_member_by(id, skip, &port);
 }
 
-struct group_scan {
-	struct hash_race members; /* the words of their next-hop entries */
-	__u64 hash;		  /* of the flow */
-	__u32 first_bucket;	  /* the group's */
-	__u32 skip;
-};
-
-/* A function of its own for the verifier's sake. */
-__attribute__((noinline)) int group_scan_bucket(struct group_scan *scan, __u32 number)
+/* The next-hop entry of the first member of a bucket that is in use; 0: none is. */
+__attribute__((noinline)) __u64 group_scan_bucket(__u32 index, __u32 skip)
 {
-	const union sixlane_nh_bucket *found;
+	const union sixlane_nh_bucket *found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	union sixlane_nh_bucket bucket;
-	__u32 index;
-	__u64 hash;
 
-	if (!scan)
-		return 0;
-	index = scan->first_bucket + number;
-	found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	if (!found)
 		return 0;
-	hash = scan->hash + 2ull * number;
 	bucket.word = READ_ONCE(found->word);
-	hash_race_enter(&scan->members, hash, bucket.bound, group_member(bucket.below, scan->skip));
-	hash_race_enter(&scan->members, hash + 1, HASH_WHOLE - bucket.bound,
-			group_member(bucket.above, scan->skip));
-	return 0;
+	return (bucket.bound ? group_member(bucket.below, skip) : 0)
+		       ?: group_member(bucket.above, skip);
 }
 
 /*
- * A member that is skipped is passed over, before any message about the route. Draws find most of
- * those that are left; what has little weight among the others is looked for.
+ * Another member for a flow whose own is skipped: before any message about the route, as the kernel
+ * does. A few more draws keep to the weights. If none finds a member that is in use, the first one
+ * from the flow's bucket on is taken.
  */
 __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
 	const union sixlane_nh_entry group = { .word = word };
-	struct group_scan scan = { .hash = hash, .first_bucket = group.first_bucket, .skip = skip };
-	__u64 nh_entry = 0;
+	__u64 nh_entry = 0, draw = hash;
 
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < HASH_DRAWS && !nh_entry; i++) {
-		hash = hash_again(hash, i);
-		nh_entry = group_member(group_bucket(group, hash), skip);
+		draw = hash_again(draw, i);
+		nh_entry = group_member(group_bucket(group, draw), skip);
 	}
 	if (nh_entry)
 		return nh_entry;
 	TRACE(SCAN, SIXLANE_FORWARD, none, .words = { 0 });
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < HASH_SCAN && i < group.n_buckets; i++)
-		group_scan_bucket(&scan, hash_scan_bucket(group, scan.hash, i));
-	return scan.members.winner;
+	for (__u32 i = 0; i < HASH_SCAN && i < group.n_buckets && !nh_entry; i++)
+		nh_entry = group_scan_bucket(group.first_bucket + hash_scan_bucket(group, hash, i),
+					     skip);
+	return nh_entry;
 }
 
 /*

@@ -30,9 +30,8 @@
 #define HASH_L3 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_LABEL)
 #define HASH_L4 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_PORTS)
 
-#define HASH_DRAWS 16		/* until a member's port is up … */
-#define HASH_SCAN 256		/* … and then so many buckets are asked one by one */
-#define HASH_WHOLE (1ull << 32) /* a bucket, of which bound is a part */
+#define HASH_DRAWS 16 /* until a member's port is up … */
+#define HASH_SCAN 256 /* … and then so many buckets are asked one by one */
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
@@ -128,51 +127,6 @@ static __always_inline __u32 hash_scan_bucket(union sixlane_nh_entry group, __u6
 	const __u64 over = (hash_place(group, hash) >> 32) + i - group.n_buckets;
 
 	return (__u32)over + group.n_buckets * (__u32)(over >> 63);
-}
-
-/* -log2(u / 2^32) of u > 0, in parts of 2^-16: up to 32 << 16, of which 0.3 % may be wrong. */
-static __always_inline __u64 hash_log(__u32 u)
-{
-	__u64 log = 0, over;
-
-	/* Without a branch, each of which would double the verifier's ways. */
-	for (__u32 shift = 16; shift; shift /= 2) {
-		const __u32 by = (__u32)(((__u64)u - (1ull << (32 - shift))) >> 63) * shift;
-
-		u <<= by;
-		log += by;
-	}
-	/* u is 1.over, of which log2 is over + over (1 - over) (0.406 - 0.13 over), nearly. */
-	over = u << 1 >> 16;
-	over += (over * (65536 - over) >> 16) * (26608 - (over * 8520 >> 16)) >> 16;
-	return ((log + 1) << 16) - over;
-}
-
-/*
- * One of all that are offered, each as often as its share of their sum says: a race of exponential
- * clocks, in which what is not offered changes nothing for the others.
- */
-struct hash_race {
-	__u64 log, share; /* of the first: its time is log / share */
-	__u64 winner;	  /* 0: nothing was offered */
-};
-
-/* hash: of the flow and what is offered. share: at most HASH_WHOLE. candidate: 0 is none. */
-static __always_inline void hash_race_enter(struct hash_race *race, __u64 hash, __u64 share,
-					    __u64 candidate)
-{
-	__u64 log;
-
-	if (!share || !candidate)
-		return;
-	/* Twice, and not by hash_mix(), which would leave neighbours alike: two of these are one.
-	 */
-	hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ull;
-	hash = (hash ^ hash >> 27) * 0x94d049bb133111ebull;
-	log = hash_log((__u32)(hash >> 32) | 1);
-	if (race->winner && log * race->share >= race->log * share)
-		return;
-	*race = (struct hash_race){ .log = log, .share = share, .winner = candidate };
 }
 
 #endif

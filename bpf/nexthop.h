@@ -18,7 +18,7 @@
 #include "trace.h"
 
 /* The next-hop entry that the route itself gives; one that this object does not know is punted. */
-static __always_inline enum sixlane_verdict nexthop_check_entry(struct packet *pkt)
+static __always_inline enum sixlane_verdict nexthop_check_type(struct packet *pkt)
 {
 	__u32 nh_entry = pkt->nh_entry.type;
 
@@ -66,9 +66,12 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	const __u32 takes = packet_has_frags(pkt) ? SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS
 						  : SIXLANE_PORT_XMIT;
 	const __u32 never = SIXLANE_PORT_NO_XMIT | SIXLANE_PORT_OUT_HELD;
-	const struct sixlane_port *port = pkt->egress_port;
+	const struct sixlane_port *port;
 	__u32 ifindex;
 
+	if (!pkt->egress_port)
+		pkt->egress_port = nexthop_port(pkt);
+	port = pkt->egress_port;
 	if (!port)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	ifindex = READ_ONCE(port->ifindex);

@@ -143,4 +143,26 @@ static __always_inline enum sixlane_verdict route_lookup(__u32 table, const unio
 	return SIXLANE_FORWARD;
 }
 
+static __always_inline void route_set(struct packet *pkt, const struct route *route)
+{
+	pkt->route = route->value;
+	pkt->next_hop = route->next_hop;
+	pkt->nh_entry = route->nh_entry;
+	pkt->mtu = READ_ONCE(route->next_hop->mtu);
+}
+
+/* Looks the packet up in its port's only table. */
+static __always_inline enum sixlane_verdict route_find_main(struct packet *pkt)
+{
+	/* clang would otherwise spill what it has not set, which the verifier takes for a read. */
+	struct route route = { .next_hop = 0 };
+	enum sixlane_verdict verdict;
+
+	pkt->table = READ_ONCE(pkt->port->table);
+	verdict = route_lookup(pkt->table, &pkt->ip6->dst, &pkt->ip6->src, ROUTE_HERE, &route);
+	if (verdict == SIXLANE_FORWARD)
+		route_set(pkt, &route);
+	return verdict;
+}
+
 #endif

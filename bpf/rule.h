@@ -308,24 +308,20 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
  * Sets table, route, next_hop and next-hop entry. A next-hop entry that a rule leads to has no next
  * hop, and needs none. A source set may have been replaced since the rules were walked.
  */
+static __always_inline int rule_applies(const struct packet *pkt)
+{
+	return unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES);
+}
+
 static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 {
 	/* clang would otherwise spill what it has not set, which the verifier takes for a read. */
 	struct route route = { .next_hop = 0 };
-	enum sixlane_verdict verdict;
+	enum sixlane_verdict verdict = rule_find_by_rules(pkt, &route);
 
-	pkt->table = READ_ONCE(pkt->port->table);
-	if (unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES))
-		verdict = rule_find_by_rules(pkt, &route);
-	else
-		verdict = route_lookup(pkt->table, &pkt->ip6->dst, &pkt->ip6->src, ROUTE_HERE,
-				       &route);
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
-	pkt->route = route.value;
-	pkt->next_hop = route.next_hop;
-	pkt->nh_entry = route.nh_entry;
-	return SIXLANE_FORWARD;
+	if (verdict == SIXLANE_FORWARD)
+		route_set(pkt, &route);
+	return verdict;
 }
 
 #endif

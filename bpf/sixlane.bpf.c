@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The XDP program: one packet's walk, top to bottom, a header a step. A step returns
- * SIXLANE_FORWARD ("so far so good") or the packet's final verdict, and notes in struct packet
- * what it found. TRACE_STEP() and TRACE_EARLY() hand the step's verdict on (trace.h).
+ * The XDP program: the list of steps that a packet goes through, a header a step. A step returns
+ * SIXLANE_FORWARD to go on, or the packet's final verdict; what it found is in struct packet.
+ * TRACE_STEP() and TRACE_EARLY() return the step's verdict, recorded by the trace flavour only.
  *
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
- * checks are through; whatever is in doubt is the kernel's.
+ * checks have passed; in doubt the kernel gets the packet.
  */
 #include "bond.h"
 #include "exception.h"
@@ -27,8 +27,27 @@
 #define SIXLANE_PROGRAM sixlane
 #endif
 
-/* From the port to the route. */
-static __always_inline enum sixlane_verdict walk_in(struct packet *pkt)
+/* The next hop of a route with several of them, or with exceptions. Few packets have a choice. */
+static __always_inline enum sixlane_verdict choose_next_hop(struct packet *pkt)
+{
+	if (likely(!(pkt->nh_entry.type | (pkt->route & ROUTE_FLAGS) | pkt->check_punted)))
+		return SIXLANE_FORWARD;
+	return TRACE_STEP(member, pkt, group_choose(pkt)) ?:
+	       exception_apply(pkt) ?:
+	       nexthop_check_type(pkt);
+}
+
+/* Writes the frame as it leaves. */
+static __always_inline enum sixlane_verdict rewrite(struct packet *pkt)
+{
+	if (unlikely(!rewrite_is_plain(pkt)))
+		return TRACE_STEP(slave, pkt, bond_choose_slave(pkt)) ?: rewrite_packet(pkt);
+	rewrite_headers(pkt);
+	return SIXLANE_FORWARD;
+}
+
+/* The verdict of the first step that does not forward; SIXLANE_FORWARD: the frame is rewritten. */
+static __always_inline enum sixlane_verdict run_steps(struct packet *pkt)
 {
 	return TRACE_EARLY(meta, pkt, port_check_all(pkt)) ?:
 	       TRACE_EARLY(vlan, pkt, vlan_find_port(pkt)) ?:
@@ -36,18 +55,32 @@ static __always_inline enum sixlane_verdict walk_in(struct packet *pkt)
 	       TRACE_STEP(frame, pkt, parse_frame(pkt)) ?:
 	       TRACE_EARLY(addressee, pkt, parse_addressee(pkt)) ?:
 	       TRACE_EARLY(header, pkt, parse_ip6(pkt)) ?:
-	       rule_find_route(pkt);
-}
-
-/* From one next hop, whose port has been looked up, to its neighbour. */
-static __always_inline enum sixlane_verdict walk_out(struct packet *pkt)
-{
-	return TRACE_STEP(forwarding, pkt, nexthop_check_forwarding(pkt)) ?:
+	       (rule_applies(pkt) ? rule_find_route(pkt) : route_find_main(pkt)) ?:
+	       choose_next_hop(pkt) ?:
+	       TRACE_STEP(forwarding, pkt, nexthop_check_forwarding(pkt)) ?:
 	       TRACE_STEP(egress, pkt, nexthop_find_egress(pkt)) ?:
 	       TRACE_STEP(guard, pkt, guard_check(pkt)) ?:
 	       TRACE_STEP(mtu, pkt, mtu_check(pkt)) ?:
 	       nexthop_find_neighbour(pkt) ?:
-	       trace_stop(pkt);
+	       trace_stop(pkt) ?:
+	       rewrite(pkt);
+}
+
+/* Counts a packet that is not forwarded, and returns its XDP action. */
+static __always_inline int end_unforwarded(struct packet *pkt, enum sixlane_verdict verdict)
+{
+	if (verdict == PACKET_DECIDED) {
+		verdict = pkt->decided;
+		/* Netfilter's rules see the packet before the kernel drops it. */
+		if (unlikely(pkt->ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
+			verdict = SIXLANE_PASS_FIREWALL;
+	}
+	verdict = trace_override(pkt, verdict);
+	icmp_event_consider(pkt, verdict);
+	verdict_count(pkt, verdict);
+	/* No XDP_TX for an answer: veth would not wake up a peer that has no program of its own. */
+	return verdict_redirects(verdict) ? verdict_redirect(pkt->ctx->ingress_ifindex)
+					  : verdict_act(verdict);
 }
 
 /* Which compiler it is by: a tag in BTF stays in a stripped object, and with a loaded program. */
@@ -56,64 +89,15 @@ SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 {
 	struct packet pkt = { .ctx = ctx, .bytes = packet_bytes(ctx) };
 	enum sixlane_verdict verdict;
-	__u32 ifindex;
 
 	port_find(&pkt);
 	trace_arrival(&pkt);
-	verdict = walk_in(&pkt);
+	verdict = run_steps(&pkt);
 	if (unlikely(verdict != SIXLANE_FORWARD))
-		goto ended;
-	pkt.mtu = READ_ONCE(pkt.next_hop->mtu);
-	if (unlikely(pkt.nh_entry.type | (pkt.route & ROUTE_FLAGS) | pkt.check_punted))
-		goto choose;
-chosen:
-	pkt.egress_port = nexthop_port(&pkt);
-met: /* group_choose() has found the port */
-	verdict = walk_out(&pkt);
-	if (unlikely(verdict != SIXLANE_FORWARD))
-		goto ended;
-	if (unlikely(!rewrite_is_plain(&pkt)))
-		goto resize;
-	rewrite_headers(&pkt);
-forward:
+		return end_unforwarded(&pkt, verdict);
 	trace_rewrite(&pkt);
 	verdict_count(&pkt, SIXLANE_FORWARD);
-	ifindex = pkt.tx_ifindex;
-redirect:
-	return verdict_redirect(ifindex);
-
-	/* Few packets come here. The compiler for BPF lays code out as it stands in the source. */
-choose:
-	verdict = TRACE_STEP(member, &pkt, group_choose(&pkt));
-	if (unlikely(verdict != SIXLANE_FORWARD))
-		goto ended;
-	/* no likely(), which costs the verifier a sixth more instructions */
-	if (pkt.egress_port && !((pkt.route & ROUTE_FLAGS) | pkt.check_punted))
-		goto met;
-	verdict = exception_apply(&pkt) ?: nexthop_check_entry(&pkt);
-	if (verdict == SIXLANE_FORWARD)
-		goto chosen;
-	goto ended;
-resize:
-	verdict = TRACE_STEP(slave, &pkt, bond_choose_slave(&pkt)) ?: rewrite_packet(&pkt);
-	if (verdict == SIXLANE_FORWARD)
-		goto forward;
-ended:
-	if (verdict == PACKET_DECIDED) {
-		verdict = pkt.decided;
-		/* rules see it before the kernel drops it */
-		if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
-			verdict = SIXLANE_PASS_FIREWALL;
-	}
-	verdict = trace_override(&pkt, verdict);
-	icmp_event_consider(&pkt, verdict);
-	verdict_count(&pkt, verdict);
-	if (!verdict_redirects(verdict))
-		return verdict_act(verdict);
-	/* Not XDP_TX for an answer: of veth's it wakes up no peer that has no program of its own.
-	 */
-	ifindex = ctx->ingress_ifindex;
-	goto redirect;
+	return verdict_redirect(pkt.tx_ifindex);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
