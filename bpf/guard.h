@@ -11,91 +11,12 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 
+#include "checksum.h"
 #include "flowtable.h"
 #include "route.h"
 #include "trace.h"
 
 #define GUARD_ASKS (SIXLANE_PORT_GUARD | SIXLANE_PORT_OPEN_CHECKSUMS)
-
-/*
- * UDP ports of tunnels, whose inner packets may be the ones with an open checksum: the outer one
- * is then complete (local checksum offload), and tells nothing.
- */
-#define GUARD_UDP_L2TP 1701
-#define GUARD_UDP_GTP 2152
-#define GUARD_UDP_GRE 4754
-#define GUARD_UDP_VXLAN 4789
-#define GUARD_UDP_VXLAN_GPE 4790
-#define GUARD_UDP_GUE 6080
-#define GUARD_UDP_GENEVE 6081
-#define GUARD_UDP_MPLS 6635
-#define GUARD_UDP_VXLAN_OLD 8472 /* the kernel's default */
-#define GUARD_UDP_LOWEST GUARD_UDP_L2TP
-#define GUARD_UDP_HIGHEST GUARD_UDP_VXLAN_OLD
-
-/* Where a checksum stands in its header (struct tcphdr, struct udphdr). */
-#define GUARD_TCP_CHECK 16
-#define GUARD_UDP_CHECK 6
-#define GUARD_UDP_PORT 2
-
-/*
- * The sum over the pseudo header (RFC 8200, section 8.1), folded and not inverted: what a sender
- * leaves in the field of a checksum that the device is to complete (CHECKSUM_PARTIAL). In the byte
- * order of the field.
- */
-static __always_inline __u16 guard_pseudo_sum(const struct packet_ip6 *ip6)
-{
-	__u64 sum = (__u64)ip6->payload_len + bpf_htons(ip6->next_header);
-
-#pragma clang loop unroll(full)
-	for (__u32 i = 0; i < 4; i++)
-		sum += (__u64)ip6->src.words[i] + ip6->dst.words[i];
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (__u16)sum;
-}
-
-static __always_inline int guard_is_tunnel(__be16 port)
-{
-	/* most are outside of where all of them are */
-	if (likely((__u16)(bpf_ntohs(port) - GUARD_UDP_LOWEST) >
-		   GUARD_UDP_HIGHEST - GUARD_UDP_LOWEST))
-		return 0;
-	return port == bpf_htons(GUARD_UDP_VXLAN) || port == bpf_htons(GUARD_UDP_VXLAN_OLD) ||
-	       port == bpf_htons(GUARD_UDP_GENEVE) || port == bpf_htons(GUARD_UDP_L2TP) ||
-	       port == bpf_htons(GUARD_UDP_GTP) || port == bpf_htons(GUARD_UDP_GRE) ||
-	       port == bpf_htons(GUARD_UDP_VXLAN_GPE) || port == bpf_htons(GUARD_UDP_GUE) ||
-	       port == bpf_htons(GUARD_UDP_MPLS);
-}
-
-/*
- * Whether the checksum may be open. Of TCP and UDP the field tells; ICMPv6 and ESP are never left
- * to a device, and "no next header" has none; anything else may be, or may hold a packet whose own
- * is. A complete checksum has the value of an open one once in 65,536 packets.
- */
-static __always_inline int guard_checksum_is_open(struct xdp_md *ctx, const struct packet_ip6 *ip6)
-{
-	const void *l4 = ip6 + 1;
-	const __be16 *check, *port;
-
-	switch (ip6->next_header) {
-	case IPPROTO_TCP:
-		check = l4 + GUARD_TCP_CHECK;
-		break;
-	case IPPROTO_UDP:
-		port = l4 + GUARD_UDP_PORT;
-		check = l4 + GUARD_UDP_CHECK;
-		if ((void *)(check + 1) > packet_end(ctx) || guard_is_tunnel(*port))
-			return 1;
-		break;
-	default:
-		return ip6->next_header != IPPROTO_ICMPV6 && ip6->next_header != IPPROTO_ESP &&
-		       ip6->next_header != IPPROTO_NONE;
-	}
-	return (void *)(check + 1) > packet_end(ctx) || *check == guard_pseudo_sum(ip6);
-}
 
 /* Whether a firewall rule may touch packets of this pair of slots. */
 static __always_inline int guard_pair_is_held(__u32 in_slot, __u32 out_slot)
@@ -190,7 +111,7 @@ static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 	if (likely(!(pkt->ingress_flags & GUARD_ASKS)))
 		return SIXLANE_FORWARD;
 	if (pkt->ingress_flags & SIXLANE_PORT_OPEN_CHECKSUMS &&
-	    unlikely(guard_checksum_is_open(pkt->ctx, pkt->ip6)))
+	    unlikely(checksum_may_be_open(pkt->ctx, pkt->ip6)))
 		return SIXLANE_PASS_CHECKSUM;
 	if (likely(!(pkt->ingress_flags & SIXLANE_PORT_GUARD)))
 		return SIXLANE_FORWARD;

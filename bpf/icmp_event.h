@@ -11,8 +11,8 @@
  * Whether the kernel believes the message is not asked here, but where it certainly does not (a
  * Path MTU under 1280, a redirect or an advertisement from beyond the link) there is no ICMP event.
  */
-#ifndef SIXLANE_HINT_H
-#define SIXLANE_HINT_H
+#ifndef SIXLANE_ICMP_EVENT_H
+#define SIXLANE_ICMP_EVENT_H
 
 #include <bpf/bpf_endian.h>
 #include <linux/icmpv6.h>
@@ -24,15 +24,15 @@
 #include "trace.h"
 
 #ifdef SIXLANE_TRACE
-#define HINT_SENDS 0
+#define ICMP_EVENT_SENDS 0
 #else
-#define HINT_SENDS 1
+#define ICMP_EVENT_SENDS 1
 #endif
 
-#define HINT_LOCAL_TABLE 255u	 /* RT_TABLE_LOCAL */
-#define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
-#define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
-#define HINT_ADVERT_BYTES 16	 /* struct ra_msg of the kernel */
+#define ICMP_EVENT_LOCAL_TABLE 255u    /* RT_TABLE_LOCAL */
+#define ICMP_EVENT_MIN_MTU 1280	       /* __ip6_rt_update_pmtu() ignores a smaller one */
+#define ICMP_EVENT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
+#define ICMP_EVENT_ADVERT_BYTES 16     /* struct ra_msg of the kernel */
 
 /* Verdicts that end the walk before anybody has asked to whom the packet is, … */
 static const __u64 icmp_event_unasked =
@@ -76,9 +76,9 @@ static __always_inline int icmp_event_read(const struct packet *pkt, int other_m
 {
 	const struct icmp_event_too_big *too_big = (const void *)(pkt->ip6 + 1);
 	const struct icmp_event_redirect *redirect = (const void *)too_big;
-	const int is_from_link = pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
+	const int is_from_link = pkt->ip6->hop_limit == ICMP_EVENT_NDISC_HOP_LIMIT;
 
-	if (!icmp_event_has(pkt, HINT_ADVERT_BYTES))
+	if (!icmp_event_has(pkt, ICMP_EVENT_ADVERT_BYTES))
 		return 0;
 	icmp_event->type = redirect->icmp6.icmp6_type;
 	if (icmp_event->type == SIXLANE_ICMP6_ROUTER_ADVERT)
@@ -91,7 +91,7 @@ static __always_inline int icmp_event_read(const struct packet *pkt, int other_m
 	if (icmp_event->type != SIXLANE_ICMP6_TOO_BIG || !icmp_event_has(pkt, sizeof(*too_big)))
 		return 0;
 	icmp_event->dst = too_big->inner.dst;
-	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
+	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= ICMP_EVENT_MIN_MTU;
 }
 
 /* Whether the kernel takes it for its own. A scoped destination is one of ours or nobody's. */
@@ -105,7 +105,7 @@ static __always_inline int icmp_event_is_to_us(const struct packet *pkt,
 		return 1;
 	/* Where local is not laid over the port's table it stands as it is, but for a VRF's. */
 	if (flags & SIXLANE_PORT_RULES && !(flags & SIXLANE_PORT_VRF))
-		table = HINT_LOCAL_TABLE;
+		table = ICMP_EVENT_LOCAL_TABLE;
 	if (route_by_destination(table, &pkt->ip6->dst, ROUTE_SHARED, &route) != SIXLANE_FORWARD)
 		return 0;
 	return route.nh_entry.type == SIXLANE_PASS_LOCAL ||
@@ -169,7 +169,7 @@ __attribute__((noinline)) int icmp_event_send(struct xdp_md *ctx, __u32 slot, __
 static __always_inline void icmp_event_consider(const struct packet *pkt,
 						enum sixlane_verdict verdict)
 {
-	if (HINT_SENDS && unlikely(icmp_event_verdicts >> verdict & 1))
+	if (ICMP_EVENT_SENDS && unlikely(icmp_event_verdicts >> verdict & 1))
 		icmp_event_send(pkt->ctx, pkt->slot, verdict);
 }
 

@@ -24,23 +24,26 @@
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sixlane_meta);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_meta SEC(".maps");
+/* A map of the datapath: BPF_MAP_TYPE_*, BPF_F_*, number of entries, types of key and value. */
+#define MAP(name, map_type, flags, entries, key_type, value_type) \
+	struct {                                                  \
+		__uint(type, BPF_MAP_TYPE_##map_type);            \
+		__uint(map_flags, flags);                         \
+		__uint(max_entries, entries);                     \
+		__type(key, key_type);                            \
+		__type(value, value_type);                        \
+		__uint(pinning, LIBBPF_PIN_BY_NAME);              \
+	} name SEC(".maps")
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_ROUTES);
-	__type(key, struct sixlane_route_key);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_routes SEC(".maps");
+#define RING(name, bytes)                            \
+	struct {                                     \
+		__uint(type, BPF_MAP_TYPE_RINGBUF);  \
+		__uint(max_entries, bytes);          \
+		__uint(pinning, LIBBPF_PIN_BY_NAME); \
+	} name SEC(".maps")
+
+MAP(sl_meta, ARRAY, BPF_F_MMAPABLE, 1, __u32, struct sixlane_meta);
+MAP(sl_routes, LPM_TRIE, BPF_F_NO_PREALLOC, SIXLANE_MAX_ROUTES, struct sixlane_route_key, __u32);
 
 /* The daemon makes chunks as it needs them. */
 struct fib_chunk {
@@ -78,166 +81,29 @@ struct {
 } sl_fib_arena SEC(".maps");
 #endif
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_SOURCES);
-	__type(key, struct sixlane_route_key);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_src_routes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MAX_NEXT_HOPS);
-	__type(key, __u32);
-	__type(value, struct sixlane_next_hop);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_next_hops SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MAX_NH_BUCKETS);
-	__type(key, __u32);
-	__type(value, union sixlane_nh_bucket);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_nh_buckets SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
-	__type(key, union sixlane_addr);
-	__type(value, struct sixlane_exception);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_exceptions SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_PUNTED_WORDS);
-	__type(key, __u32);
-	__type(value, __u64);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_punted SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_FRESH_WORDS);
-	__type(key, __u32);
-	__type(value, __u64);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_fresh SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_OPERATOR_EXCEPTIONS);
-	__type(key, union sixlane_addr);
-	__type(value, struct sixlane_operator);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_operator SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SIXLANE_ICMP_EVENTS_BYTES);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_icmp_events SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sixlane_cpu);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_cpu SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_NEIGHBOURS);
-	__type(key, struct sixlane_neigh_key);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_neigh_index SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MAX_NEIGHBOURS);
-	__type(key, __u32);
-	__type(value, struct sixlane_neigh);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_neighbours SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SIXLANE_SAMPLES_BYTES);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_samples SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SIXLANE_MAX_PORTS);
-	__type(key, __u32);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_port_index SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MAX_PORTS);
-	__type(key, __u32);
-	__type(value, struct sixlane_port);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_ports SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_VLANS);
-	__type(key, struct sixlane_vlan_key);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_vlans SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 2 * SIXLANE_MAX_RULES);
-	__type(key, __u32);
-	__type(value, struct sixlane_rule);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_GUARD_WORDS);
-	__type(key, __u32);
-	__type(value, __u64);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_guard SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_POLICIES);
-	__type(key, struct sixlane_route_key);
-	__type(value, __u32);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_policies SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SIXLANE_MAX_PORTS);
-	__type(key, __u32);
-	__type(value, struct sixlane_counters);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_counters SEC(".maps");
+MAP(sl_src_routes, LPM_TRIE, BPF_F_NO_PREALLOC, SIXLANE_MAX_SOURCES, struct sixlane_route_key,
+    __u32);
+MAP(sl_next_hops, ARRAY, BPF_F_MMAPABLE, SIXLANE_MAX_NEXT_HOPS, __u32, struct sixlane_next_hop);
+MAP(sl_nh_buckets, ARRAY, BPF_F_MMAPABLE, SIXLANE_MAX_NH_BUCKETS, __u32, union sixlane_nh_bucket);
+MAP(sl_exceptions, PERCPU_HASH, BPF_F_NO_PREALLOC, SIXLANE_MAX_EXCEPTIONS, union sixlane_addr,
+    struct sixlane_exception);
+MAP(sl_punted, ARRAY, BPF_F_MMAPABLE, SIXLANE_PUNTED_WORDS, __u32, __u64);
+MAP(sl_fresh, ARRAY, BPF_F_MMAPABLE, SIXLANE_FRESH_WORDS, __u32, __u64);
+MAP(sl_operator, HASH, BPF_F_NO_PREALLOC, SIXLANE_MAX_OPERATOR_EXCEPTIONS, union sixlane_addr,
+    struct sixlane_operator);
+RING(sl_icmp_events, SIXLANE_ICMP_EVENTS_BYTES);
+MAP(sl_cpu, PERCPU_ARRAY, 0, 1, __u32, struct sixlane_cpu);
+MAP(sl_neigh_index, HASH, BPF_F_NO_PREALLOC, SIXLANE_MAX_NEIGHBOURS, struct sixlane_neigh_key,
+    __u32);
+MAP(sl_neighbours, ARRAY, BPF_F_MMAPABLE, SIXLANE_MAX_NEIGHBOURS, __u32, struct sixlane_neigh);
+RING(sl_samples, SIXLANE_SAMPLES_BYTES);
+MAP(sl_port_index, HASH, 0, SIXLANE_MAX_PORTS, __u32, __u32);
+MAP(sl_ports, ARRAY, BPF_F_MMAPABLE, SIXLANE_MAX_PORTS, __u32, struct sixlane_port);
+MAP(sl_vlans, HASH, BPF_F_NO_PREALLOC, SIXLANE_MAX_VLANS, struct sixlane_vlan_key, __u32);
+MAP(sl_rules, ARRAY, BPF_F_MMAPABLE, 2 * SIXLANE_MAX_RULES, __u32, struct sixlane_rule);
+MAP(sl_guard, ARRAY, BPF_F_MMAPABLE, SIXLANE_GUARD_WORDS, __u32, __u64);
+MAP(sl_policies, LPM_TRIE, BPF_F_NO_PREALLOC, SIXLANE_MAX_POLICIES, struct sixlane_route_key,
+    __u32);
+MAP(sl_counters, PERCPU_ARRAY, 0, SIXLANE_MAX_PORTS, __u32, struct sixlane_counters);
 
 #endif

@@ -26,14 +26,6 @@ static size_t n_sides;
 
 /* --- tables --------------------------------------------------------------------------------- */
 
-struct prefix lookup_prefix(const struct lookup_side *side, size_t i)
-{
-	struct prefix prefix = { .len = (uint8_t)side->prefixes[i].len };
-
-	memcpy(&prefix.addr, side->prefixes[i].addr, sizeof(prefix.addr));
-	return prefix;
-}
-
 static void index_table(struct lookup_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
@@ -43,33 +35,6 @@ static void index_table(struct lookup_side *side)
 		plan_check(entry ? 0 : ENOMEM, "%zu routes", side->n);
 		entry->value = (uint32_t)i + 1;
 	}
-}
-
-uint32_t lookup_trie_deepest(struct lookup_side *side)
-{
-	static const struct prefix all = { .len = 0 };
-	uint32_t deepest = 0;
-
-	for (const struct radix_node *leaf = radix_first_under(&side->radix, &all); leaf;
-	     leaf = radix_next_under(leaf, &all)) {
-		uint32_t depth = 0;
-
-		for (const struct radix_node *node = leaf; node; node = node->parent)
-			depth++;
-		deepest = depth > deepest ? depth : deepest;
-	}
-	return deepest;
-}
-
-uint64_t lookup_figure(const char *path, const char *word)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, word, strlen(word)))
-			return strtoull(line + strlen(word), NULL, 10);
-	return 0;
 }
 
 /* --- sides ---------------------------------------------------------------------------------- */

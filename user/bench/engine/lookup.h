@@ -50,7 +50,8 @@ struct lookup_engine {
 	uint32_t (*depth)(struct lookup_side *side);
 };
 
-/* --- lookup.c ------------------------------------------------------------------------------- */
+/* --- lookup_side.c -------------------------------------------------------------------------------
+ */
 
 struct prefix lookup_prefix(const struct lookup_side *side, size_t i);
 /* Nodes of the deepest way down a path-compressed binary trie of the routes. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bench-packets: makes frames, has programs forward them, and counts what arrives. Here: object
- * files of BPF, their programs and maps; and programs of devices. What a step makes lives until the
- * program ends, or until another of the same name replaces it.
+ * files of BPF, their programs and maps; and programs of devices: all steps but "run". What a step
+ * makes lives until the program ends, or until another of the same name replaces it.
  */
 #include "packets_user.h"
 
@@ -179,7 +179,7 @@ static int load(struct object *object, json_t *programs, bool frags)
  * {"name", "device"} -> {}: take the program that a device runs. Later steps call it by the name
  * alone.
  */
-static json_t *step_load(json_t *arguments)
+json_t *packets_load_step(json_t *arguments)
 {
 	const char *name, *path = "", *device = NULL;
 	json_t *programs = NULL, *entries = NULL, *constants = NULL;
@@ -209,7 +209,7 @@ static json_t *step_load(json_t *arguments)
  * {"device", "program", "generic": BOOL} -> {"busy": BOOL}: attach a program to a device for as
  * long as this process lives, unless the device has one already.
  */
-static json_t *step_attach(json_t *arguments)
+json_t *packets_attach_step(json_t *arguments)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options);
 	int generic = 0, ifindex, prog, ret;
@@ -262,7 +262,7 @@ static int fill(const struct bpf_map *map, const uint8_t *at, size_t bytes)
  * mmapable array its values from the first on. "program" instead of "file": write that program to
  * index 0.
  */
-static json_t *step_fill(json_t *arguments)
+json_t *packets_fill_step(json_t *arguments)
 {
 	const char *name, *map_name, *file = "", *program = NULL;
 	uint32_t element[2] = { 0 };
@@ -287,7 +287,7 @@ static json_t *step_fill(json_t *arguments)
  * {"object", "map"} -> {"sums": [[KEY, N, …], …]}: the 64-bit numbers of a per-CPU array's
  * elements, each summed over all CPUs. Elements of zeros are left out.
  */
-static json_t *step_sums(json_t *arguments)
+json_t *packets_sums_step(json_t *arguments)
 {
 	size_t n_cpus = (size_t)libbpf_num_possible_cpus(), words;
 	_cleanup_free_ uint64_t *each = NULL;
@@ -317,16 +317,4 @@ static json_t *step_sums(json_t *arguments)
 		json_decref(element);
 	}
 	return json_pack("{s:o}", "sums", sums);
-}
-
-int main(void)
-{
-	static const struct plan_step steps[] = {
-		{ "load", step_load }, { "attach", step_attach },   { "fill", step_fill },
-		{ "sums", step_sums }, { "run", packets_run_step }, { NULL, NULL },
-	};
-
-	/* What was read ahead poll() would not tell of. */
-	setvbuf(stdin, NULL, _IONBF, 0);
-	return plan_serve(steps);
 }

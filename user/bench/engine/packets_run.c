@@ -234,7 +234,7 @@ static void take(json_t *arguments)
  * Input ends the run early. Answers {"lanes": [[MADE, REFUSED, FIRST_NS, FIRST_MADE, LAST_NS,
  * LAST_MADE], …]}, as in struct packets_state.
  */
-json_t *packets_run_step(json_t *arguments)
+static json_t *run_step(json_t *arguments)
 {
 	json_t *list = json_array();
 
@@ -252,4 +252,17 @@ json_t *packets_run_step(json_t *arguments)
 		munmap(lanes[i].states, lanes[i].states_bytes);
 	}
 	return json_pack("{s:o}", "lanes", list);
+}
+
+int main(void)
+{
+	static const struct plan_step steps[] = {
+		{ "load", packets_load_step }, { "attach", packets_attach_step },
+		{ "fill", packets_fill_step }, { "sums", packets_sums_step },
+		{ "run", run_step },	       { NULL, NULL },
+	};
+
+	/* What was read ahead poll() would not tell of. */
+	setvbuf(stdin, NULL, _IONBF, 0);
+	return plan_serve(steps);
 }

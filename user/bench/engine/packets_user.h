@@ -18,7 +18,10 @@ struct bpf_map *packets_map(const char *name, size_t n, const char *map);
 void *packets_values(const struct bpf_map *map, size_t *bytes);
 /* A device's index. */
 unsigned int packets_ifindex(const char *device);
-/* packets_run.c: a step. */
-json_t *packets_run_step(json_t *arguments);
+/* Steps of the plan. */
+json_t *packets_load_step(json_t *arguments);
+json_t *packets_attach_step(json_t *arguments);
+json_t *packets_fill_step(json_t *arguments);
+json_t *packets_sums_step(json_t *arguments);
 
 #endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whether the checksum of a packet may be incomplete, since its sender left that to the device
+ * (CHECKSUM_PARTIAL). Veth, tap and virtio hand such packets to XDP and do not say so. Reads the
+ * packet alone.
+ */
+#ifndef SIXLANE_CHECKSUM_H
+#define SIXLANE_CHECKSUM_H
+
+#include <bpf/bpf_endian.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+
+#include "packet.h"
+
+/*
+ * UDP ports of tunnels, whose inner packets may be the ones with an open checksum: the outer one
+ * is then complete (local checksum offload), and tells nothing.
+ */
+#define CHECKSUM_UDP_L2TP 1701
+#define CHECKSUM_UDP_GTP 2152
+#define CHECKSUM_UDP_GRE 4754
+#define CHECKSUM_UDP_VXLAN 4789
+#define CHECKSUM_UDP_VXLAN_GPE 4790
+#define CHECKSUM_UDP_GUE 6080
+#define CHECKSUM_UDP_GENEVE 6081
+#define CHECKSUM_UDP_MPLS 6635
+#define CHECKSUM_UDP_VXLAN_OLD 8472 /* the kernel's default */
+#define CHECKSUM_UDP_LOWEST CHECKSUM_UDP_L2TP
+#define CHECKSUM_UDP_HIGHEST CHECKSUM_UDP_VXLAN_OLD
+
+/* Where a checksum stands in its header (struct tcphdr, struct udphdr). */
+#define CHECKSUM_TCP_CHECK 16
+#define CHECKSUM_UDP_CHECK 6
+#define CHECKSUM_UDP_PORT 2
+
+/*
+ * The sum over the pseudo header (RFC 8200, section 8.1), folded and not inverted: what a sender
+ * leaves in the field of a checksum that the device is to complete (CHECKSUM_PARTIAL). In the byte
+ * order of the field.
+ */
+static __always_inline __u16 checksum_pseudo_header(const struct packet_ip6 *ip6)
+{
+	__u64 sum = (__u64)ip6->payload_len + bpf_htons(ip6->next_header);
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < 4; i++)
+		sum += (__u64)ip6->src.words[i] + ip6->dst.words[i];
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)sum;
+}
+
+static __always_inline int checksum_is_tunnel(__be16 port)
+{
+	/* most are outside of where all of them are */
+	if (likely((__u16)(bpf_ntohs(port) - CHECKSUM_UDP_LOWEST) >
+		   CHECKSUM_UDP_HIGHEST - CHECKSUM_UDP_LOWEST))
+		return 0;
+	return port == bpf_htons(CHECKSUM_UDP_VXLAN) || port == bpf_htons(CHECKSUM_UDP_VXLAN_OLD) ||
+	       port == bpf_htons(CHECKSUM_UDP_GENEVE) || port == bpf_htons(CHECKSUM_UDP_L2TP) ||
+	       port == bpf_htons(CHECKSUM_UDP_GTP) || port == bpf_htons(CHECKSUM_UDP_GRE) ||
+	       port == bpf_htons(CHECKSUM_UDP_VXLAN_GPE) || port == bpf_htons(CHECKSUM_UDP_GUE) ||
+	       port == bpf_htons(CHECKSUM_UDP_MPLS);
+}
+
+/*
+ * Whether the checksum may be open. Of TCP and UDP the field tells; ICMPv6 and ESP are never left
+ * to a device, and "no next header" has none; anything else may be, or may hold a packet whose own
+ * is. A complete checksum has the value of an open one once in 65,536 packets.
+ */
+static __always_inline int checksum_may_be_open(struct xdp_md *ctx, const struct packet_ip6 *ip6)
+{
+	const void *l4 = ip6 + 1;
+	const __be16 *check, *port;
+
+	switch (ip6->next_header) {
+	case IPPROTO_TCP:
+		check = l4 + CHECKSUM_TCP_CHECK;
+		break;
+	case IPPROTO_UDP:
+		port = l4 + CHECKSUM_UDP_PORT;
+		check = l4 + CHECKSUM_UDP_CHECK;
+		if ((void *)(check + 1) > packet_end(ctx) || checksum_is_tunnel(*port))
+			return 1;
+		break;
+	default:
+		return ip6->next_header != IPPROTO_ICMPV6 && ip6->next_header != IPPROTO_ESP &&
+		       ip6->next_header != IPPROTO_NONE;
+	}
+	return (void *)(check + 1) > packet_end(ctx) || *check == checksum_pseudo_header(ip6);
+}
+
+#endif
