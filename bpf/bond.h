@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which slave of a bond takes a frame that leaves by a VLAN device. The kernel keeps the tag beside
- * its own frames until the bond has hashed what is behind it; of a frame redirected to the
- * bond it would hash the tag (bond_xmit_hash_xdp()). So the slave is chosen here.
+ * The slave of a bond for a frame that leaves by a VLAN device. The kernel's own frames have their
+ * tag in the skb, so the bond hashes the headers after it. In a redirected frame the tag is data,
+ * and bond_xmit_hash_xdp() would hash it. So the slave is chosen here.
  */
 #ifndef SIXLANE_BOND_H
 #define SIXLANE_BOND_H
@@ -18,7 +18,7 @@ struct bond_flow {
 	union bond_upper upper;
 };
 
-/* A header that ends so many bytes behind the first. False: XDP cannot reach its ports. */
+/* offset: where the transport header of ip6 starts. False: XDP cannot read its ports. */
 static __always_inline int bond_read_header(const struct packet *pkt, const struct packet_ip6 *ip6,
 					    __u32 offset, __u32 by, struct bond_flow *out)
 {
@@ -34,7 +34,7 @@ static __always_inline int bond_read_header(const struct packet *pkt, const stru
 	return 1;
 }
 
-/* An error goes the way of the packet that it is about. */
+/* An ICMPv6 error has the hash of the packet that it is about. */
 static __always_inline int bond_read_icmp(const struct packet *pkt, __u32 by, struct bond_flow *out)
 {
 	const struct icmp6hdr *icmp = (const void *)(pkt->ip6 + 1);
@@ -57,11 +57,11 @@ static __always_inline int bond_read_icmp(const struct packet *pkt, __u32 by, st
 	return 1;
 }
 
-/* bond_flow_dissect(). False: over headers that XDP does not reach. */
+/* bond_flow_dissect(). False: it reads headers that XDP cannot. */
 static __always_inline int bond_read_flow(const struct packet *pkt, __u32 by, struct bond_flow *out)
 {
 	switch (pkt->ip6->next_header) {
-	case IPPROTO_ICMP: /* for which the kernel has a look of its own inside IPv6, too */
+	case IPPROTO_ICMP: /* which the kernel dissects also in IPv6 */
 		return 0;
 	case IPPROTO_ICMPV6:
 		return bond_read_icmp(pkt, by, out);
@@ -70,8 +70,8 @@ static __always_inline int bond_read_flow(const struct packet *pkt, __u32 by, st
 	}
 }
 
-/* The place that a frame's hash falls upon. While the daemon writes a new list, a frame may go by a
- * slave of the old one, as it would have a moment before; a place that is empty is nobody's. */
+/* The slave that a hash selects; 0: none. While the daemon replaces the list, it may be a slave of
+ * the old list. */
 static __always_inline __u32 bond_slave_at(const struct sixlane_port *port, __u32 hash)
 {
 	__u32 n = READ_ONCE(port->n_slaves);
@@ -83,8 +83,8 @@ static __always_inline __u32 bond_slave_at(const struct sixlane_port *port, __u3
 }
 
 /*
- * A function of its own: see group_hash_rare(). slot: of the egress port. dst: the MAC's last byte.
- * The slave's ifindex, or, in the upper half, a verdict.
+ * slot: of the egress port. dst: last byte of the destination MAC. Returns the ifindex of the
+ * slave, or a verdict in the upper half. Not inlined: see multipath_hash_rare().
  */
 __attribute__((noinline)) __u64 bond_find_slave(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
 						__u32 slot, __u32 dst)
@@ -106,7 +106,7 @@ __attribute__((noinline)) __u64 bond_find_slave(struct xdp_md *ctx, __u32 tag_by
 	return slave ?: (__u64)SIXLANE_PASS_EGRESS_DOWN << 32;
 }
 
-/* Sets xmit to the slave. */
+/* Sets tx_ifindex to the slave, if the egress port is on a bond. */
 static __always_inline enum sixlane_verdict bond_choose_slave(struct packet *pkt)
 {
 	const union sixlane_mac dst = { .word = pkt->dst_mac.word };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The hash by which a bond chooses the slave for a frame of the kernel's own (bond_xmit_hash()):
- * arithmetic on what the caller has read. Knows neither packets nor maps.
+ * Arithmetic of bond_xmit_hash(), which selects the slave of a bond. Knows neither packets nor
+ * maps.
  */
 #ifndef SIXLANE_BOND_HASH_H
 #define SIXLANE_BOND_HASH_H
@@ -12,7 +12,7 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-/* What counts behind the IPv6 header, as it lies in the kernel's memory; 0: nothing does. */
+/* Fields after the IPv6 header, in the kernel's layout; 0: none. */
 union bond_upper {
 	__u32 word;
 	struct {
@@ -24,19 +24,19 @@ union bond_upper {
 	} icmp;
 };
 
-/* icmp_has_id(), which asks no protocol: the first four are ICMP's */
+/* icmp_has_id(), which does not check the protocol: the first four types are those of ICMP */
 static __always_inline int bond_icmp_has_id(__u8 type)
 {
 	return type == 0 || type == 8 || type == 13 || type == 14 || type == 128 || type == 129;
 }
 
-/* icmpv6_is_err(): the packet that it is about is hashed */
+/* icmpv6_is_err() */
 static __always_inline int bond_icmp_is_error(__u8 type)
 {
 	return type >= 1 && type <= 4;
 }
 
-/* ipv6_addr_hash() of both, as bond_ip_hash() puts them together */
+/* ipv6_addr_hash() of both addresses, combined as in bond_ip_hash() */
 static __always_inline __u32 bond_fold(const union sixlane_addr *src, const union sixlane_addr *dst)
 {
 	return src->words[0] ^ src->words[1] ^ src->words[2] ^ src->words[3] ^ dst->words[0] ^

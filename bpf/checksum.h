@@ -14,8 +14,8 @@
 #include "packet.h"
 
 /*
- * UDP ports of tunnels, whose inner packets may be the ones with an open checksum: the outer one
- * is then complete (local checksum offload), and tells nothing.
+ * UDP ports of tunnels. With local checksum offload the outer checksum is complete, while that of
+ * the inner packet may be incomplete.
  */
 #define CHECKSUM_UDP_L2TP 1701
 #define CHECKSUM_UDP_GTP 2152
@@ -29,15 +29,14 @@
 #define CHECKSUM_UDP_LOWEST CHECKSUM_UDP_L2TP
 #define CHECKSUM_UDP_HIGHEST CHECKSUM_UDP_VXLAN_OLD
 
-/* Where a checksum stands in its header (struct tcphdr, struct udphdr). */
+/* Offsets of the checksum and the destination port (struct tcphdr, struct udphdr). */
 #define CHECKSUM_TCP_CHECK 16
 #define CHECKSUM_UDP_CHECK 6
 #define CHECKSUM_UDP_PORT 2
 
 /*
- * The sum over the pseudo header (RFC 8200, section 8.1), folded and not inverted: what a sender
- * leaves in the field of a checksum that the device is to complete (CHECKSUM_PARTIAL). In the byte
- * order of the field.
+ * The sum over the pseudo header (RFC 8200, section 8.1), folded and not inverted: the value of a
+ * checksum field that the device has to complete (CHECKSUM_PARTIAL). In network order.
  */
 static __always_inline __u16 checksum_pseudo_header(const struct packet_ip6 *ip6)
 {
@@ -55,7 +54,7 @@ static __always_inline __u16 checksum_pseudo_header(const struct packet_ip6 *ip6
 
 static __always_inline int checksum_is_tunnel(__be16 port)
 {
-	/* most are outside of where all of them are */
+	/* most ports are outside this range */
 	if (likely((__u16)(bpf_ntohs(port) - CHECKSUM_UDP_LOWEST) >
 		   CHECKSUM_UDP_HIGHEST - CHECKSUM_UDP_LOWEST))
 		return 0;
@@ -67,9 +66,9 @@ static __always_inline int checksum_is_tunnel(__be16 port)
 }
 
 /*
- * Whether the checksum may be open. Of TCP and UDP the field tells; ICMPv6 and ESP are never left
- * to a device, and "no next header" has none; anything else may be, or may hold a packet whose own
- * is. A complete checksum has the value of an open one once in 65,536 packets.
+ * Whether the checksum may be incomplete. TCP and UDP show it in the field; a complete checksum
+ * looks like an incomplete one in 1 of 65,536 packets. The checksums of ICMPv6 and ESP are never
+ * left to a device, and "no next header" has none. Anything else may be incomplete.
  */
 static __always_inline int checksum_may_be_open(struct xdp_md *ctx, const struct packet_ip6 *ip6)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What holds for one destination instead of what its route says: a Path MTU, another next hop
- * (rt6_find_cached_rt), or that its packets are the kernel's. Looked for only where the route's
- * prefix is marked to have any, or where sl_meta says to look, so that other traffic pays for a
- * test of two words; and looked up only where the filter says that there is something. From its end
- * on, what the kernel learnt is the kernel's, and what the operator said is as if it were not
- * there, until user space removes it; nothing is ever removed here.
+ * Exceptions of single destinations from their routes (rt6_find_cached_rt()): a Path MTU, another
+ * next hop, or that packets are passed to the kernel.
  *
- * Invariants: a hit writes to this CPU's value and to nothing that another CPU reads; of what the
- * filter says that there is something, but has no entry, packets are the kernel's.
+ * They are looked for only if the route has SIXLANE_ROUTE_EXCEPTIONS or sl_meta asks for it, and
+ * looked up only if the filter has the destination. Expired exceptions of the kernel pass their
+ * packets; expired ones of the operator are ignored. User space removes them, never the program.
+ *
+ * Invariants: a hit writes only to this CPU's value. A destination that the filter has, but
+ * sl_exceptions has not, is passed.
  */
 #ifndef SIXLANE_EXCEPTION_H
 #define SIXLANE_EXCEPTION_H
@@ -18,7 +18,7 @@
 #include "route.h"
 #include "trace.h"
 
-/* The word that tells whether the others belong together: see struct sixlane_exception. */
+/* The word that shows a concurrent change: see struct sixlane_exception. */
 union exception_head {
 	__u64 word;
 	struct {
@@ -26,7 +26,7 @@ union exception_head {
 	};
 };
 
-/* What an exception says, as it was at one time. */
+/* A consistent copy of an exception. */
 struct exception_terms {
 	union exception_head head;
 	__u32 next_hop, table;
@@ -39,7 +39,7 @@ struct exception_terms {
 	      .next_hop = (terms)->next_hop, .table = (terms)->table,                  \
 	      .expires_ns = (terms)->expires_ns)
 
-/* False: it is being changed, or was taken away and is another's now. */
+/* False: it is being changed, or its memory belongs to another destination by now. */
 static __always_inline int exception_read(const struct sixlane_exception *found, __u32 check,
 					  struct exception_terms *terms)
 {
@@ -49,14 +49,14 @@ static __always_inline int exception_read(const struct sixlane_exception *found,
 	terms->next_hop = READ_ONCE(found->next_hop);
 	terms->table = READ_ONCE(found->table);
 	terms->expires_ns = READ_ONCE(found->expires_ns);
-	/* one test of both: fewer ways for the verifier to go */
+	/* one test: fewer paths for the verifier */
 	return !((READ_ONCE(found->check) ^ check) | (READ_ONCE(head->word) ^ terms->head.word) |
 		 (terms->head.flags & SIXLANE_EXCEPTION_CHANGING));
 }
 
 /*
- * CLOCK_MONOTONIC_COARSE moves on with jiffies, which programs read without a call: asked once a
- * tick, it is at most two ticks late (jiffies are moved before the clock is).
+ * CLOCK_MONOTONIC_COARSE, read once a tick: jiffies cost no call. At most two ticks late, since the
+ * kernel updates jiffies before the clock.
  */
 static __always_inline __u64 exception_now_ns(void)
 {
@@ -74,9 +74,9 @@ static __always_inline __u64 exception_now_ns(void)
 	return own->tick_ns;
 }
 
-/* Put what it says in the place of what the route says. */
-static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
-							     const struct exception_terms *terms)
+/* Applies an exception: next hop and MTU replace those of the route. */
+static __always_inline enum sixlane_verdict
+exception_apply_terms(struct packet *pkt, const struct exception_terms *terms)
 {
 	const __u32 flags = terms->head.flags;
 	const struct sixlane_next_hop *next_hop;
@@ -98,7 +98,7 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	return SIXLANE_FORWARD;
 }
 
-/* No entry is applied. */
+/* No exception is applied. punt: PUNT_* */
 static __always_inline enum sixlane_verdict exception_end(__u32 punt)
 {
 	if (likely(!punt))
@@ -109,11 +109,11 @@ static __always_inline enum sixlane_verdict exception_end(__u32 punt)
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
-/* An entry is there. punt: PUNT_FRESH or 0. */
+/* The destination has an entry. punt: PUNT_FRESH or 0 */
 static __always_inline enum sixlane_verdict
-exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, __u32 punt)
+exception_check_entry(struct packet *pkt, struct sixlane_exception *found, __u32 check, __u32 punt)
 {
-	/* first: what is read then does not have to be kept beside a call */
+	/* before the reads: a call would spill what they return */
 	const __u64 now_ns = exception_now_ns();
 	struct exception_terms terms;
 
@@ -126,9 +126,9 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
 		return exception_end(punt);
 	}
-	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
+	if (terms.expires_ns - 1 < now_ns) { /* 0 means never, and wraps around */
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
-		/* what the kernel learnt may hold longer by now */
+		/* the kernel may have renewed it */
 		if (!(terms.head.flags & (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE)))
 			punt |= PUNT_FILTERED;
 		return exception_end(punt);
@@ -141,18 +141,18 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)
 		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
 	else if (!punt)
-		return exception_impose(pkt, &terms);
+		return exception_apply_terms(pkt, &terms);
 	return exception_end(punt);
 }
 
 /*
- * Whether there may be one for an address, whose route in this table has this value in the trie.
- * Not static: the verifier goes through it once, and its key is on no caller's stack.
+ * Whether an address may have an exception. table, route: table and trie value of its route. Not
+ * inlined: the verifier checks it once, and its key takes none of the callers' stack.
  */
 __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 table, __u32 route)
 {
 	const union sixlane_addr dst = { .halves = { high, low } };
-	const __u32 marks = route & ROUTE_FLAGS, look = punt_look();
+	const __u32 marks = route & ROUTE_FLAGS, look = punt_check_flag();
 	const struct sixlane_exception *found;
 	struct exception_terms terms;
 	__u32 punt;
@@ -167,7 +167,7 @@ __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 ta
 	       terms.table == table;
 }
 
-/* Sets mtu, exception and next-hop entry to the exception's. */
+/* Sets mtu, exception and nh_entry to those of the destination's exception, if it has one. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
 	struct sixlane_exception *found;
@@ -181,7 +181,8 @@ static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 	punt = (__u32)punt_find(dst.halves[0], dst.halves[1], pkt->check_punted);
 	found = punt & PUNT_FILTERED ? bpf_map_lookup_elem(&sl_exceptions, &dst) : NULL;
 	if (unlikely(found))
-		return exception_meet(pkt, found, sixlane_exception_check(&dst), punt & PUNT_FRESH);
+		return exception_check_entry(pkt, found, sixlane_exception_check(&dst),
+					     punt & PUNT_FRESH);
 	TRACE(EXCEPTION, SIXLANE_FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
 	return exception_end(punt);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The compiled FIB's memory in a BPF arena (Linux 6.9): one region that a program reads by
- * addresses of 32 bits, without a map lookup, a bound or a chunk to keep. The kernel holds every
- * such address within the arena, and reads 0 where no page is. fib_chunks.h is the same for any
- * kernel.
+ * Memory of the compiled FIB in a BPF arena (Linux 6.9): one region that a program reads by 32-bit
+ * addresses, without map lookups or bounds. The kernel keeps each address within the arena; a
+ * missing page reads as 0. fib_chunks.h has the same functions for any kernel.
  */
 #ifndef SIXLANE_FIB_ARENA_H
 #define SIXLANE_FIB_ARENA_H
 
 #include "maps.h"
 
-/* Which the compiler of Debian 12 does not know: that a register has an address in the arena. */
+/* Register numbers for fib_at(): clang 14 cannot cast an address to the arena, so it is encoded. */
 asm(".set r0, 0\n.set r1, 1\n.set r2, 2\n.set r3, 3\n.set r4, 4\n"
     ".set r5, 5\n.set r6, 6\n.set r7, 7\n.set r8, 8\n.set r9, 9\n");
 
@@ -25,7 +24,7 @@ struct fib_memory {
 	const void *head;
 };
 
-/* A program may only read the arena of a map that it names. */
+/* The program must reference the arena's map, or the verifier rejects loads from it. */
 static __always_inline void fib_name_arena(void)
 {
 	asm volatile("" ::"r"(&sl_fib_arena));
@@ -52,11 +51,11 @@ static __always_inline __u32 fib_engine(const struct fib_memory *memory)
 	return READ_ONCE(head->engine);
 }
 
-/* Anywhere: an entry says it all. */
+/* Nothing to keep: an entry contains the whole address. */
 struct fib_place {
 };
 
-static __always_inline int fib_go(struct fib_place *place, __u32 root)
+static __always_inline int fib_enter(struct fib_place *place, __u32 root)
 {
 	(void)place;
 	(void)root;
@@ -64,8 +63,8 @@ static __always_inline int fib_go(struct fib_place *place, __u32 root)
 	return 1;
 }
 
-static __always_inline int fib_go_from(struct fib_place *place, const struct fib_memory *memory,
-				       __u32 root)
+static __always_inline int fib_enter_from(struct fib_place *place, const struct fib_memory *memory,
+					  __u32 root)
 {
 	(void)place;
 	(void)memory;
@@ -73,14 +72,14 @@ static __always_inline int fib_go_from(struct fib_place *place, const struct fib
 	return 1;
 }
 
-static __always_inline int fib_go_on(struct fib_place *place, __u32 entry)
+static __always_inline int fib_follow(struct fib_place *place, __u32 entry)
 {
 	(void)place;
 	(void)entry;
 	return 1;
 }
 
-/* Of a node, for the following. */
+/* Address of a node, for fib_load() and fib_load_wide(). */
 static __always_inline __u32 fib_offset(__u32 entry)
 {
 	return SIXLANE_FIB_ARENA | (entry & SIXLANE_FIB_UNIT_MASK & -SIXLANE_FIB_UNIT_BYTES);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The compiled FIB's memory in array maps, for any kernel: whoever reads is at a place, a chunk,
- * and stays within it whatever the memory holds. fib_arena.h is the same in an arena.
+ * Memory of the compiled FIB in array maps ("chunks"), for any kernel. A lookup keeps the chunk
+ * that it reads, and never leaves it, whatever the memory contains. fib_arena.h has the same
+ * functions for an arena.
  */
 #ifndef SIXLANE_FIB_CHUNKS_H
 #define SIXLANE_FIB_CHUNKS_H
@@ -9,7 +10,8 @@
 #include "bound.h"
 #include "maps.h"
 
-/* The first chunk, whose beginning is a struct sixlane_fib_head. NULL: never. */
+/* The first chunk, which starts with a struct sixlane_fib_head. Never NULL; the verifier cannot
+ * know. */
 struct fib_memory {
 	const __u8 *first;
 };
@@ -36,10 +38,10 @@ static __always_inline __u32 fib_engine(const struct fib_memory *memory)
 	return head ? READ_ONCE(head->engine) : SIXLANE_ENGINE_TRIE;
 }
 
-/* Nodes of a way mostly lie in one chunk. */
+/* The chunk of the current node. Most lookups stay in one chunk. */
 struct fib_place {
 	const __u8 *chunk;
-	__u32 home; /* an entry that names this chunk */
+	__u32 home; /* any entry that points into this chunk */
 };
 
 static __always_inline const __u8 *fib_chunk(__u32 number)
@@ -50,16 +52,16 @@ static __always_inline const __u8 *fib_chunk(__u32 number)
 	return chunk ? bpf_map_lookup_elem(chunk, &zero) : (const __u8 *)0;
 }
 
-/* To a root. 0: there is no such chunk. */
-static __always_inline int fib_go(struct fib_place *place, __u32 root)
+/* Start at a root. 0: its chunk does not exist. */
+static __always_inline int fib_enter(struct fib_place *place, __u32 root)
 {
 	*place = (struct fib_place){ fib_chunk(sixlane_fib_chunk_of(root)), root };
 	return place->chunk != 0;
 }
 
-/* The same, if the memory is at hand. Most roots are in the first chunk. */
-static __always_inline int fib_go_from(struct fib_place *place, const struct fib_memory *memory,
-				       __u32 root)
+/* The same without a map lookup for roots in the first chunk, where most are. */
+static __always_inline int fib_enter_from(struct fib_place *place, const struct fib_memory *memory,
+					  __u32 root)
 {
 	__u32 number = sixlane_fib_chunk_of(root);
 
@@ -67,13 +69,13 @@ static __always_inline int fib_go_from(struct fib_place *place, const struct fib
 	return place->chunk != 0;
 }
 
-/* From one node to the next. 0: there is no such chunk. */
-static __always_inline int fib_go_on(struct fib_place *place, __u32 entry)
+/* Go on to the node of an entry. 0: its chunk does not exist. */
+static __always_inline int fib_follow(struct fib_place *place, __u32 entry)
 {
-	return likely(!sixlane_fib_chunk_of(entry ^ place->home)) || fib_go(place, entry);
+	return likely(!sixlane_fib_chunk_of(entry ^ place->home)) || fib_enter(place, entry);
 }
 
-/* Of a node, for the following. */
+/* Offset of a node, for fib_load() and fib_load_wide(). */
 static __always_inline __u32 fib_offset(__u32 entry)
 {
 	return sixlane_fib_offset(entry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a packet says of its transport, for rules and for the hashes over flows: the protocol and
- * the ports, as the kernel's flow dissector would find them. No walk of extension headers: a
- * packet with one that the dissector walks is "unknown".
+ * Protocol and ports of a packet, as the kernel's flow dissector finds them: for rules and for
+ * hashes over flows. Extension headers are not walked; the callers pass packets with one that the
+ * dissector walks to the kernel.
  */
 #ifndef SIXLANE_FLOW_H
 #define SIXLANE_FLOW_H
@@ -14,10 +14,7 @@ struct flow_ports {
 	__be16 src, dst;
 };
 
-/*
- * The protocol as the dissector tells it: of a fragment, the one that was cut up. False: not in the
- * packet.
- */
+/* The protocol; of a fragment, that of the whole packet. False: it is not in the packet. */
 static __always_inline int flow_get_proto(const struct packet *pkt, __u8 *out)
 {
 	const __u8 *fragment = (const void *)(pkt->ip6 + 1);
@@ -31,7 +28,7 @@ static __always_inline int flow_get_proto(const struct packet *pkt, __u8 *out)
 	return 1;
 }
 
-/* The ports, so many bytes behind the IPv6 header. False: they are not in the packet. */
+/* The ports, offset bytes after the IPv6 header. False: they are not in the packet. */
 static __always_inline int flow_read_ports(const struct packet *pkt, __u32 offset,
 					   struct flow_ports *out)
 {
@@ -45,8 +42,9 @@ static __always_inline int flow_read_ports(const struct packet *pkt, __u32 offse
 }
 
 /*
- * The ports of a header that ends so many bytes behind the first, and what proto_ports_offset()
- * takes for such; zero where the protocol has none. False: they are not in the packet.
+ * The ports of a transport header that starts offset bytes after the IPv6 header, or what
+ * proto_ports_offset() takes for ports. 0 for a protocol without ports. False: they are not in the
+ * packet.
  */
 static __always_inline int flow_get_ports_at(const struct packet *pkt, __u8 proto, __u32 offset,
 					     struct flow_ports *out)
@@ -62,7 +60,7 @@ static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_
 	return flow_get_ports_at(pkt, pkt->ip6->next_header, 0, out);
 }
 
-/* The header so many bytes behind the first, NULL if it is not all there. */
+/* An IPv6 header that starts offset bytes after the first; NULL: the packet is too short. */
 static __always_inline const struct packet_ip6 *flow_inner(const struct packet *pkt, __u32 offset)
 {
 	const struct packet_ip6 *inner = (const void *)(pkt->ip6 + 1) + offset;

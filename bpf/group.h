@@ -12,7 +12,7 @@
 #include "multipath_hash.h"
 #include "trace.h"
 
-/* The id that a hash falls upon; 0: none. */
+/* The member (next-hop id) that a hash selects; 0: none. */
 static __always_inline __u32 group_bucket(union sixlane_nh_entry group, __u64 hash)
 {
 	__u64 place = hash_place(group, hash);
@@ -29,7 +29,7 @@ static __always_inline __u32 group_bucket(union sixlane_nh_entry group, __u64 ha
 	return hash_pick(bucket, place);
 }
 
-/* The port that a next-hop entry leads out of; NULL: it does not lead out. */
+/* The egress port of a next-hop entry; NULL: it does not forward. */
 static __always_inline const struct sixlane_port *group_port(union sixlane_nh_entry nh_entry)
 {
 	__u32 slot = nh_entry.port;
@@ -38,9 +38,8 @@ static __always_inline const struct sixlane_port *group_port(union sixlane_nh_en
 }
 
 /*
- * The word of a member's next-hop entry, and in *port what it leads out of, if it does. 0, which as
- * a next-hop entry would lead out of port 0: there is none, or its port has one of the flags in
- * skip.
+ * The word of a member's next-hop entry, and its egress port in *port. 0 (no valid entry, since
+ * port 0 is never used): there is no such member, or its port has one of the flags in skip.
  */
 static __always_inline __u64 group_member_by(__u32 id, __u32 skip, const struct sixlane_port **port)
 {
@@ -100,9 +99,9 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 }
 
 /*
- * rt6_score_route(): of several equal routes that are no multipath set, the one by the ingress
- * device (here 0: that packet is passed in any case) is taken before the first. The word of its
- * next-hop entry.
+ * The first of several routes of equal metric that are not one multipath route. The kernel prefers
+ * the one by the ingress device (rt6_score_route()); such packets are passed anyway, so then this
+ * returns 0. Else the word of the next-hop entry.
  */
 __attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 {
@@ -134,7 +133,7 @@ __attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 	return first;
 }
 
-/* Sets next-hop entry to that of one member, and egress_port if it has been met. */
+/* Sets nh_entry to that of one member, and egress_port if it was looked up. */
 static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt)
 {
 	const struct sixlane_port *port = NULL;
@@ -146,7 +145,7 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 	if (!pkt->nh_entry.n_buckets)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->nh_entry.n_buckets > 1) {
-		hash = group_hash(pkt);
+		hash = multipath_hash(pkt);
 		TRACE(HASH, hash ? SIXLANE_FORWARD : SIXLANE_PUNT_HASH, hash, .hash = hash);
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
@@ -173,7 +172,7 @@ static __always_inline enum sixlane_verdict group_find_first(struct packet *pkt)
 	return SIXLANE_FORWARD;
 }
 
-/* Sets next-hop entry to that of one next hop. */
+/* Replaces the nh_entry of a group by that of one member. */
 static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 {
 	__u64 expires_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What XDP would pass by: firewall rules, IPsec policies, checksums that are not complete. The
- * daemon decides ahead of packets; here is what only a packet tells, and only ports that the daemon
- * has marked come here. Writes to no map; a flow that is found lives on.
+ * What forwarding in XDP would bypass: firewall rules, IPsec policies, incomplete checksums. The
+ * daemon decides most of it ahead, by pairs of ports; here are the checks that need the packet, for
+ * ports that the daemon has flagged. Writes to no map; a flowtable's flow is renewed by the lookup.
  */
 #ifndef SIXLANE_GUARD_H
 #define SIXLANE_GUARD_H
@@ -18,7 +18,7 @@
 
 #define GUARD_ASKS (SIXLANE_PORT_GUARD | SIXLANE_PORT_OPEN_CHECKSUMS)
 
-/* Whether a firewall rule may touch packets of this pair of slots. */
+/* Whether a firewall rule may affect packets of this pair of slots. */
 static __always_inline int guard_pair_is_held(__u32 in_slot, __u32 out_slot)
 {
 	__u32 word = sixlane_guard_word(in_slot, out_slot);
@@ -29,20 +29,20 @@ static __always_inline int guard_pair_is_held(__u32 in_slot, __u32 out_slot)
 	return !free || !(READ_ONCE(*free) >> (out_slot % 64) & 1);
 }
 
-/* Behind these nf_ct_frag6_gather() finds a fragment header. */
+/* Next headers after which nf_ct_frag6_gather() may find a fragment header. */
 static __always_inline int guard_may_be_fragment(__u8 next_header)
 {
 	return next_header == IPPROTO_FRAGMENT || next_header == IPPROTO_ROUTING ||
 	       next_header == IPPROTO_AH || next_header == IPPROTO_DSTOPTS;
 }
 
-/* … or an ICMPv6 error. */
+/* The same for an ICMPv6 error. */
 static __always_inline int guard_may_be_icmp6(__u8 next_header)
 {
 	return next_header == IPPROTO_ICMPV6 || guard_may_be_fragment(next_header);
 }
 
-/* Whether both addresses are under one policy's. */
+/* Whether an IPsec policy covers both addresses. */
 static __always_inline int guard_has_policy(const struct packet_ip6 *ip6)
 {
 	struct sixlane_route_key key = route_key(0, &ip6->dst);
@@ -73,8 +73,8 @@ static __always_inline enum sixlane_verdict guard_check_pair(const struct packet
 	return guard_pair_is_held(in_slot, out_slot) ? SIXLANE_PASS_FIREWALL : SIXLANE_FORWARD;
 }
 
-/* Whether a packet is of a flow, which rules do not see. neighbour: slot of the gateway; 0: on
- * link. */
+/* Whether a packet belongs to a flowtable's flow, which rules do not see. neighbour: slot of the
+ * gateway; 0: on-link. */
 static __always_inline int guard_is_flow(const struct packet *pkt, __u32 in_slot, __u32 out_slot,
 					 __u32 neighbour)
 {
@@ -90,9 +90,9 @@ static __always_inline int guard_is_flow(const struct packet *pkt, __u32 in_slot
 				  next_hop.halves[1]);
 }
 
-/* enum sixlane_verdict. Not static, nor inlined: the verifier goes through it once. */
-__attribute__((noinline)) int guard_ask(struct xdp_md *ctx, __u32 tag_bytes, __u32 in_slot,
-					__u32 out_slot, __u32 neighbour)
+/* enum sixlane_verdict. Not inlined: see multipath_hash_rare(). */
+__attribute__((noinline)) int guard_check_rules(struct xdp_md *ctx, __u32 tag_bytes, __u32 in_slot,
+						__u32 out_slot, __u32 neighbour)
 {
 	struct packet pkt = { .ctx = ctx };
 	enum sixlane_verdict verdict;
@@ -105,7 +105,7 @@ __attribute__((noinline)) int guard_ask(struct xdp_md *ctx, __u32 tag_bytes, __u
 		       : verdict;
 }
 
-/* Of a packet whose way out is known. */
+/* Needs the egress port and the neighbour of the packet. */
 static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 {
 	if (likely(!(pkt->ingress_flags & GUARD_ASKS)))
@@ -115,8 +115,8 @@ static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 		return SIXLANE_PASS_CHECKSUM;
 	if (likely(!(pkt->ingress_flags & SIXLANE_PORT_GUARD)))
 		return SIXLANE_FORWARD;
-	pkt->decided = guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->nh_entry.port,
-				 pkt->nh_entry.neighbour);
+	pkt->decided = guard_check_rules(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->nh_entry.port,
+					 pkt->nh_entry.neighbour);
 	return pkt->decided == SIXLANE_FORWARD ? SIXLANE_FORWARD : PACKET_DECIDED;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The multipath hash, and the member of a group that it falls upon: arithmetic on what the caller
- * has read. Tests in user space compile the same lines. Knows neither packets nor maps.
- *
- * Label and ports are in network order, as they stand in a packet.
+ * Arithmetic of the multipath hash, and of the member that it selects. Tests in user space compile
+ * the same lines. Knows neither packets nor maps. Label and ports are in network order.
  */
 #ifndef SIXLANE_HASH_H
 #define SIXLANE_HASH_H
@@ -30,18 +28,18 @@
 #define HASH_L3 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_LABEL)
 #define HASH_L4 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_PORTS)
 
-#define HASH_DRAWS 16 /* until a member's port is up … */
-#define HASH_SCAN 256 /* … and then so many buckets are asked one by one */
+#define HASH_DRAWS 16 /* of a flow, until a member's port is up */
+#define HASH_SCAN 256 /* buckets that are then tried one by one */
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
 /*
- * A sum of products, which a CPU makes side by side, mixed once at the end (hash_finish).
- * Each word is folded before, since what differs most, an address's last byte, is its highest and
- * a product passes changes upwards only.
+ * A sum of products, mixed once at the end (hash_finish()): the CPU computes the products in
+ * parallel. Each word is folded first. The last byte of an address differs most, but is the
+ * highest one of its word, and multiplication carries changes only upwards.
  */
 struct hash_sum {
-	__u64 seed; /* random, so that who sees the packets cannot tell their members */
+	__u64 seed; /* random, so that observers of packets cannot predict members */
 	__u64 sum;
 };
 
@@ -50,14 +48,14 @@ static __always_inline void hash_add(struct hash_sum *sum, __u64 word, __u64 odd
 	sum->sum += (word ^ word >> 32 ^ sum->seed) * odd;
 }
 
-/* What a header says beside its addresses. Ports are 0 for a protocol that has none. */
+/* The fields of a header beside its addresses. Ports are 0 for a protocol without ports. */
 struct hash_flow {
 	__be32 label; /* 20 bits */
 	__be16 src_port, dst_port;
 	__u8 proto;
 };
 
-/* One word, of which ports are the lower half; the protocol is the byte in front of the label. */
+/* In one word: ports in the lower half, label in the upper, the protocol in its unused byte. */
 static __always_inline __u64 hash_flow_word(const struct hash_flow *flow, __u32 fields)
 {
 	__u64 word = 0;
@@ -73,7 +71,7 @@ static __always_inline __u64 hash_flow_word(const struct hash_flow *flow, __u32 
 	return word;
 }
 
-/* The fields of one header. */
+/* Adds the fields of one header. */
 static __always_inline void hash_add_header(struct hash_sum *sum, const union sixlane_addr *src,
 					    const union sixlane_addr *dst,
 					    const struct hash_flow *flow, __u32 fields)
@@ -95,13 +93,13 @@ static __always_inline __u64 hash_mix(__u64 word)
 	return word ^ word >> 32;
 }
 
-/* Never 0, which says that there is no hash. */
+/* Never 0, which means "no hash". */
 static __always_inline __u64 hash_finish(const struct hash_sum *sum)
 {
 	return hash_mix(sum->sum) | 1;
 }
 
-/* The hash of the next draw, the i-th after the first, when a member is passed over. */
+/* The hash of the i-th draw after the first. */
 static __always_inline __u64 hash_again(__u64 hash, __u32 i)
 {
 	return hash_mix(hash + i);
@@ -109,19 +107,19 @@ static __always_inline __u64 hash_again(__u64 hash, __u32 i)
 
 /* --- the member -------------------------------------------------------------------------- */
 
-/* Where a hash falls: upper half the bucket's number in the group, lower half how far in it. */
+/* Upper half: number of the bucket in the group. Lower half: position within the bucket. */
 static __always_inline __u64 hash_place(union sixlane_nh_entry group, __u64 hash)
 {
 	return (hash >> 32) * group.n_buckets;
 }
 
-/* The id of the member there; 0: none. */
+/* The id of the member at this position; 0: none. */
 static __always_inline __u32 hash_pick(union sixlane_nh_bucket bucket, __u64 place)
 {
 	return (__u32)place < bucket.bound ? bucket.below : bucket.above;
 }
 
-/* The number of the i-th bucket to ask: of many buckets one flow asks these, another one those. */
+/* The number of the i-th bucket after the one of the hash, modulo the number of buckets. */
 static __always_inline __u32 hash_scan_bucket(union sixlane_nh_entry group, __u64 hash, __u32 i)
 {
 	const __u64 over = (hash_place(group, hash) >> 32) + i - group.n_buckets;

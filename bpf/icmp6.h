@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packet Too Big made in XDP: byte for byte what icmp6_send() makes (RFC 4443, section 3.2). The
- * frame turns back: the packet is cut, and new headers stand in front of it.
+ * Answers a packet that is too big with Packet Too Big, byte for byte as icmp6_send() does (RFC
+ * 4443, section 3.2).
  *
- * Only what is certain is answered; the rest is the kernel's, which knows the same MTU. But of an
- * operator's exception the kernel knows nothing, and would forward: such packets are answered by
- * the way they came, or dropped. All of this is rare, and no part of what other packets pay for.
+ * Where XDP is not certain of the kernel's answer, the packet is passed: the kernel knows the same
+ * MTU. It does not know exceptions of the operator, and would forward the packet; so such packets
+ * are answered by the port and MAC that they came from, or dropped.
  */
 #ifndef SIXLANE_ICMP6_H
 #define SIXLANE_ICMP6_H
@@ -17,7 +17,7 @@
 #include "icmp6_write.h"
 #include "trace.h"
 
-/* From the CPU's bucket of answers. */
+/* Rate limit of answers, a token bucket for each CPU. */
 static __always_inline int icmp6_take_token(const struct sixlane_meta *meta)
 {
 	__u64 each_ns = READ_ONCE(meta->answer_ns);
@@ -30,7 +30,7 @@ static __always_inline int icmp6_take_token(const struct sixlane_meta *meta)
 	return own && bucket_take(&own->filled_ns, each_ns, READ_ONCE(meta->answer_burst));
 }
 
-/* In the order that struct sixlane_port asks for. False: there is none. */
+/* Reads the halves in the order that struct sixlane_port requires. False: there is no source. */
 static __always_inline int icmp6_read_source(const struct sixlane_port *port,
 					     union sixlane_addr *source)
 {
@@ -39,8 +39,8 @@ static __always_inline int icmp6_read_source(const struct sixlane_port *port,
 	return source->halves[0] != 0;
 }
 
-/* Sets the answer's addresses, and its MAC to where the packet came from. False: there is no answer
- * that could be sent by this port. */
+/* Sets the addresses of the answer, and its MAC to the sender's. False: the ingress port cannot
+ * send an answer. */
 static __always_inline int icmp6_address(const struct packet *pkt, struct icmp6_query *query)
 {
 	union packet_mac mac = { 0 };
@@ -59,8 +59,8 @@ static __always_inline int icmp6_address(const struct packet *pkt, struct icmp6_
 }
 
 /*
- * In generic mode a frame may be several packets that are small enough (GRO, GSO), which only
- * the kernel can tell; the operator's word counts if the frame could have come in as one.
+ * In generic mode a frame may be several packets that fit the MTU (GRO, GSO); only the kernel can
+ * tell. For an exception of the operator, a frame within the port's MTU counts as one packet.
  */
 static __always_inline int icmp6_may_be_many(const struct packet *pkt,
 					     const struct icmp6_query *query)
@@ -69,13 +69,13 @@ static __always_inline int icmp6_may_be_many(const struct packet *pkt,
 						query->ip_bytes > READ_ONCE(pkt->egress_port->mtu));
 }
 
-/* If there is no answer. */
+/* The verdict if there is no answer. */
 static __always_inline enum sixlane_verdict icmp6_refusal(const struct icmp6_query *query)
 {
 	return query->flags & ICMP6_OPERATOR ? SIXLANE_DROP_TOO_BIG : SIXLANE_PASS_TOO_BIG;
 }
 
-/* The packet of a query. False: it is not there, nor so long as to be quoted. */
+/* Sets pkt to the packet of a query. False: it is too short to be quoted. */
 static __always_inline int icmp6_point(struct packet *pkt, const struct icmp6_query *query)
 {
 	__u32 slot = query->slot;
@@ -86,13 +86,13 @@ static __always_inline int icmp6_point(struct packet *pkt, const struct icmp6_qu
 	if (!pkt->egress_port || !packet_point(pkt, pkt->tag_bytes))
 		return 0;
 	pkt->egress_flags = READ_ONCE(pkt->egress_port->flags);
-	/* The first test is the verifier's, which cannot tell it from the second. */
+	/* The first test is for the verifier, which does not deduce it from the second. */
 	return (void *)(pkt->eth + 1) <= packet_end(pkt->ctx) &&
 	       (void *)pkt->ip6 + ICMP6_QUOTE <= packet_end(pkt->ctx);
 }
 
-/* What can be asked before its way is known. SIXLANE_FORWARD: find that, and then icmp6_answer().
- */
+/* Checks before the route of the answer is looked up. SIXLANE_FORWARD: continue with
+ * icmp6_find_route() and icmp6_answer(). */
 static __always_inline enum sixlane_verdict icmp6_prepare(const struct packet *pkt,
 							  struct icmp6_query *query)
 {
@@ -103,8 +103,8 @@ static __always_inline enum sixlane_verdict icmp6_prepare(const struct packet *p
 	return icmp6_address(pkt, query) ? SIXLANE_FORWARD : icmp6_refusal(query);
 }
 
-/* Whether the answer has a way: the exact one, or, for the operator's, back to where it came from.
- */
+/* Whether the answer has a route: an exact one, or, for exceptions of the operator, back to the
+ * packet's sender. */
 static __always_inline int icmp6_has_way(const struct icmp6_query *query, enum icmp6_way way)
 {
 	const union packet_mac mac = { .word = query->dst_mac };
@@ -115,8 +115,10 @@ static __always_inline int icmp6_has_way(const struct icmp6_query *query, enum i
 	       !(mac.pieces[0] & bpf_htons(0x0100));
 }
 
-/* enum sixlane_verdict, never SIXLANE_FORWARD. A function of its own, as all that a query goes to:
- * they are called one after the other, so that their stacks do not add up. */
+/*
+ * Sends the answer. enum sixlane_verdict, never SIXLANE_FORWARD. Like the other functions that take
+ * a query not inlined: called one after the other, their stacks do not add up.
+ */
 __attribute__((noinline)) int icmp6_answer(struct xdp_md *ctx, struct icmp6_query *query,
 					   enum icmp6_way way)
 {
@@ -131,7 +133,7 @@ __attribute__((noinline)) int icmp6_answer(struct xdp_md *ctx, struct icmp6_quer
 		return icmp6_refusal(query);
 	if (!icmp6_take_token(meta))
 		return SIXLANE_DROP_TOO_BIG_RATE;
-	TRACE(ANSWER, SIXLANE_ANSWER_TOO_BIG, answer, .mtu = query->told, .way = way,
+	TRACE(ANSWER, SIXLANE_ANSWER_TOO_BIG, answer, .mtu = query->answer_mtu, .way = way,
 	      .dst_mac = query->dst_mac, .source = query->src);
 	pkt.dst_mac.word = query->dst_mac;
 	pkt.egress_flags = query->egress_flags;

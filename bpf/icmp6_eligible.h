@@ -16,8 +16,8 @@
 #define ICMP6_MAX_HEADERS 8 /* that are walked; the kernel's bound is higher */
 
 struct icmp6_walk {
-	__u32 offset; /* of a header, from the IPv6 header on; 0: not yet behind that */
-	__u32 next;   /* what it is */
+	__u32 offset; /* of the current header in the packet; 0: not yet started */
+	__u32 next;   /* its type */
 };
 
 enum icmp6_turn {
@@ -26,7 +26,7 @@ enum icmp6_turn {
 	ICMP6_SILENT,
 };
 
-/* ipv6_ext_hdr() but for NEXTHDR_NONE, behind which there is nothing. */
+/* ipv6_ext_hdr() without NEXTHDR_NONE, which nothing follows. */
 static __always_inline int icmp6_is_extension(__u32 next)
 {
 	return next < 64 &&
@@ -36,7 +36,7 @@ static __always_inline int icmp6_is_extension(__u32 next)
 		       1;
 }
 
-/* Four bytes of the packet, of those that will be quoted; NULL: not there. */
+/* Four bytes of the part that an answer quotes; NULL: beyond that part, or the packet. */
 static __always_inline const __u8 *icmp6_bytes_at(const struct packet *pkt, __u32 offset)
 {
 	const __u8 *bytes;
@@ -47,14 +47,16 @@ static __always_inline const __u8 *icmp6_bytes_at(const struct packet *pkt, __u3
 	return (void *)(bytes + 4) <= packet_end(pkt->ctx) ? bytes : NULL;
 }
 
-/* What a later fragment starts with is no header. */
+/* Only the first fragment starts with a header. */
 static __always_inline int icmp6_is_later_fragment(const __u8 *header)
 {
 	return header[2] || header[3] & 0xf8;
 }
 
-/* One turn of ipv6_skip_exthdr(): to the header behind this one, if there is one. enum icmp6_turn.
- * A function of its own: see group_hash_rare(). */
+/*
+ * One step of ipv6_skip_exthdr(), to the next header. enum icmp6_turn. Not inlined: see
+ * multipath_hash_rare().
+ */
 __attribute__((noinline)) int icmp6_step(struct xdp_md *ctx, __u32 tag_bytes,
 					 struct icmp6_walk *walk)
 {
@@ -85,7 +87,7 @@ __attribute__((noinline)) int icmp6_step(struct xdp_md *ctx, __u32 tag_bytes,
 	return ICMP6_ON;
 }
 
-/* is_ineligible(): an ICMPv6 error is never answered, nor what may be one out of sight. */
+/* !is_ineligible() */
 static __always_inline int icmp6_is_answerable(const struct packet *pkt)
 {
 	struct icmp6_walk walk = { 0 };

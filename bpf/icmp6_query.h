@@ -20,30 +20,30 @@ struct icmp6_head {
 };
 _Static_assert(sizeof(struct icmp6_head) == 48, "RFC 4443, section 3.2");
 
-/* Bytes of the packet: what is answered has as many, being over the least MTU. */
+/* Bytes of the packet in an answer. An answered packet has as many, since it exceeds 1280 bytes. */
 #define ICMP6_QUOTE (ICMP6_MIN_MTU - (__u32)sizeof(struct icmp6_head))
 #define ICMP6_OFFSET_MASK 2047u
-_Static_assert(ICMP6_OFFSET_MASK >= ICMP6_QUOTE, "any offset in it");
+_Static_assert(ICMP6_OFFSET_MASK >= ICMP6_QUOTE, "the mask covers any offset in a quoted packet");
 
-/* What is known of a packet that is over an MTU, and then of its answer. */
+/* A packet that is too big, and its answer. */
 struct icmp6_query {
 	__u32 bytes, ip_bytes, tag_bytes, slot; /* as in struct packet */
 	__u32 device_mtu;			/* the egress port's */
 	__u32 mtu, exception;			/* as in struct packet */
 	__u32 flags;				/* ICMP6_* */
-	__u32 told;				/* MTU that the answer names */
+	__u32 answer_mtu;			/* in the answer */
 	__u32 egress_flags; /* of the answer's port, as they were when it was found to be sent */
 	__u64 dst_mac;	    /* word of the answer's: union packet_mac */
 	union sixlane_addr src, dst; /* the answer's */
 };
 
-#define ICMP6_LOCKED (1u << 0)	/* the route's MTU is */
+#define ICMP6_LOCKED (1u << 0)	/* the MTU of the route is locked */
 #define ICMP6_GENERIC (1u << 1) /* the program runs in generic mode */
-#define ICMP6_STACKED (1u << 2) /* device_mtu is what XDP can send, the kernel's may be larger */
-#define ICMP6_VRF (1u << 3)	/* the egress port belongs to one */
+#define ICMP6_STACKED (1u << 2) /* device_mtu is what XDP can send; the kernel's may be larger */
+#define ICMP6_VRF (1u << 3)	/* the egress port belongs to a VRF */
 /* Of the answer: */
 #define ICMP6_EXCEPTION (1u << 4)   /* the packet is too big for its exception */
-#define ICMP6_OPERATOR (1u << 5)    /* … for what the operator says, and not for the kernel */
-#define ICMP6_DECREMENTED (1u << 6) /* the kernel would have lowered the hop limit before */
+#define ICMP6_OPERATOR (1u << 5)    /* … of the operator, and not too big for the kernel */
+#define ICMP6_DECREMENTED (1u << 6) /* the kernel decrements the hop limit before it answers */
 
 #endif

@@ -11,14 +11,14 @@
 #include "nexthop.h"
 #include "route.h"
 
-/* How the answer's way back is known, if it is. */
+/* What is known of the answer's route. */
 enum icmp6_way {
-	ICMP6_WAY_NONE, /* an address that is not answered to */
+	ICMP6_WAY_NONE, /* the kernel sends no answer to this address */
 	ICMP6_WAY_EXACT,
-	ICMP6_WAY_UNSURE, /* the kernel may send it otherwise */
+	ICMP6_WAY_UNSURE, /* the kernel may send the answer by another route */
 };
 
-/* Whether all bits of an address behind the first so many are 0. */
+/* Whether all bits of an address after the first len are 0. */
 static __always_inline int icmp6_is_prefix(const union sixlane_addr *addr, __u32 len)
 {
 	__u64 high = bpf_be64_to_cpu(addr->halves[0]), low = bpf_be64_to_cpu(addr->halves[1]);
@@ -28,7 +28,8 @@ static __always_inline int icmp6_is_prefix(const union sixlane_addr *addr, __u32
 	return !low && !(high << len);
 }
 
-/* To ipv6_anycast_destination() an on-link prefix's first address is its routers' anycast. */
+/* ipv6_anycast_destination(): the first address of an on-link prefix is its subnet-router anycast.
+ */
 static __always_inline int icmp6_is_anycast(const union sixlane_addr *addr,
 					    const struct route *route)
 {
@@ -37,7 +38,7 @@ static __always_inline int icmp6_is_anycast(const union sixlane_addr *addr,
 	return !route->nh_entry.neighbour && len < 127 && icmp6_is_prefix(addr, len);
 }
 
-/* Whether the kernel asks the same routes, and what it sends by this one is like what we would. */
+/* Whether the kernel would use the same route, and send the same answer by it. */
 static __always_inline int icmp6_is_exact(const struct sixlane_port *port,
 					  const struct route *route,
 					  const struct icmp6_query *query)
@@ -51,7 +52,7 @@ static __always_inline int icmp6_is_exact(const struct sixlane_port *port,
 	       !(READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_NO_ANSWER);
 }
 
-/* enum icmp6_way; if that is EXACT, sets dst_mac. */
+/* enum icmp6_way; sets dst_mac if that is EXACT. Not inlined: see icmp6_answer(). */
 __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 {
 	struct sixlane_neigh *neigh;

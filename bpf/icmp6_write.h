@@ -16,7 +16,7 @@
 
 #define ICMP6_LABEL_STATELESS 0x80000u /* IPV6_FLOWLABEL_STATELESS_FLAG */
 
-/* Over addresses, ICMPv6 header and the packet behind it, in pieces that the helper takes. */
+/* Checksum of the answer, in pieces of at most 512 bytes, the limit of bpf_csum_diff(). */
 static __always_inline __be16 icmp6_checksum(struct icmp6_head *head)
 {
 	const __u32 piece = 512, all = ICMP6_MIN_MTU - __builtin_offsetof(struct packet_ip6, src);
@@ -32,8 +32,8 @@ static __always_inline __be16 icmp6_checksum(struct icmp6_head *head)
 }
 
 /*
- * Version, no class; the label is drawn anew, since no two answers need to keep together. It is one
- * of those that the kernel draws, whether or not net.ipv6.flowlabel_state_ranges is set.
+ * Version and flow label, no traffic class. The label is random, from the range of the kernel's
+ * automatic labels with and without net.ipv6.flowlabel_state_ranges.
  */
 static __always_inline __be32 icmp6_flow(const struct sixlane_meta *meta)
 {
@@ -44,7 +44,7 @@ static __always_inline __be32 icmp6_flow(const struct sixlane_meta *meta)
 	return bpf_htonl(6u << 28 | label);
 }
 
-/* Cut the packet and make room in front of it, before any write: what fails is taken back. */
+/* Cuts the packet and makes room in front of it. If one fails, both are undone. */
 static __always_inline enum sixlane_verdict icmp6_resize(const struct packet *pkt, __u32 tag_bytes)
 {
 	int more = (int)(sizeof(struct icmp6_head) + tag_bytes - pkt->tag_bytes);
@@ -59,7 +59,7 @@ static __always_inline enum sixlane_verdict icmp6_resize(const struct packet *pk
 	return SIXLANE_FORWARD;
 }
 
-/* The frame turns back: what it came in by is where it leaves. */
+/* Writes the answer; egress_port is the port that the packet came in by. */
 static __always_inline enum sixlane_verdict
 icmp6_write(struct packet *pkt, const struct icmp6_query *query, const struct sixlane_meta *meta)
 {
@@ -91,7 +91,7 @@ icmp6_write(struct packet *pkt, const struct icmp6_query *query, const struct si
 	head->type = ICMPV6_PKT_TOOBIG;
 	head->code = 0;
 	head->checksum = 0;
-	head->mtu = bpf_htonl(query->told);
+	head->mtu = bpf_htonl(query->answer_mtu);
 	head->checksum = icmp6_checksum(head);
 	return SIXLANE_ANSWER_TOO_BIG;
 }

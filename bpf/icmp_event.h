@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nothing announces that the kernel has learnt a Path MTU, followed a redirect or taken a lifetime
- * from a router advertisement. So the ICMPv6 messages to this machine that can teach it one are
- * told to the daemon, which asks the kernel. The packet passes as it would have; a ICMP event that
- * finds no room is counted and lost, since the daemon looks for what it was not told.
+ * ICMPv6 messages to this machine that may change what the kernel does: Packet Too Big, Redirect,
+ * Router Advertisement. The kernel sends no netlink message about these changes, so the program
+ * reports such a packet to the daemon, which then reads the kernel's state. The packet is passed as
+ * without this. An event is counted and lost if the ring is full; the daemon finds the change
+ * later.
  *
- * Until the daemon has asked, the destination that a Packet Too Big or a Redirect is about is punt:
- * its bytes in sl_fresh are set before the kernel sees the message, as long as there is room.
+ * Until then, packets to the destination of a Packet Too Big or Redirect are passed: its bytes in
+ * sl_fresh are set before the kernel sees the message, unless sl_fresh is full.
  *
- * Whether the kernel believes the message is not asked here, but where it certainly does not (a
- * Path MTU under 1280, a redirect or an advertisement from beyond the link) there is no ICMP event.
+ * There is no event for messages that the kernel certainly ignores: a Path MTU under 1280, a
+ * redirect or an advertisement from beyond the link.
  */
 #ifndef SIXLANE_ICMP_EVENT_H
 #define SIXLANE_ICMP_EVENT_H
@@ -34,15 +35,15 @@
 #define ICMP_EVENT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
 #define ICMP_EVENT_ADVERT_BYTES 16     /* struct ra_msg of the kernel */
 
-/* Verdicts that end the walk before anybody has asked to whom the packet is, … */
-static const __u64 icmp_event_unasked =
+/* Verdicts of steps before the route lookup: the packet may or may not be for this machine. */
+static const __u64 icmp_event_early_verdicts =
 	1ull << SIXLANE_PASS_NOT_READY | 1ull << SIXLANE_PASS_ALL | 1ull << SIXLANE_PUNT_RULES |
 	1ull << SIXLANE_PASS_PORT | 1ull << SIXLANE_PASS_PORT_UPPER |
 	1ull << SIXLANE_PASS_FIREWALL | 1ull << SIXLANE_PASS_TC | 1ull << SIXLANE_PASS_PROXY_NDP |
 	1ull << SIXLANE_PASS_SOURCE;
-/* … and of packets that are, or may be, addressed to this machine. */
+/* All verdicts of packets that may be for this machine. */
 static const __u64 icmp_event_verdicts =
-	icmp_event_unasked | 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
+	icmp_event_early_verdicts | 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
 	1ull << SIXLANE_PASS_DESTINATION | 1ull << SIXLANE_PASS_OTHER_MAC;
 
 /* struct rd_msg of the kernel, without options. */
@@ -68,8 +69,8 @@ static __always_inline int icmp_event_is_link_local(const union sixlane_addr *ad
 }
 
 /*
- * Sets type and dst. False: nothing that the kernel would learn from. A frame to a group,
- * other_mac, can only be an advertisement.
+ * Sets type and dst. False: the message changes nothing in the kernel. other_mac: the frame is not
+ * for the port's own MAC, so it can only be an advertisement, which is multicast.
  */
 static __always_inline int icmp_event_read(const struct packet *pkt, int other_mac,
 					   struct sixlane_icmp_event *icmp_event)
@@ -94,16 +95,17 @@ static __always_inline int icmp_event_read(const struct packet *pkt, int other_m
 	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= ICMP_EVENT_MIN_MTU;
 }
 
-/* Whether the kernel takes it for its own. A scoped destination is one of ours or nobody's. */
-static __always_inline int icmp_event_is_to_us(const struct packet *pkt,
-					       const struct sixlane_port *port)
+/* Whether the packet is for this machine. Scoped destinations are never forwarded. */
+static __always_inline int icmp_event_is_for_router(const struct packet *pkt,
+						    const struct sixlane_port *port)
 {
 	__u32 flags = READ_ONCE(port->flags), table = READ_ONCE(port->table);
 	struct route route;
 
 	if (parse_addr_is_scoped(&pkt->ip6->dst))
 		return 1;
-	/* Where local is not laid over the port's table it stands as it is, but for a VRF's. */
+	/* With rules, main has no local routes (see SIXLANE_TABLE_MAIN): the local table has them.
+	 */
 	if (flags & SIXLANE_PORT_RULES && !(flags & SIXLANE_PORT_VRF))
 		table = ICMP_EVENT_LOCAL_TABLE;
 	if (route_by_destination(table, &pkt->ip6->dst, ROUTE_SHARED, &route) != SIXLANE_FORWARD)
@@ -113,8 +115,8 @@ static __always_inline int icmp_event_is_to_us(const struct packet *pkt,
 }
 
 /*
- * Whether an IPv6 header stands behind so many bytes of tags. Sets eth, ip6 and ip_bytes again:
- * most packets never come here, and should not have to keep in mind where it was.
+ * Sets eth, ip6 and ip_bytes if an IPv6 header follows tag_bytes of tags. They are found anew, so
+ * that the common path need not keep them in registers.
  */
 static __always_inline int icmp_event_point(struct packet *pkt, __u32 tag_bytes)
 {
@@ -126,7 +128,7 @@ static __always_inline int icmp_event_point(struct packet *pkt, __u32 tag_bytes)
 	return 1;
 }
 
-/* A function of its own: see group_hash_rare(). Returns whether a ICMP event was sent. */
+/* Returns whether an event was sent. Not inlined: see multipath_hash_rare(). */
 __attribute__((noinline)) int icmp_event_send(struct xdp_md *ctx, __u32 slot, __u32 verdict)
 {
 	struct packet pkt = { .ctx = ctx };
@@ -135,7 +137,7 @@ __attribute__((noinline)) int icmp_event_send(struct xdp_md *ctx, __u32 slot, __
 	const struct sixlane_meta *meta;
 	struct sixlane_cpu *own;
 	__u32 zero = 0;
-	int is_told;
+	int punted;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	if (!slot || !port || !meta || READ_ONCE(meta->abi) != SIXLANE_ABI)
@@ -149,10 +151,11 @@ __attribute__((noinline)) int icmp_event_send(struct xdp_md *ctx, __u32 slot, __
 	if (pkt.ip6->next_header != IPPROTO_ICMPV6 ||
 	    !icmp_event_read(&pkt, verdict == SIXLANE_PASS_OTHER_MAC, &icmp_event))
 		return 0;
-	if (icmp_event_unasked >> (verdict & 63) & 1 && !icmp_event_is_to_us(&pkt, port))
+	if (icmp_event_early_verdicts >> (verdict & 63) & 1 &&
+	    !icmp_event_is_for_router(&pkt, port))
 		return 0;
-	is_told = icmp_event.type == SIXLANE_ICMP6_ROUTER_ADVERT ||
-		  punt_set(icmp_event.dst.halves[0], icmp_event.dst.halves[1]);
+	punted = icmp_event.type == SIXLANE_ICMP6_ROUTER_ADVERT ||
+		 punt_set(icmp_event.dst.halves[0], icmp_event.dst.halves[1]);
 	icmp_event.ifindex = READ_ONCE(port->ifindex);
 	room = bpf_ringbuf_reserve(&sl_icmp_events, sizeof(*room), 0);
 	if (room) {
@@ -160,12 +163,12 @@ __attribute__((noinline)) int icmp_event_send(struct xdp_md *ctx, __u32 slot, __
 		bpf_ringbuf_submit(room, 0);
 	}
 	own = bpf_map_lookup_elem(&sl_cpu, &zero);
-	if (own && (!room || !is_told))
+	if (own && (!room || !punted))
 		own->icmp_events_lost++;
 	return !!room;
 }
 
-/* Not a step: the verdict stands. A trace tells nobody. */
+/* Not a step: the verdict stays as it is. The trace flavour sends nothing. */
 static __always_inline void icmp_event_consider(const struct packet *pkt,
 						enum sixlane_verdict verdict)
 {

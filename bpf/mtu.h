@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The MTU check: ip6_forward() asks the device's MTU or a locked one of the route, and
- * ip6_finish_output() then the route's, locked or not. An exception's stands in the place of the
- * route's. Most packets pay for two comparisons; what is over is looked at by a function of its
- * own, which says whether it is answered here or is the kernel's.
+ * The MTU check. ip6_forward() checks the MTU of the device, or a locked one of the route;
+ * ip6_finish_output() then checks the route's, locked or not. The MTU of an exception replaces the
+ * route's. Most packets cost two comparisons. A function that is not inlined decides whether a
+ * packet that is too big is answered here or passed.
  */
 #ifndef SIXLANE_MTU_H
 #define SIXLANE_MTU_H
@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * Sets told and flags. False: the answer is none of ours. A locked MTU over the device's the kernel
- * leaves to the driver, where a redirect would be lost without a trace; nor do we tell less than
- * what every link can carry.
+ * Sets answer_mtu and flags. False: the kernel has to answer. The MTU in an answer is at least
+ * 1280. With a locked MTU over the device's, the kernel leaves oversized packets to the driver;
+ * such packets are passed, since a redirected one would be lost without a counter.
  */
 static __always_inline int mtu_find(struct icmp6_query *query)
 {
@@ -24,13 +24,13 @@ static __always_inline int mtu_find(struct icmp6_query *query)
 		own ? query->exception & SIXLANE_EXCEPTION_LOCKED : query->flags & ICMP6_LOCKED;
 	__u32 by_device = !locked || !query->mtu;
 
-	query->told = by_device ? query->device_mtu : query->mtu;
-	if (query->told < ICMP6_MIN_MTU)
-		query->told = ICMP6_MIN_MTU;
-	if (query->ip_bytes <= query->told) {
+	query->answer_mtu = by_device ? query->device_mtu : query->mtu;
+	if (query->answer_mtu < ICMP6_MIN_MTU)
+		query->answer_mtu = ICMP6_MIN_MTU;
+	if (query->ip_bytes <= query->answer_mtu) {
 		if (query->mtu < ICMP6_MIN_MTU || query->ip_bytes <= query->mtu)
 			return 0;
-		query->told = query->mtu;
+		query->answer_mtu = query->mtu;
 		query->flags |= ICMP6_DECREMENTED;
 		by_device = 0;
 	}
@@ -42,8 +42,8 @@ static __always_inline int mtu_find(struct icmp6_query *query)
 	return !by_device || !(query->flags & ICMP6_STACKED) || query->flags & ICMP6_OPERATOR;
 }
 
-/* enum sixlane_verdict. SIXLANE_FORWARD: it is to be answered here, if the answer has a way. */
-__attribute__((noinline)) int mtu_judge(struct xdp_md *ctx, struct icmp6_query *query)
+/* enum sixlane_verdict. SIXLANE_FORWARD: answer here, if the answer has a route. */
+__attribute__((noinline)) int mtu_decide(struct xdp_md *ctx, struct icmp6_query *query)
 {
 	struct packet pkt = { .ctx = ctx };
 	const struct sixlane_meta *meta;
@@ -75,10 +75,10 @@ static __always_inline __u32 mtu_flags(const struct packet *pkt)
 
 _Static_assert(sizeof(struct icmp6_query) <= sizeof(((struct scratch *)0)->words), "it fits");
 
-/* Of a packet that is over an MTU. */
-static __always_inline enum sixlane_verdict mtu_ask(struct packet *pkt, __u32 device_mtu)
+/* Answers, drops or passes a packet that is too big. */
+static __always_inline enum sixlane_verdict mtu_exceeded(struct packet *pkt, __u32 device_mtu)
 {
-	struct scratch *scratch = scratch_take();
+	struct scratch *scratch = scratch_get();
 	struct icmp6_query *query;
 	int verdict;
 
@@ -95,10 +95,10 @@ static __always_inline enum sixlane_verdict mtu_ask(struct packet *pkt, __u32 de
 		.exception = pkt->exception,
 		.flags = mtu_flags(pkt),
 	};
-	verdict = mtu_judge(pkt->ctx, query);
+	verdict = mtu_decide(pkt->ctx, query);
 	if (verdict == SIXLANE_FORWARD)
 		verdict = icmp6_answer(pkt->ctx, query, icmp6_find_way(query));
-	scratch_give(scratch);
+	scratch_put(scratch);
 	return packet_decide(pkt, verdict);
 }
 
@@ -108,10 +108,10 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 
 	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
 		return SIXLANE_FORWARD;
-	/* rules see it before the kernel answers or drops it */
+	/* netfilter's rules see the packet before the kernel answers or drops it */
 	if (pkt->ingress_flags & SIXLANE_PORT_FLOWS || trace_decided())
 		return SIXLANE_PASS_TOO_BIG;
-	return mtu_ask(pkt, device_mtu);
+	return mtu_exceeded(pkt, device_mtu);
 }
 
 #endif

@@ -19,9 +19,9 @@
 
 static const struct flow_ports no_ports;
 
-/* The fields of one header, of which proto and ports are the caller's word. */
-static __always_inline void group_add_header(struct hash_sum *sum, const struct packet_ip6 *ip6,
-					     __u8 proto, struct flow_ports ports, __u32 fields)
+/* Adds the fields of one header. The caller has found proto and ports. */
+static __always_inline void multipath_add_header(struct hash_sum *sum, const struct packet_ip6 *ip6,
+						 __u8 proto, struct flow_ports ports, __u32 fields)
 {
 	const struct hash_flow flow = {
 		.label = ip6->flow & bpf_htonl(IPV6_LABEL),
@@ -33,8 +33,8 @@ static __always_inline void group_add_header(struct hash_sum *sum, const struct 
 	hash_add_header(sum, &ip6->src, &ip6->dst, &flow, fields);
 }
 
-/* ip6_multipath_l3_keys(): an ICMPv6 error goes the way of the packet that it is about. */
-static __always_inline const struct packet_ip6 *group_l3_header(const struct packet *pkt)
+/* ip6_multipath_l3_keys(): of an ICMPv6 error, the header of the packet that it is about. */
+static __always_inline const struct packet_ip6 *multipath_l3_header(const struct packet *pkt)
 {
 	const struct icmp6hdr *icmp = (const void *)(pkt->ip6 + 1);
 	const struct packet_ip6 *inner;
@@ -48,9 +48,9 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 		       : pkt->ip6;
 }
 
-/* Outer fields. False: XDP cannot reach them. */
-static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields,
-					   struct hash_sum *sum)
+/* Adds outer fields. False: XDP cannot read them. */
+static __always_inline int multipath_add_outer(const struct packet *pkt, __u32 fields,
+					       struct hash_sum *sum)
 {
 	struct flow_ports ports = no_ports;
 	__u8 proto = 0;
@@ -61,13 +61,13 @@ static __always_inline int group_add_outer(const struct packet *pkt, __u32 field
 		return 0;
 	if (fields & HASH_PORTS && !flow_get_ports(pkt, &ports))
 		return 0;
-	group_add_header(sum, pkt->ip6, proto, ports, fields);
+	multipath_add_header(sum, pkt->ip6, proto, ports, fields);
 	return 1;
 }
 
-/* Inner fields of IPv6 in IPv6; other tunnels are the kernel's. */
-static __always_inline int group_add_inner(const struct packet *pkt, __u32 fields,
-					   struct hash_sum *sum)
+/* Adds inner fields of IPv6 in IPv6. False: XDP cannot read them, as in all other tunnels. */
+static __always_inline int multipath_add_inner(const struct packet *pkt, __u32 fields,
+					       struct hash_sum *sum)
 {
 	const struct packet_ip6 *inner;
 
@@ -78,45 +78,47 @@ static __always_inline int group_add_inner(const struct packet *pkt, __u32 field
 	    proto_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
 		return 0;
-	group_add_header(sum, inner, inner->next_header, no_ports, fields);
+	multipath_add_header(sum, inner, inner->next_header, no_ports, fields);
 	return 1;
 }
 
-/* rt6_multipath_hash(). False: over headers that XDP does not reach. */
-static __always_inline int group_add_packet(const struct packet *pkt, union sixlane_hash_policy how,
-					    struct hash_sum *sum)
+/* rt6_multipath_hash(). False: it covers headers that XDP cannot read. */
+static __always_inline int multipath_add_packet(const struct packet *pkt,
+						union sixlane_hash_policy how, struct hash_sum *sum)
 {
 	const struct packet_ip6 *ip6 = pkt->ip6;
 	int tunnel = proto_is_tunnel(ip6->next_header);
 
 	switch (how.policy) {
 	case SIXLANE_HASH_L3:
-		ip6 = group_l3_header(pkt);
-		group_add_header(sum, ip6, ip6->next_header, no_ports, HASH_L3);
+		ip6 = multipath_l3_header(pkt);
+		multipath_add_header(sum, ip6, ip6->next_header, no_ports, HASH_L3);
 		return 1;
 	case SIXLANE_HASH_L4:
-		return group_add_outer(pkt, HASH_L4, sum);
+		return multipath_add_outer(pkt, HASH_L4, sum);
 	case SIXLANE_HASH_INNER:
-		return tunnel ? group_add_inner(pkt, HASH_L3, sum)
-			      : group_add_outer(pkt, HASH_L3, sum);
+		return tunnel ? multipath_add_inner(pkt, HASH_L3, sum)
+			      : multipath_add_outer(pkt, HASH_L3, sum);
 	case SIXLANE_HASH_FIELDS:
 		if (how.fields & HASH_INNER && proto_is_extension(ip6->next_header))
 			return 0;
-		if (!group_add_outer(pkt, how.fields & ~HASH_INNER, sum))
+		if (!multipath_add_outer(pkt, how.fields & ~HASH_INNER, sum))
 			return 0;
 		return !(how.fields & HASH_INNER && tunnel) ||
-		       group_add_inner(pkt, how.fields >> HASH_INNER_SHIFT, sum);
+		       multipath_add_inner(pkt, how.fields >> HASH_INNER_SHIFT, sum);
 	default:
 		return 0;
 	}
 }
 
 /*
- * Functions of their own, here and below, hold what is rare: the verifier goes through them once,
- * not once for each way that leads to them. This one: a hash whatever the headers, never 0; 0:
- * over headers that XDP does not reach.
+ * The hash for any policy and packet; 0: it covers headers that XDP cannot read.
+ *
+ * Like all rare paths a function that is not inlined: the verifier checks it once, instead of once
+ * for each path that leads to it.
  */
-__attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes)
+__attribute__((noinline)) __u64 multipath_hash_rare(struct xdp_md *ctx, __u32 tag_bytes,
+						    __u32 ip_bytes)
 {
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
 	const struct sixlane_meta *meta;
@@ -129,30 +131,30 @@ __attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_by
 		return 0;
 	how.word = READ_ONCE(meta->hash_policy.word);
 	sum.seed = READ_ONCE(meta->hash_seed);
-	return group_add_packet(&pkt, how, &sum) ? hash_finish(&sum) : 0;
+	return multipath_add_packet(&pkt, how, &sum) ? hash_finish(&sum) : 0;
 }
 
-/* As group_add_packet(), where that takes but a few steps. False: ask group_hash_rare(). */
-static __always_inline int group_add_common(const struct packet *pkt, __u32 policy,
-					    struct hash_sum *sum)
+/* As multipath_add_packet(), for the common cases. False: ask multipath_hash_rare(). */
+static __always_inline int multipath_add_common(const struct packet *pkt, __u32 policy,
+						struct hash_sum *sum)
 {
 	const __u8 proto = pkt->ip6->next_header;
 	struct flow_ports ports;
 
 	if (policy == SIXLANE_HASH_L3 && proto != IPPROTO_ICMPV6) {
-		group_add_header(sum, pkt->ip6, proto, no_ports, HASH_L3);
+		multipath_add_header(sum, pkt->ip6, proto, no_ports, HASH_L3);
 		return 1;
 	}
 	if (policy == SIXLANE_HASH_L4 && proto_has_ports(proto) &&
 	    flow_read_ports(pkt, 0, &ports)) {
-		group_add_header(sum, pkt->ip6, proto, ports, HASH_L4);
+		multipath_add_header(sum, pkt->ip6, proto, ports, HASH_L4);
 		return 1;
 	}
 	return 0;
 }
 
-/* A packet's hash, never 0; 0: over headers that XDP does not reach. */
-static __always_inline __u64 group_hash(const struct packet *pkt)
+/* A packet's hash; 0: it covers headers that XDP cannot read. */
+static __always_inline __u64 multipath_hash(const struct packet *pkt)
 {
 	const struct sixlane_meta *meta;
 	struct hash_sum sum = { 0 };
@@ -162,9 +164,9 @@ static __always_inline __u64 group_hash(const struct packet *pkt)
 	if (!meta)
 		return 0;
 	sum.seed = READ_ONCE(meta->hash_seed);
-	if (group_add_common(pkt, READ_ONCE(meta->hash_policy.policy), &sum))
+	if (multipath_add_common(pkt, READ_ONCE(meta->hash_policy.policy), &sum))
 		return hash_finish(&sum);
-	return group_hash_rare(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
+	return multipath_hash_rare(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
 }
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the next hop to a device and a MAC: everything that must be known before the first byte
- * is written. Writes nothing but the neighbour's mark of use, which a member of a multipath route
- * and an exception's gateway get also while they are not resolved: the kernel may send this packet
- * to another, and never ask for them.
+ * From the next hop to the egress device and the MAC of the neighbour. Writes nothing but the
+ * neighbour's "used" word. Members of multipath routes and gateways of exceptions are marked as
+ * used also while they are unresolved: the kernel may choose another next hop for a passed packet,
+ * and would never resolve them.
  *
- * The order is the kernel's where it shows: a route's own next-hop entry comes before all that
- * ip6_forward() asks (a blackhole discards as dst.input, with forwarding off as well and whatever
- * the hop limit), the hop limit before the MTU, so that the ICMPv6 error is the right one.
+ * The order of the checks is the kernel's. The type of the route is first: a blackhole drops even
+ * with forwarding off and whatever the hop limit. The hop limit is checked before the MTU, so that
+ * the ICMPv6 error is the right one.
  */
 #ifndef SIXLANE_NEXTHOP_H
 #define SIXLANE_NEXTHOP_H
@@ -17,7 +17,7 @@
 #include "sample.h"
 #include "trace.h"
 
-/* The next-hop entry that the route itself gives; one that this object does not know is punted. */
+/* Ends with the verdict of a route that does not forward; an unknown type is punted. */
 static __always_inline enum sixlane_verdict nexthop_check_type(struct packet *pkt)
 {
 	__u32 nh_entry = pkt->nh_entry.type;
@@ -27,7 +27,7 @@ static __always_inline enum sixlane_verdict nexthop_check_type(struct packet *pk
 	return sixlane_is_final(nh_entry) ? packet_decide(pkt, nh_entry) : SIXLANE_PUNT_ROUTE;
 }
 
-/* What ip6_forward() asks of any packet that has a way out. */
+/* Checks of ip6_forward() for all packets. */
 static __always_inline enum sixlane_verdict nexthop_check_forwarding(const struct packet *pkt)
 {
 	if (!(pkt->ingress_flags & SIXLANE_PORT_FORWARDING))
@@ -37,7 +37,7 @@ static __always_inline enum sixlane_verdict nexthop_check_forwarding(const struc
 	return SIXLANE_FORWARD;
 }
 
-/* Why frames cannot be handed to a device, by what it is. */
+/* The verdict for a device that takes no redirected frames, by its type. */
 static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 {
 	if (flags & SIXLANE_PORT_BRIDGE)
@@ -47,7 +47,7 @@ static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 	return flags & SIXLANE_PORT_TUNNEL ? SIXLANE_PUNT_TUNNEL : SIXLANE_PASS_EGRESS_DEVICE;
 }
 
-/* The egress port; NULL: there is none. */
+/* The port of the next-hop entry; NULL: there is none. */
 static __always_inline const struct sixlane_port *nexthop_port(const struct packet *pkt)
 {
 	__u32 slot = pkt->nh_entry.port;
@@ -56,9 +56,9 @@ static __always_inline const struct sixlane_port *nexthop_port(const struct pack
 }
 
 /*
- * Sets egress_flags and xmit. A frame redirected to a device that is down or takes
- * none is lost without a trace, so all of it is asked here. Frames from a port in generic mode
- * leave as an skb, which every Ethernet device takes.
+ * Sets egress_port, egress_flags and tx_ifindex. The kernel silently drops frames redirected to a
+ * device that is down or does not support them, so all of that is checked here. Frames from a port
+ * in generic mode are sent as skbs, which every Ethernet device takes.
  */
 static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *pkt)
 {
@@ -86,13 +86,13 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	if ((pkt->egress_flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->egress_flags & SIXLANE_PORT_OUT_HELD)
-		return port_decide_held(pkt, pkt->egress_flags & SIXLANE_PORT_OUT_FIREWALL);
+		return port_decide_guarded(pkt, pkt->egress_flags & SIXLANE_PORT_OUT_FIREWALL);
 	if (pkt->egress_flags & SIXLANE_PORT_NO_XMIT)
 		return nexthop_device_verdict(pkt->egress_flags);
 	return pkt->generic ? SIXLANE_FORWARD : SIXLANE_PASS_EGRESS_DEVICE;
 }
 
-/* Slot of a neighbour that is itself the destination; 0: none. */
+/* Slot of a destination on the link; 0: none. */
 static __always_inline __u32 nexthop_on_link_slot(const union sixlane_addr *addr, __u32 ifindex)
 {
 	struct sixlane_neigh_key key = { .ifindex = ifindex };
@@ -104,7 +104,7 @@ static __always_inline __u32 nexthop_on_link_slot(const union sixlane_addr *addr
 	return slot ? READ_ONCE(*slot) : 0;
 }
 
-/* Whether a slot found through the hash still is the destination's: see struct sixlane_neigh. */
+/* Whether a slot found by the hash still belongs to the destination: see struct sixlane_neigh. */
 static __always_inline int nexthop_is_on_link(const union sixlane_addr *addr, __u32 ifindex,
 					      const struct sixlane_neigh *neigh)
 {
@@ -124,7 +124,7 @@ static __always_inline struct sixlane_neigh *nexthop_on_link(const union sixlane
 	return neigh && nexthop_is_on_link(addr, ifindex, neigh) ? neigh : NULL;
 }
 
-/* The gateway in a slot, or, if that is 0, the destination itself on the link. NULL: unknown. */
+/* The neighbour in the gateway's slot; slot 0: the destination itself. NULL: unknown. */
 static __always_inline struct sixlane_neigh *
 nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, const struct sixlane_port *port)
 {
@@ -132,8 +132,8 @@ nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, const struct si
 		       : nexthop_on_link(addr, port);
 }
 
-/* Read first: a store would take the line from all other CPUs, packet by packet. Returns whether it
- * was not marked before, which is so about once a second. */
+/* Reads first: a store for every packet would bounce the cache line between CPUs. Returns whether
+ * it was not marked before, which is so about once a second. */
 static __always_inline int nexthop_mark_used(struct sixlane_neigh *neigh)
 {
 	if (!trace_is_traffic() || READ_ONCE(neigh->used))
@@ -142,7 +142,7 @@ static __always_inline int nexthop_mark_used(struct sixlane_neigh *neigh)
 	return 1;
 }
 
-/* The daemon may have asked for a sample of the neighbour's packets. */
+/* Sends a sample, if the daemon has asked for one of this neighbour. */
 static __always_inline void nexthop_consider_sample(const struct packet *pkt,
 						    struct sixlane_neigh *neigh,
 						    union sixlane_mac mac)
@@ -155,10 +155,10 @@ static __always_inline void nexthop_consider_sample(const struct packet *pkt,
 }
 
 /*
- * Whether the kernel may send the packet elsewhere, if it is given it: the next hop is one of
- * several that the route has, or an exception's, of which the kernel may know nothing.
+ * Whether the kernel may choose another next hop for a passed packet: the route has several, or an
+ * exception of the operator has changed it.
  */
-static __always_inline int nexthop_is_ours(const struct packet *pkt)
+static __always_inline int nexthop_kernel_may_differ(const struct packet *pkt)
 {
 	return pkt->exception & SIXLANE_EXCEPTION_NEXT_HOP ||
 	       READ_ONCE(pkt->next_hop->nh_entry.type) >= SIXLANE_NH_GROUP;
@@ -179,7 +179,7 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	TRACE(NEIGHBOUR, mac.flags & SIXLANE_MAC_VALID ? SIXLANE_FORWARD : SIXLANE_PASS_UNRESOLVED,
 	      neighbour, .gateway = pkt->nh_entry.neighbour, .found = 1, .mac = mac.word,
 	      .addr = neigh->key.addr);
-	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_ours(pkt))
+	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_kernel_may_differ(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
 	if (unlikely(nexthop_mark_used(neigh)))
 		nexthop_consider_sample(pkt, neigh, mac);

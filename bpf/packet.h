@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One packet on its walk: what each step has found out, for the steps after it. The whole
- * struct lives in registers and on the stack, since every step is inlined. Holds no rules.
+ * What the steps have found out about one packet, for the steps after them. Since every step is
+ * inlined, the struct lives in registers and on the stack.
  *
- * Invariant: eth and ip6 point to whole headers inside the frame from parse_frame() on, until the
- * head or the tail is moved.
+ * Invariant: eth and ip6 point to complete headers within the frame from parse_frame() on, until
+ * the head or the tail of the frame is moved.
  */
 #ifndef SIXLANE_PACKET_H
 #define SIXLANE_PACKET_H
@@ -18,17 +18,16 @@
 #endif
 
 /*
- * Own header structs, since those of <linux/> are packed or made of bytes, which makes clang
- * load and store one byte at a time. With the frame at NET_IP_ALIGN every access to an untagged
- * one is aligned; tags move the addresses by four bytes, which takes an architecture that
- * loads them from there.
+ * Header structs of our own: those of <linux/> are packed or consist of bytes, so clang would
+ * access them byte by byte. In an untagged frame at NET_IP_ALIGN every access is aligned. VLAN tags
+ * move the addresses by four bytes; all supported architectures load them unaligned.
  */
 struct packet_eth {
 	__be16 dst[3];
 	__be16 src[3];
 	__be16 type;
 };
-#define PACKET_ETH_BYTES ((__u32)sizeof(struct packet_eth)) /* where the sum has 32 bits */
+#define PACKET_ETH_BYTES ((__u32)sizeof(struct packet_eth)) /* for sums of 32 bits */
 _Static_assert(sizeof(struct packet_eth) == 14, "Ethernet II header");
 
 /* Bytes of VLAN tags: 0, 4 or 8. */
@@ -51,8 +50,8 @@ struct packet_ip6 {
 _Static_assert(sizeof(struct packet_ip6) == 40, "RFC 8200 section 3");
 
 /*
- * A MAC word as the pieces that frames are read and written by: of an untagged one at NET_IP_ALIGN
- * the last 32 bits of the destination and the first of the source are aligned.
+ * The word of a MAC, in the pieces that frames are accessed by: at NET_IP_ALIGN the last 32 bits of
+ * the destination MAC and the first 32 of the source MAC are aligned.
  */
 union packet_mac {
 	__u64 word;
@@ -66,7 +65,7 @@ union packet_mac {
 };
 _Static_assert(sizeof(union packet_mac) == 8, "a MAC and its flags");
 
-/* Others read the same bytes by 16 bits. */
+/* The same bytes are also read by 16 bits. */
 typedef __be32 __attribute__((may_alias)) packet_be32;
 
 static __always_inline packet_be32 *packet_mac_last(__be16 mac[3])
@@ -83,9 +82,9 @@ struct packet {
 	struct xdp_md *ctx;
 	__u32 bytes;	    /* of the frame as it came in */
 	__u32 ip_bytes;	    /* of the IPv6 packet in it: header and payload, no padding */
-	__u32 tag_bytes;    /* of VLAN tags before its ethertype */
-	__u32 untagged;	    /* a whole IPv6 header stands right behind the Ethernet header */
-	__u32 addressed;    /* the destination MAC is that of a device below the VLAN's */
+	__u32 tag_bytes;    /* of its VLAN tags */
+	__u32 untagged;	    /* a complete IPv6 header follows the Ethernet header */
+	__u32 addressed;    /* the destination MAC is that of a lower device of the VLAN device */
 	__u32 check_punted; /* SIXLANE_META_CHECK_PUNTED, or 0 */
 	struct packet_eth *eth;
 	struct packet_ip6 *ip6;
@@ -104,9 +103,7 @@ struct packet {
 	__u32 exception; /* SIXLANE_EXCEPTION_* of the one that was applied; 0: none */
 	const struct sixlane_port *egress_port;
 	__u32 egress_flags;
-	__u32 tx_ifindex; /* ifindex to redirect to; no pointer, since Linux 6.1 loses sight of
-			   * verdicts
-			   */
+	__u32 tx_ifindex; /* ifindex to redirect to */
 	union packet_mac dst_mac;
 	enum sixlane_verdict decided; /* see packet_decide() */
 };
@@ -114,9 +111,9 @@ struct packet {
 #define PACKET_DECIDED SIXLANE_N_VERDICTS
 
 /*
- * End the walk by a verdict that is a number read from somewhere. The verifier of Linux 6.1 forgets
- * that such a number is not SIXLANE_FORWARD as soon as it has seen it, and would go on with the
- * walk: so a step that has one returns a constant instead.
+ * Ends the list of steps with a verdict that is not a constant. The verifier of Linux 6.1 does not
+ * remember that such a number is not SIXLANE_FORWARD, and would check all later steps again. So the
+ * step returns this constant instead.
  */
 static __always_inline enum sixlane_verdict packet_decide(struct packet *pkt, __u32 verdict)
 {
@@ -125,8 +122,8 @@ static __always_inline enum sixlane_verdict packet_decide(struct packet *pkt, __
 }
 
 /*
- * The frame's first byte and the one behind its last. In assembly, since clang knows the fields
- * for 32 bits wide and may copy them as such, after which the verifier takes them for numbers.
+ * The frame's first byte, and the end of its data. In assembly: the fields have 32 bits, and if
+ * clang copies them as such, the verifier takes them for numbers.
  */
 static __always_inline void *packet_data(const struct xdp_md *ctx)
 {
@@ -148,17 +145,14 @@ static __always_inline void *packet_end(const struct xdp_md *ctx)
 	return end;
 }
 
-/* As an offset that the verifier knows the bound of. */
+/* As an offset whose bound the verifier knows. */
 static __always_inline __u64 packet_tags(__u32 tag_bytes)
 {
 	return __builtin_constant_p(tag_bytes) ? tag_bytes
 					       : bound_mask(tag_bytes, PACKET_TAGS_MASK);
 }
 
-/*
- * Point eth and ip6 at the frame as it is now, with so many bytes of tags. False: it is shorter
- * than the headers.
- */
+/* Sets eth and ip6 of the frame as it is now. False: the frame is shorter than its headers. */
 static __always_inline int packet_point(struct packet *pkt, __u32 tag_bytes)
 {
 	void *data = packet_data(pkt->ctx);
@@ -169,8 +163,8 @@ static __always_inline int packet_point(struct packet *pkt, __u32 tag_bytes)
 }
 
 /*
- * The frame's length. With xdp.frags it may lie in several buffers, of which the first holds the
- * headers. The helper is of Linux 5.18, as that flavour is.
+ * The length of the frame. With xdp.frags (Linux 5.18) it may be in several buffers; the first one
+ * has the headers.
  */
 static __always_inline __u32 packet_bytes(struct xdp_md *ctx)
 {

@@ -18,7 +18,7 @@
 #include "port.h"
 #include "vlan.h"
 
-/* The ethertype behind all tags. Sets eth and ip6. */
+/* Checks the ethertype after all tags. Sets eth and ip6. */
 static __always_inline enum sixlane_verdict parse_ethertype(struct packet *pkt)
 {
 	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + packet_tags(pkt->tag_bytes);
@@ -27,7 +27,7 @@ static __always_inline enum sixlane_verdict parse_ethertype(struct packet *pkt)
 		return SIXLANE_PASS_TRUNCATED;
 	if (*type != bpf_htons(ETH_P_IPV6))
 		return SIXLANE_PASS_NOT_IPV6;
-	/* The second test is the verifier's, which cannot tell it from the first. */
+	/* The second test is for the verifier, which does not deduce it from the first. */
 	if (!packet_point(pkt, pkt->tag_bytes) || (void *)(pkt->eth + 1) > packet_end(pkt->ctx))
 		return SIXLANE_PASS_TRUNCATED;
 	return SIXLANE_FORWARD;
@@ -51,7 +51,7 @@ static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
 	return SIXLANE_FORWARD;
 }
 
-/* Whether the frame is for this port's own MAC: not broadcast, multicast or promiscuous. */
+/* Whether the frame is for the port's own MAC: not broadcast, multicast or promiscuous. */
 static __always_inline enum sixlane_verdict parse_addressee(const struct packet *pkt)
 {
 	if (!port_has_mac(pkt->port, pkt->eth) && !pkt->addressed)
@@ -62,8 +62,8 @@ static __always_inline enum sixlane_verdict parse_addressee(const struct packet 
 }
 
 /*
- * ff00::/8, fe80::/10, :: and ::1: never forwarded, neither from nor to. The first byte tells of
- * nearly all addresses that they are none of these, by one comparison.
+ * ff00::/8, fe80::/10, :: and ::1: never forwarded, whether source or destination. One comparison
+ * of the first byte excludes nearly all other addresses.
  */
 static __always_inline int parse_addr_is_scoped(const union sixlane_addr *addr)
 {
@@ -77,8 +77,8 @@ static __always_inline int parse_addr_is_scoped(const union sixlane_addr *addr)
 }
 
 /*
- * Next headers behind which ip6_forward_proxy_check() looks for neighbour discovery: ICMPv6
- * itself and what ipv6_ext_hdr() knows. Hop-by-hop is passed before this is asked.
+ * Next headers after which ip6_forward_proxy_check() looks for neighbour discovery: ICMPv6, and the
+ * extension headers of ipv6_ext_hdr(). Hop-by-hop options are passed earlier.
  */
 #define PARSE_MAY_LEAD_TO_NDP                                                          \
 	(1ull << IPPROTO_ICMPV6 | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT | \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The first steps: by which port a packet came in, and whether sixlane forwards for that port
- * at all. Looks at no byte of the packet but its destination MAC.
+ * The first steps: the ingress port of a packet, and whether sixlane forwards packets of that port.
+ * Reads no byte of the packet but its destination MAC.
  */
 #ifndef SIXLANE_PORT_H
 #define SIXLANE_PORT_H
 
 #include "packet.h"
 
-/* The port in a slot if it is the device's; NULL if not. Slot 0 is nobody's. */
+/* The port in a slot if it belongs to the device, else NULL. Slot 0 belongs to no device. */
 static __always_inline const struct sixlane_port *port_at(__u32 slot, __u32 ifindex)
 {
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
@@ -17,8 +17,8 @@ static __always_inline const struct sixlane_port *port_at(__u32 slot, __u32 ifin
 }
 
 /*
- * The port of a device and its slot; NULL: none. An element of a hash may be reused while it is
- * being read, so whatever leads to a slot, the slot must name the interface too.
+ * The port of a device, and its slot; NULL: none. The kernel may reuse an element of a hash while
+ * it is read, so the ifindex in the slot is checked, too.
  */
 static __always_inline const struct sixlane_port *port_of(__u32 ifindex, __u32 *slot)
 {
@@ -46,7 +46,7 @@ static __always_inline void port_set(struct packet *pkt, const struct sixlane_po
 	pkt->ingress_flags = READ_ONCE(port->flags);
 }
 
-/* The bond that a slave's packet came in by. */
+/* Makes the bond of a slave the ingress port. */
 static __always_inline void port_find_bond(struct packet *pkt)
 {
 	__u32 ifindex = READ_ONCE(pkt->port->lower), slot;
@@ -62,9 +62,9 @@ static __always_inline void port_find_bond(struct packet *pkt)
 }
 
 /*
- * Not a step, since it comes before everything that is counted: find the slot that the packet is
- * counted in. With XDP on a bond the program runs on its slaves, and ingress_ifindex is the
- * slave's: a packet by one that the bond listens to came in by the bond.
+ * Finds the ingress port, whose slot the packet is counted in. Not a step: it has no verdict. With
+ * XDP on a bond the program runs on the slaves, and ingress_ifindex is that of a slave; a packet of
+ * an active slave came in by the bond.
  */
 static __always_inline void port_find(struct packet *pkt)
 {
@@ -91,7 +91,7 @@ _Static_assert(__builtin_offsetof(struct sixlane_meta, abi) == 0 &&
 		       __builtin_offsetof(struct sixlane_meta, flags) == 4,
 	       "one word");
 
-/* Whether the maps may be believed, and the switches that hold for every port. Sets look. */
+/* Whether the maps are complete, and the switches for all ports. Sets check_punted. */
 static __always_inline enum sixlane_verdict port_check_all(struct packet *pkt)
 {
 	const __u32 ready = SIXLANE_META_READY | SIXLANE_META_GUARDED;
@@ -118,13 +118,14 @@ static __always_inline enum sixlane_verdict port_check_all(struct packet *pkt)
 
 _Static_assert(SIXLANE_PASS_TC == SIXLANE_PASS_FIREWALL + 1, "either by arithmetic");
 
-/* By arithmetic, where the verifier would go on by both ways of a choice. */
-static __always_inline enum sixlane_verdict port_decide_held(struct packet *pkt, __u32 by_firewall)
+/* PASS_FIREWALL or PASS_TC, without a branch: the verifier would follow both ways. */
+static __always_inline enum sixlane_verdict port_decide_guarded(struct packet *pkt,
+								__u32 by_firewall)
 {
 	return packet_decide(pkt, SIXLANE_PASS_TC - !!by_firewall);
 }
 
-/* Whether packets that come in by this port may be forwarded. */
+/* Whether packets of this ingress port may be forwarded. */
 static __always_inline enum sixlane_verdict port_check(struct packet *pkt)
 {
 	const __u32 never = SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP |
@@ -142,17 +143,17 @@ static __always_inline enum sixlane_verdict port_check(struct packet *pkt)
 		return SIXLANE_PASS_BOND_SLAVE;
 	if (pkt->ingress_flags & (SIXLANE_PORT_UPPER | SIXLANE_PORT_SLAVE))
 		return SIXLANE_PASS_PORT_UPPER;
-	return port_decide_held(pkt, pkt->ingress_flags & SIXLANE_PORT_IN_FIREWALL);
+	return port_decide_guarded(pkt, pkt->ingress_flags & SIXLANE_PORT_IN_FIREWALL);
 }
 
-/* Whether a frame is sent to this port's own MAC. */
+/* Whether a frame's destination is the port's own MAC. */
 static __always_inline int port_has_mac(const struct sixlane_port *port, struct packet_eth *eth)
 {
 	union packet_mac mac = { .word = READ_ONCE(port->mac.word) };
 
 	__u32 unlike = (eth->dst[0] ^ mac.before) | (*packet_mac_last(eth->dst) ^ mac.last);
 
-	/* or else clang makes two comparisons of it */
+	/* one comparison: clang would split it into two */
 	asm("" : "+r"(unlike));
 	return !unlike;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel makes of a next header's number: for rules and for the multipath hash, in the XDP
- * program and in user space alike. Pure.
+ * How the kernel classifies next headers, for rules and for the multipath hash. Pure functions that
+ * the XDP program and user space share.
  */
 #ifndef SIXLANE_PROTO_H
 #define SIXLANE_PROTO_H
@@ -17,22 +17,22 @@
 #define PROTO_HAS_PORTS \
 	(1ull << IPPROTO_TCP | 1ull << IPPROTO_UDP | 1ull << IPPROTO_DCCP | 1ull << IPPROTO_ESP)
 
-#define PROTO_AH_SPI 4 /* bytes in front of it; proto_ports_offset() has it for ports */
+#define PROTO_AH_SPI 4 /* bytes before the SPI, which proto_ports_offset() takes for ports */
 
-/* Of the others: ports, or what counts as such, are the first four bytes. */
+/* Whether the first four bytes of the header are ports, or count as such (proto_ports_offset()). */
 static inline int proto_has_ports(__u8 proto)
 {
 	return proto < 64 ? PROTO_HAS_PORTS >> proto & 1
 			  : proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
 }
 
-/* __skb_flow_dissect() looks behind these; hop-by-hop options are passed before. */
+/* Extension headers that __skb_flow_dissect() walks. Hop-by-hop options are passed earlier. */
 static inline int proto_is_extension(__u8 proto)
 {
 	return proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS;
 }
 
-/* Whether the flow dissector would find another header inside, or may. */
+/* Whether the flow dissector may find an inner header. */
 static inline int proto_is_tunnel(__u8 proto)
 {
 	return proto == IPPROTO_IPIP || proto == IPPROTO_IPV6 || proto == IPPROTO_GRE ||

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which destinations are punt: those in sl_punted, the daemon's filter, unless sl_exceptions has
- * an entry that says otherwise, and those in sl_fresh, which this program fills as ICMPv6 messages
- * pass that the kernel may learn from. Knows no packet and no entry of sl_exceptions.
+ * Two filters of destinations whose packets are passed to the kernel. The daemon fills sl_punted;
+ * sl_exceptions may have an exact entry instead. The program itself fills sl_fresh, as it passes
+ * ICMPv6 messages that the kernel may learn from. Knows no packets and no entries of sl_exceptions.
  *
- * Invariant: a destination is in sl_fresh before the kernel sees the message about it, if there is
- * room for it. There is no more, since whoever sends messages could slow all other destinations.
+ * Invariant: a destination is in sl_fresh before the kernel sees the message about it, unless
+ * sl_fresh is full. Its size is limited so that a flood of messages does not slow other
+ * destinations.
  */
 #ifndef SIXLANE_PUNT_H
 #define SIXLANE_PUNT_H
@@ -13,14 +14,14 @@
 #include "bound.h"
 #include "maps.h"
 
-/* Why a destination may be punt. */
+/* Why packets to a destination may have to be passed. */
 enum {
 	PUNT_FILTERED = 1, /* its bits in sl_punted are set, and no entry says otherwise */
 	PUNT_FRESH = 2,	   /* its bytes in sl_fresh are */
 };
 
-/* Whether sl_meta says to look at the filters whatever the route. */
-static __always_inline __u32 punt_look(void)
+/* SIXLANE_META_CHECK_PUNTED if all packets have to check the filters, else 0. */
+static __always_inline __u32 punt_check_flag(void)
 {
 	const struct sixlane_meta *meta;
 	__u32 zero = 0;
@@ -38,7 +39,7 @@ static __always_inline int punt_bit_is_set(__u32 bit)
 	return !punted || READ_ONCE(*punted) >> (bit % 64) & 1;
 }
 
-/* Of either half: bits 0 and 8. */
+/* A destination's byte in half 0 (bit 0) and in half 1 (bit 8). */
 static __always_inline __u32 punt_fresh_bytes(__u32 byte)
 {
 	__u32 word = byte / 8;
@@ -54,7 +55,9 @@ static __always_inline int punt_is_filtered(__u64 sum)
 	       punt_bit_is_set(sixlane_punted_bit(sum, 2));
 }
 
-/* As punt_fresh_bytes(), of all its bytes. look: whether sl_meta says to look at sl_fresh. */
+/* In which halves all bytes of a destination are set, as by punt_fresh_bytes(). look:
+ * punt_check_flag()
+ */
 static __always_inline int punt_is_fresh(__u64 sum, __u32 look)
 {
 	__u32 halves;
@@ -70,8 +73,8 @@ static __always_inline int punt_is_fresh(__u64 sum, __u32 look)
 }
 
 /*
- * PUNT_FILTERED and PUNT_FRESH, or 0. Not static: the verifier goes through it once, and its keys
- * are on no caller's stack.
+ * PUNT_FILTERED and PUNT_FRESH, or 0. Not inlined: the verifier checks it once, and its keys take
+ * none of the callers' stack.
  */
 __attribute__((noinline)) int punt_find(__be64 high, __be64 low, __u32 look)
 {
@@ -92,8 +95,8 @@ static __always_inline void punt_store_fresh(__u32 byte)
 }
 
 /*
- * Punt dst until the daemon has read what the kernel has for it. The count first, then the bytes
- * and the flag: the daemon clears the flag and looks at the count once more. False: no room.
+ * Punts a destination until the daemon has read what the kernel has for it. Order: count, bytes,
+ * flag. The daemon clears the flag and then checks the count again. False: sl_fresh is full.
  */
 __attribute__((noinline)) int punt_set(__be64 high, __be64 low)
 {

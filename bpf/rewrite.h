@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only writer of packets. Comes after every check: what fails here fails before the first
- * write and is taken back, so that a passed packet is byte for byte what arrived.
+ * The only writer of forwarded packets, after all checks. Whatever fails here fails before the
+ * first write and is undone, so a passed packet is byte for byte what arrived.
  */
 #ifndef SIXLANE_REWRITE_H
 #define SIXLANE_REWRITE_H
@@ -9,9 +9,8 @@
 #include "vlan.h"
 
 /*
- * Cut what stands behind the IPv6 packet (Ethernet padding), as the kernel does. The helper
- * refuses only a frame without an Ethernet header, of which there is none here; should a driver
- * refuse more, the kernel gets the packet.
+ * Cuts Ethernet padding after the IPv6 packet, as the kernel does. The helper fails only for a
+ * frame without an Ethernet header. Should it fail for another reason, the packet is passed.
  */
 static __always_inline int rewrite_trim(const struct packet *pkt, __u32 padding)
 {
@@ -19,8 +18,8 @@ static __always_inline int rewrite_trim(const struct packet *pkt, __u32 padding)
 }
 
 /*
- * Make the frame as long as it has to be; for more tags first at its head, where no room is the one
- * thing that drivers differ in. tag_bytes: of the frame as it leaves.
+ * Gives the frame its length on egress. tag_bytes: of its VLAN tags on egress. The head grows
+ * first: that is what fails with drivers that leave no headroom.
  */
 static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes)
 {
@@ -30,18 +29,18 @@ static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, _
 	if (more > 0 && bpf_xdp_adjust_head(pkt->ctx, -more))
 		return SIXLANE_PASS_NO_HEADROOM;
 	if (rewrite_trim(pkt, padding)) {
-		/* giving back what was just taken cannot fail */
+		/* shrinking the head that has just grown cannot fail */
 		if (more > 0)
 			bpf_xdp_adjust_head(pkt->ctx, more);
 		return SIXLANE_PASS_TRIM_FAILED;
 	}
-	/* Last, since it may move metadata over the bytes that it frees; nor can it fail. */
+	/* Last, since it may move metadata over the freed bytes. It cannot fail. */
 	if (more < 0)
 		bpf_xdp_adjust_head(pkt->ctx, -more);
 	return packet_point(pkt, tag_bytes) ? SIXLANE_FORWARD : SIXLANE_PASS_TRIM_FAILED;
 }
 
-/* Behind the MACs; behind them stands the ethertype, wherever the head has gone. */
+/* Writes the tags after the MACs. The ethertype is already in its place. */
 static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_bytes)
 {
 	union sixlane_tag *at = (void *)pkt->eth + VLAN_AT, tag;
@@ -57,8 +56,8 @@ static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_byt
 }
 
 /*
- * The frame keeps its length and goes to the egress port itself: no tags, neither in nor out, and
- * no padding. Behind the packet there is nothing, so before it there are no tags.
+ * Whether the frame keeps its length and leaves by the egress port itself: no VLAN tags on ingress
+ * or egress, no padding, no bond. The length shows tags on ingress, too.
  */
 static __always_inline int rewrite_is_plain(const struct packet *pkt)
 {

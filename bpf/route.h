@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Destination, and source where it counts, to next hop, in one table: the longest prefix of the
- * destination and then that of the source (fib6_node_lookup). By the compiled FIB where there is
- * one, else, and with the same answer, by the trie. Knows nothing of rules, nor of what a
- * next hop is.
+ * The route lookup in one table: the longest prefix of the destination, then, of source-specific
+ * routes, that of the source (fib6_node_lookup()). The compiled FIB answers where there is one, the
+ * LPM trie otherwise; both give the same answer. Knows nothing of rules or of next hops.
  */
 #ifndef SIXLANE_ROUTE_H
 #define SIXLANE_ROUTE_H
@@ -17,15 +16,15 @@
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
 #define ROUTE_FLAGS SIXLANE_ROUTE_EXCEPTIONS
 
-/* What a table says of a packet. */
+/* The route that a table has for a packet. */
 struct route {
-	__u32 value; /* of the trie; length and marks are the destination's prefix's in any case */
+	__u32 value; /* of the trie; length and flags are those of the destination's prefix */
 	const struct sixlane_next_hop *next_hop;
 	union sixlane_nh_entry nh_entry;
 };
 
-/* Set next_hop and next-hop entry by value. False: it names no next hop (not of our ABI). */
-static __always_inline int route_take(struct route *route)
+/* Sets next_hop and nh_entry by value. False: there is no such next hop. */
+static __always_inline int route_set_next_hop(struct route *route)
 {
 	__u32 id = sixlane_route_next_hop(route->value);
 
@@ -49,28 +48,28 @@ static __always_inline struct sixlane_route_key route_key(__u32 table,
 	return key;
 }
 
-/* The routes of this destination are chosen among by the source. */
+/* Chooses among the source-specific routes of a destination. */
 static __always_inline enum sixlane_verdict route_by_source(const union sixlane_addr *src,
 							    struct route *route)
 {
 	struct sixlane_route_key key = route_key(route->nh_entry.source_table, src);
 	const __u32 *found = bpf_map_lookup_elem(&sl_src_routes, &key);
 
-	/* Every set has an entry for all sources: this one has just been replaced. */
+	/* Each table has an entry for ::/0, so this one has just been replaced. */
 	if (!found) {
 		TRACE(SOURCE, SIXLANE_PUNT_SOURCE_ROUTE, route,
 		      .table = route->nh_entry.source_table);
 		return SIXLANE_PUNT_SOURCE_ROUTE;
 	}
 	route->value = (READ_ONCE(*found) & ~ROUTE_FLAGS) | (route->value & ROUTE_FLAGS);
-	if (!route_take(route) || route->nh_entry.type == SIXLANE_NH_SOURCES)
+	if (!route_set_next_hop(route) || route->nh_entry.type == SIXLANE_NH_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	TRACE(SOURCE, SIXLANE_FORWARD, route, .table = bpf_ntohl(key.table), .value = route->value,
 	      .nh_entry = route->nh_entry);
 	return SIXLANE_FORWARD;
 }
 
-/* The trie's value; 0: no route. Not static: the verifier goes through it once. */
+/* The trie's value; 0: no route. Not inlined: the verifier checks it once for all callers. */
 __attribute__((noinline)) __u32 route_find_in_trie(__u32 table, __be64 high, __be64 low)
 {
 	const union sixlane_addr addr = { .halves = { high, low } };
@@ -80,7 +79,7 @@ __attribute__((noinline)) __u32 route_find_in_trie(__u32 table, __be64 high, __b
 	return found ? READ_ONCE(*found) : 0;
 }
 
-/* Where a table begins; 0: it has no routes. */
+/* Root of a table in the compiled FIB; 0: it has no routes. */
 static __always_inline __u32 route_root(union sixlane_fib fib, __u32 table)
 {
 	__u32 root;
@@ -91,10 +90,10 @@ static __always_inline __u32 route_root(union sixlane_fib fib, __u32 table)
 	return root && root != COMPILED_UNKNOWN ? root | SIXLANE_FIB_NODE : root;
 }
 
-/* Where the lookup's code stands: right here, or where several callers share it. */
+/* Whether the lookup is inlined, or a function that several callers share. */
 enum route_code { ROUTE_HERE, ROUTE_SHARED };
 
-/* The value; 0: no route. */
+/* The value of a route, as in sl_routes; 0: no route. */
 static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *dst,
 					enum route_code code)
 {
@@ -113,7 +112,7 @@ static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *d
 	return found;
 }
 
-/* By destination alone. SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: none. */
+/* By destination alone. SIXLANE_FORWARD: *route is set. */
 static __always_inline enum sixlane_verdict route_by_destination(__u32 table,
 								 const union sixlane_addr *dst,
 								 enum route_code code,
@@ -122,10 +121,10 @@ static __always_inline enum sixlane_verdict route_by_destination(__u32 table,
 	route->value = route_find(table, dst, code);
 	if (!route->value)
 		return SIXLANE_PASS_NO_ROUTE;
-	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
+	return route_set_next_hop(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
-/* As above, by both. */
+/* By destination and source. SIXLANE_FORWARD: *route is set. */
 static __always_inline enum sixlane_verdict route_lookup(__u32 table, const union sixlane_addr *dst,
 							 const union sixlane_addr *src,
 							 enum route_code code, struct route *route)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which table answers, as fib_rules_lookup() and fib6_rule_action() decide it. Most ports ask local
- * and main, which stand in the trie as one: those walk no rules. What a rule asks for and XDP
- * cannot see makes the packet the kernel's.
+ * The route lookup by policy rules (fib_rules_lookup()). Most ports have only the rules for local
+ * and main, which are one table in the trie; their packets do not come here. If a rule depends on
+ * what XDP cannot see, the packet is passed.
  */
 #ifndef SIXLANE_RULE_H
 #define SIXLANE_RULE_H
@@ -13,9 +13,9 @@
 #include "trace.h"
 
 /*
- * One rule of the list, and where to go on, in query->at. SIXLANE_FORWARD: the route is there;
- * SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on. Not static, nor inlined: the verifier
- * goes through it once, whatever the length of the list.
+ * Applies the rule at query->at, and moves that to the next one. SIXLANE_FORWARD: the route is
+ * found. SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on. Not inlined: the verifier checks it
+ * once, whatever the length of the list.
  */
 __attribute__((noinline)) int rule_step(struct rule_query *query, __u32 first, __u32 gaps)
 {
@@ -63,7 +63,7 @@ static __always_inline int rule_walk(struct rule_query *query)
 	return verdict;
 }
 
-/* vrf_ip6_rcv() leaves neighbour discovery with its port: rules see that one as the ingress. */
+/* vrf_ip6_rcv() does not move neighbour discovery into the VRF, so rules see the port as iif. */
 static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
 {
 	const __u8 *type = (const void *)(pkt->ip6 + 1);
@@ -74,20 +74,20 @@ static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
 }
 
 /*
- * Protocol and ports count as known for the protocols of which it is certain what the flow
- * dissector makes: fragments, tunnels and extension headers are the kernel's. slot: of the ingress
- * port. enum sixlane_verdict; SIXLANE_FORWARD: the query's table and value are set. A function of
- * its own: see group_hash_rare().
+ * Fills the query from the packet, and walks the rules. Protocol and ports are known only where the
+ * flow dissector's result is certain: not for fragments, tunnels and extension headers. slot: of
+ * the ingress port. enum sixlane_verdict; SIXLANE_FORWARD: the query's table and value are set. Not
+ * inlined: see multipath_hash_rare().
  */
-__attribute__((noinline)) int rule_ask(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
-				       __u32 slot, struct rule_query *query)
+__attribute__((noinline)) int rule_lookup(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
+					  __u32 slot, struct rule_query *query)
 {
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
 
 	if (!port || !query || !packet_point(&pkt, tag_bytes))
 		return SIXLANE_PUNT_RULES;
-	/* Each for itself: a compound literal stands on the stack first. */
+	/* Field by field: a compound literal would be built on the stack. */
 	query->src = pkt.ip6->src;
 	query->dst = pkt.ip6->dst;
 	query->iif = READ_ONCE(port->iif);
@@ -109,25 +109,25 @@ _Static_assert(sizeof(struct rule_query) <= sizeof(((struct scratch *)0)->words)
 static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pkt,
 							       struct route *route)
 {
-	struct scratch *scratch = scratch_take();
+	struct scratch *scratch = scratch_get();
 	struct rule_query *query;
 	int verdict;
 
 	if (!scratch)
 		return SIXLANE_PUNT_RULES;
 	query = (void *)scratch->words;
-	verdict = rule_ask(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, query);
+	verdict = rule_lookup(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, query);
 	pkt->table = query->table;
 	route->value = query->value;
-	scratch_give(scratch);
+	scratch_put(scratch);
 	if (verdict != SIXLANE_FORWARD)
 		return packet_decide(pkt, verdict);
-	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
+	return route_set_next_hop(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
 /*
- * Sets table, route, next_hop and next-hop entry. A next-hop entry that a rule leads to has no next
- * hop, and needs none. A source set may have been replaced since the rules were walked.
+ * Sets the packet's route by its rules. The next hop is looked up again: it may have been replaced
+ * since the rules were walked.
  */
 static __always_inline int rule_applies(const struct packet *pkt)
 {

@@ -11,11 +11,12 @@
 #include "rule_match.h"
 
 /*
- * fib6_rule_suppress(): asked only of routes without an error. What is punted stays punted. The
- * kernel asks a route that it has cached for all those that go by the same next-hop object
- * (rt6_get_pcpu_route), so its answer is about any of these. And an exception under the route is
- * one of 128 bits to it.
- * SIXLANE_PUNT_RULE: XDP cannot tell; SIXLANE_PASS_NO_ROUTE: it suppresses the route.
+ * fib6_rule_suppress(), for routes without an error; a punted route stays punted. Two cases are
+ * beyond XDP:
+ * - Routes by a next-hop object share a cached route in the kernel (rt6_get_pcpu_route()), so their
+ *   prefix length may be that of another route.
+ * - An exception has a prefix length of 128.
+ * SIXLANE_PASS_NO_ROUTE: the rule suppresses the route. SIXLANE_PUNT_RULE: XDP cannot tell.
  */
 static __always_inline enum sixlane_verdict rule_suppress(const struct rule_query *query,
 							  const struct sixlane_rule *rule,
@@ -42,7 +43,7 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 	return SIXLANE_PASS_NO_ROUTE;
 }
 
-/* A table that was asked has no route to end by, or a verdict. */
+/* Records a lookup that did not end in a forwarding route. */
 static __always_inline void rule_trace_end(const struct rule_query *query,
 					   enum sixlane_verdict verdict, __u32 table)
 {
@@ -58,8 +59,8 @@ static __always_inline void rule_trace_end(const struct rule_query *query,
 }
 
 /*
- * Do what a rule that applies says. SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on to the
- * next rule.
+ * Carries out a rule that applies. gaps: SIXLANE_META_GAPS or 0. SIXLANE_PASS_NO_ROUTE and
+ * SIXLANE_PASS_THROW: go on to the next rule.
  */
 static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 						       const struct sixlane_rule *rule, __u32 gaps)

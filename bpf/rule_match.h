@@ -11,7 +11,7 @@
 #include "flow.h"
 #include "trace.h"
 
-/* What a packet and its port say to rules. */
+/* What rules match: fields of a packet and of its port. */
 struct rule_query {
 	union sixlane_addr src, dst;
 	__u32 iif;
@@ -21,8 +21,8 @@ struct rule_query {
 	__u8 tclass;
 	__u8 proto;
 	__u8 zero[2];
-	__u32 at;	    /* in the list */
-	__u32 table, value; /* out: where a route is, and what the trie says */
+	__u32 at;	    /* number of the next rule */
+	__u32 table, value; /* out: of the route */
 };
 
 static __always_inline int rule_addr_is_in(const union sixlane_addr *addr,
@@ -38,7 +38,7 @@ static __always_inline int rule_port_is_in(__be16 port, __u32 low, __u32 high)
 	return bpf_ntohs(port) >= low && bpf_ntohs(port) <= high;
 }
 
-/* Whether all selectors hold, as far as the packet tells. */
+/* Whether all selectors match that XDP can read. */
 static __always_inline int rule_holds(const struct rule_query *query,
 				      const struct sixlane_rule *rule)
 {
@@ -69,7 +69,7 @@ static __always_inline int rule_holds(const struct rule_query *query,
 	return 1;
 }
 
-/* Of the rule before query->at. */
+/* query->at has moved on already. */
 #define RULE_TRACE(query, verdict, how, asked)                                                 \
 	TRACE(RULE, verdict, rule, .at = (query)->at - 1, .outcome = SIXLANE_TRACE_RULE_##how, \
 	      .selector = trace_selector(), .table = asked)
@@ -77,8 +77,9 @@ static __always_inline int rule_holds(const struct rule_query *query,
 #define RULE_L4 (SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT)
 
 /*
- * fib_rule_match(). A selector that does not hold decides, whatever the unknown ones would say.
- * SIXLANE_PUNT_RULE: XDP cannot tell; SIXLANE_PASS_NO_ROUTE: it does not apply.
+ * fib_rule_match(). One selector that does not match decides, whatever those that XDP cannot read.
+ * SIXLANE_FORWARD: the rule applies. SIXLANE_PASS_NO_ROUTE: it does not. SIXLANE_PUNT_RULE: XDP
+ * cannot tell.
  */
 static __always_inline enum sixlane_verdict rule_match(const struct rule_query *query,
 						       const struct sixlane_rule *rule)

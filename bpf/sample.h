@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One forwarded packet told to the daemon, which asks the kernel where that would have sent it.
- * The daemon says when, by a word of the neighbour (struct sixlane_neigh): a few times a second, so
- * that no clock and no limit is needed here. A sample that finds no room is lost.
+ * Sends one forwarded packet's headers to the daemon, which compares its next hop with the kernel's
+ * choice. The daemon asks for a sample by a word of the neighbour (struct sixlane_neigh), a few
+ * times a second, so no rate limit is needed here. A sample is lost if the ring is full.
  */
 #ifndef SIXLANE_SAMPLE_H
 #define SIXLANE_SAMPLE_H
@@ -11,7 +11,7 @@
 
 #include "flow.h"
 
-/* Two numbers as one argument. */
+/* Two numbers in one argument: a BPF function takes at most five. */
 static __always_inline __u64 sample_pair(__u32 low, __u32 high)
 {
 	return low | (__u64)high << 32;
@@ -34,9 +34,8 @@ static __always_inline void sample_fill(struct sixlane_sample *sample, const str
 }
 
 /*
- * in: the ingress port's slot, and the bytes of tags; out: the egress port's slot, and the
- * gateway's (0: on-link). A function of its own: see group_hash_rare(). Returns whether a sample
- * was sent.
+ * in: slot of the ingress port, bytes of VLAN tags. out: slots of the egress port and of the
+ * gateway (0: on-link). Returns whether a sample was sent. Not inlined: see multipath_hash_rare().
  */
 __attribute__((noinline)) int sample_send(struct xdp_md *ctx, __u64 in, __u64 out, __u32 table)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory for what is rare and large, so that the stack of the way that all packets go stays small:
- * the verifier adds up a chain of calls, whichever way a packet goes, and allows 512 bytes.
+ * Memory for large objects of rare paths. The verifier allows a chain of calls 512 bytes of stack,
+ * so such objects cannot be on it.
  *
- * Each CPU has one piece. Where softirqs can be preempted (PREEMPT_RT without the lock around
- * them) two packets may want it at a time: the second one does not get it, and is the kernel's.
+ * Each CPU has one piece. Where softirqs can be preempted (PREEMPT_RT), two packets may need it at
+ * the same time. The second one does not get it, and is passed to the kernel.
  */
 #ifndef SIXLANE_SCRATCH_H
 #define SIXLANE_SCRATCH_H
@@ -14,11 +14,11 @@
 #define SCRATCH_WORDS 12
 
 struct scratch {
-	__u64 users; /* packets that hold it, or ask whether they may */
+	__u64 users; /* packets that hold it or are about to */
 	__u64 words[SCRATCH_WORDS];
 };
 
-/* Not pinned: nobody else has a use for it. */
+/* Not pinned: only the program uses it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -26,24 +26,23 @@ struct {
 	__type(value, struct scratch);
 } sl_scratch SEC(".maps");
 
-/* An atomic addition and no exchange: the JIT of Linux 5.15 for arm64 has no other. In assembly,
- * since clang may make it one that fetches. */
+/* An atomic addition without fetch, the only atomic operation of Linux 5.15's JIT for arm64. In
+ * assembly, since clang may choose the one with fetch. */
 static __always_inline void scratch_add(struct scratch *scratch, __s64 users)
 {
 	asm volatile("lock *(u64 *)(%0 + 0) += %1" ::"r"(&scratch->users), "r"(users) : "memory");
 }
 
-static __always_inline void scratch_give(struct scratch *scratch)
+static __always_inline void scratch_put(struct scratch *scratch)
 {
 	scratch_add(scratch, -1);
 }
 
 /*
- * This CPU's, until scratch_give(); what stands there is of an earlier packet. NULL: another packet
- * holds it. One that comes between the addition and the load takes its own away again before it
- * ends.
+ * Takes this CPU's memory until scratch_put(). Its contents are undefined. NULL: another packet
+ * holds it.
  */
-static __always_inline struct scratch *scratch_take(void)
+static __always_inline struct scratch *scratch_get(void)
 {
 	struct scratch *scratch;
 	__u32 zero = 0;
@@ -54,7 +53,7 @@ static __always_inline struct scratch *scratch_take(void)
 	scratch_add(scratch, 1);
 	if (READ_ONCE(scratch->users) == 1)
 		return scratch;
-	scratch_give(scratch);
+	scratch_put(scratch);
 	return NULL;
 }
 

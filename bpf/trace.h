@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records of what each step saw and decided, for `sixlane explain`. In all flavours but
- * sixlane.trace.bpf.c nothing is recorded, and no instruction is left of what stands here.
+ * Records of what each step found and decided, for `sixlane explain`. Only the trace flavour
+ * (sixlane.trace.bpf.c) records; in the others all of this compiles to nothing.
  *
- * TRACE() records facts that only the place knows. trace_STEP() records what a step noted in struct
- * packet, and returns the step's verdict. A step before the route does not end the walk of the
- * trace flavour: its verdict is kept (trace_decided()) and overrides that of the end.
+ * TRACE() records facts that are not in struct packet. TRACE_STEP() records the fields of struct
+ * packet that a step has set, and returns the step's verdict. TRACE_EARLY() is for steps before the
+ * route lookup: the trace goes on after their verdict, and ends with it (trace_decided()).
  */
 #ifndef SIXLANE_TRACE_H
 #define SIXLANE_TRACE_H

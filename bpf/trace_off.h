@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What trace.h promises, for all flavours that record nothing: no instruction is left of it. */
+/* The functions of trace.h for the flavours that record nothing. They compile to nothing. */
 #ifndef SIXLANE_TRACE_OFF_H
 #define SIXLANE_TRACE_OFF_H
 

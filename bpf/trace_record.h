@@ -6,13 +6,13 @@
 #include "abi/trace.h"
 #include "packet.h"
 
-/* Whether the packet uses its neighbour and its exception, and may be an ICMP event. */
+/* Whether the packet is real: it marks its neighbour and exception as used. */
 static __always_inline int trace_is_traffic(void)
 {
 	return 0;
 }
 
-/* Not pinned: one process runs the program, and reads what it has recorded. */
+/* Not pinned: the process that runs the program reads the records. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -27,7 +27,7 @@ static __always_inline struct sixlane_trace *trace_get(void)
 	return bpf_map_lookup_elem(&sl_trace, &zero);
 }
 
-/* head: the step, and the verdict above it. Not static: the verifier goes through it once. */
+/* head: step and, in the upper half, verdict. Not inlined: see multipath_hash_rare(). */
 __attribute__((noinline)) int trace_write(__u64 head, __u64 a, __u64 b, __u64 c, __u64 d)
 {
 	struct sixlane_trace *trace = trace_get();
@@ -52,7 +52,7 @@ __attribute__((noinline)) int trace_write(__u64 head, __u64 a, __u64 b, __u64 c,
 	return 0;
 }
 
-/* What is not named is 0, also behind a member that is shorter than the union. */
+/* All that is not named is 0, also after a member that is shorter than the union. */
 #define TRACE(step, outcome, member, ...)                                                  \
 	({                                                                                 \
 		union sixlane_trace_facts facts = { .words = { 0 } };                      \
@@ -65,7 +65,7 @@ __attribute__((noinline)) int trace_write(__u64 head, __u64 a, __u64 b, __u64 c,
 #define TRACE_STEP(name, pkt, verdict) trace_##name(pkt, verdict)
 #define TRACE_EARLY(name, pkt, verdict) trace_early(pkt, trace_##name(pkt, verdict))
 
-/* A rule does not apply since this selector of it does not hold. Returns 0. */
+/* Notes the selector that made a rule not apply. Returns 0. */
 __attribute__((noinline)) int trace_differs(__u32 selector)
 {
 	struct sixlane_trace *trace = trace_get();
@@ -82,7 +82,7 @@ static __always_inline __u32 trace_selector(void)
 	return trace ? trace->selector : 0;
 }
 
-/* slot: that the packet is counted for. */
+/* Notes the first early verdict. slot: that the packet is counted in. */
 __attribute__((noinline)) int trace_decide(__u32 verdict, __u32 slot)
 {
 	struct sixlane_trace *trace = trace_get();
@@ -94,7 +94,7 @@ __attribute__((noinline)) int trace_decide(__u32 verdict, __u32 slot)
 	return 0;
 }
 
-/* What a step before the route decided; SIXLANE_FORWARD: nothing. */
+/* The early verdict; SIXLANE_FORWARD: none. */
 __attribute__((noinline)) int trace_decided(void)
 {
 	const struct sixlane_trace *trace = trace_get();
@@ -102,7 +102,7 @@ __attribute__((noinline)) int trace_decided(void)
 	return trace ? (int)trace->decided : SIXLANE_FORWARD;
 }
 
-/* A step after all checks and before the first write: ends a walk that was decided early. */
+/* The step after all checks and before the first write: ends with the early verdict, if any. */
 static __always_inline enum sixlane_verdict trace_stop(struct packet *pkt)
 {
 	const __u32 decided = trace_decided();
@@ -110,7 +110,7 @@ static __always_inline enum sixlane_verdict trace_stop(struct packet *pkt)
 	return decided ? packet_decide(pkt, decided) : SIXLANE_FORWARD;
 }
 
-/* Counted for the port that decided, not for a VLAN device that was found after that. */
+/* Also sets the slot to the one of the early verdict, not that of a VLAN device found later. */
 static __always_inline enum sixlane_verdict trace_override(struct packet *pkt,
 							   enum sixlane_verdict verdict)
 {
@@ -128,7 +128,7 @@ static __always_inline __u32 trace_verdict_of(const struct packet *pkt,
 	return verdict == PACKET_DECIDED ? pkt->decided : verdict;
 }
 
-/* The walk goes on as if there had been no verdict, as long as there is a port. */
+/* Goes on as if there were no verdict, if there is a port. */
 static __always_inline enum sixlane_verdict trace_early(const struct packet *pkt,
 							enum sixlane_verdict verdict)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The end of every walk: the verdict is counted, once, and becomes an XDP action. The only
- * place that knows XDP_* codes; they come from the ACTION column of SIXLANE_VERDICTS.
+ * The end for every packet: its verdict is counted once, and becomes an XDP action. The only place
+ * with XDP_* codes; they come from the ACTION column of SIXLANE_VERDICTS.
  */
 #ifndef SIXLANE_VERDICT_H
 #define SIXLANE_VERDICT_H
@@ -10,9 +10,9 @@
 #include "packet.h"
 #include "trace.h"
 
-_Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
+_Static_assert(!SIXLANE_FORWARD, "0 continues the list of steps");
 
-/* One bit a verdict: constants, where a switch over the list may become a table in .rodata. */
+/* One bit a verdict. Constants: a switch may become a table in .rodata, which needs a map. */
 #define VERDICT_BIT(name, action, which) | (__u64)(XDP_##action == XDP_##which) << SIXLANE_##name
 #define VERDICT_BIT_REDIRECT(name, action, string, text) VERDICT_BIT(name, action, REDIRECT)
 #define VERDICT_BIT_DROP(name, action, string, text) VERDICT_BIT(name, action, DROP)
@@ -21,9 +21,9 @@ static const __u64 verdict_redirect_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRE
 static const __u64 verdict_drop_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
 _Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) ==
 		       (1ull << SIXLANE_FORWARD | 1ull << SIXLANE_ANSWER_TOO_BIG),
-	       "what leaves and is not forwarded is an answer, which turns back");
+	       "all other verdicts that redirect are answers, which leave by the ingress port");
 
-/* Plain additions: a CPU's own counters are touched by one packet at a time. */
+/* Plain additions: only one packet at a time changes the counters of a CPU. */
 static __always_inline void verdict_count(const struct packet *pkt, enum sixlane_verdict verdict)
 {
 	struct sixlane_counters *counters;
@@ -39,16 +39,13 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
 	counter->bytes += pkt->bytes;
 }
 
-/* Whether the frame leaves. */
+/* Whether the frame is sent. */
 static __always_inline int verdict_redirects(enum sixlane_verdict verdict)
 {
 	return verdict_redirect_bits >> verdict & 1;
 }
 
-/*
- * bpf_redirect() by ifindex only notes the target and says XDP_REDIRECT; the one thing it refuses
- * are flags, and there are none.
- */
+/* bpf_redirect() by ifindex returns XDP_REDIRECT; it fails only for flags, and there are none. */
 static __always_inline int verdict_redirect(__u32 ifindex)
 {
 	return (int)bpf_redirect(ifindex, 0);
@@ -59,7 +56,7 @@ static __always_inline int verdict_drops(enum sixlane_verdict verdict)
 	return verdict_drop_bits >> verdict & 1;
 }
 
-/* The XDP action of what does not leave. */
+/* The XDP action of a packet that is not sent. */
 static __always_inline int verdict_act(enum sixlane_verdict verdict)
 {
 	return verdict_drops(verdict) ? XDP_DROP : XDP_PASS;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tagged frames: which VLAN device a frame came in by, as vlan_do_receive() finds it, and how the
- * tags of the frame as it leaves are written. Untagged traffic pays one comparison.
- *
- * A VLAN device is a port like any other: from here on the packet came in by it.
+ * The VLAN device that a tagged frame came in by (vlan_do_receive()). Untagged frames cost one
+ * comparison. A VLAN device is a port like any other: from here on it is the ingress port.
  */
 #ifndef SIXLANE_VLAN_H
 #define SIXLANE_VLAN_H
@@ -17,7 +15,7 @@
 
 #define VLAN_VID_MASK bpf_htons(0x0fff)
 
-/* Where the first tag stands, or the ethertype: behind the MACs. */
+/* Offset of the first tag, or of the ethertype. */
 #define VLAN_AT (2 * ETH_ALEN)
 
 /* eth_type_vlan() */
@@ -27,8 +25,8 @@ static __always_inline int vlan_is_tag(__be16 type)
 }
 
 /*
- * The device that takes this tag off frames of the port so far. *taken: there is one, of which the
- * port is NULL if it is not up: then the kernel frees the frame, whatever the VID.
+ * The port of the VLAN device for this tag on the current port. *taken: there is such a device. If
+ * it is down, the port is NULL, and the kernel frees the frame, whatever the VID.
  */
 static __always_inline const struct sixlane_port *
 vlan_port(const struct packet *pkt, union sixlane_tag tag, __u32 *slot, int *taken)
@@ -47,7 +45,7 @@ vlan_port(const struct packet *pkt, union sixlane_tag tag, __u32 *slot, int *tak
 	return READ_ONCE(port->flags) & SIXLANE_PORT_UP ? port : NULL;
 }
 
-/* Take note of the tag at this place, if there is one. *more: there was. */
+/* Goes from the port to the VLAN device of the tag at this offset. *more: there was a tag. */
 static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32 at, int *more)
 {
 	void *data = packet_data(pkt->ctx);
@@ -62,7 +60,7 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 		return SIXLANE_FORWARD;
 	*more = 1;
 	pkt->tag_bytes = at + sizeof(*tag);
-	/* What is for the lower device's MAC is taken by the VLAN's, whatever that one's MAC. */
+	/* A VLAN device also receives frames for the MAC of its lower device. */
 	pkt->addressed |= port_has_mac(pkt->port, data);
 	own.tpid = tag->tpid;
 	own.tci = tag->tci & VLAN_VID_MASK;
@@ -73,11 +71,11 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 		port_set(pkt, port, slot, READ_ONCE(port->ifindex));
 		return SIXLANE_FORWARD;
 	}
-	/* VID 0 tells a priority and no VLAN. */
+	/* VID 0 is a priority tag, and no VLAN. */
 	return own.tci || taken ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
 }
 
-/* All tags, from the outermost on. */
+/* All tags, the outer one first. */
 static __always_inline enum sixlane_verdict vlan_enter_all(struct packet *pkt)
 {
 	const struct packet_eth *eth;
@@ -96,7 +94,7 @@ static __always_inline enum sixlane_verdict vlan_enter_all(struct packet *pkt)
 	return SIXLANE_FORWARD;
 }
 
-/* What the tags have told, in one word. */
+/* What was found in the tags, as one word. */
 union vlan_found {
 	__u64 word;
 	struct {
@@ -106,7 +104,7 @@ union vlan_found {
 	};
 };
 
-/* A function of its own: see group_hash_rare(). The word of union vlan_found. */
+/* Returns the word of a union vlan_found. Not inlined: see multipath_hash_rare(). */
 __attribute__((noinline)) __u64 vlan_read(struct xdp_md *ctx, __u32 slot)
 {
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
@@ -123,7 +121,8 @@ __attribute__((noinline)) __u64 vlan_read(struct xdp_md *ctx, __u32 slot)
 	return found.word;
 }
 
-static __always_inline enum sixlane_verdict vlan_take(struct packet *pkt, union vlan_found found)
+static __always_inline enum sixlane_verdict vlan_set_port(struct packet *pkt,
+							  union vlan_found found)
 {
 	const struct sixlane_port *port;
 	__u32 slot = found.slot;
@@ -138,8 +137,8 @@ static __always_inline enum sixlane_verdict vlan_take(struct packet *pkt, union 
 }
 
 /*
- * Sets untagged, then also eth and ip6; else tag_bytes and addressed, and port and what hangs on
- * it become the VLAN device's.
+ * Of an untagged frame sets untagged, eth and ip6. Of a tagged one sets tag_bytes, addressed, and
+ * the fields of the ingress port to those of the VLAN device.
  */
 static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 {
@@ -149,10 +148,10 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 	if (likely(pkt->untagged) || !pkt->port)
 		return SIXLANE_FORWARD;
 	found.word = vlan_read(pkt->ctx, pkt->slot);
-	return vlan_take(pkt, found);
+	return vlan_set_port(pkt, found);
 }
 
-/* Bytes of tags that frames to the egress port carry. */
+/* Bytes of VLAN tags of frames that leave by the egress port. */
 static __always_inline __u32 vlan_egress_bytes(const struct packet *pkt)
 {
 	if (!(pkt->egress_flags & SIXLANE_PORT_TAGGED))

@@ -12,8 +12,8 @@ union sixlane_addr {
 };
 
 /*
- * A MAC and 16 bits of flags in one naturally aligned word, so that it is published by
- * one store and no reader ever sees half of it. bytes[0..5] is the MAC in wire order.
+ * A MAC and 16 bits of flags in one aligned word, published by one store: no reader sees half of a
+ * MAC. bytes[0..5] is the MAC in network order.
  */
 union sixlane_mac {
 	__u64 word;

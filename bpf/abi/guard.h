@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the firewall may touch: pairs of ports (sl_guard) and IPsec policies (sl_policies). */
+/* Packets that a firewall or IPsec may affect: pairs of ports (sl_guard), policies (sl_policies).
+ */
 #ifndef BPF_ABI_GUARD_H
 #define BPF_ABI_GUARD_H
 
@@ -10,9 +11,9 @@
 /* --- sl_guard: ARRAY of __u64, mmapable --------------------------------------------------- */
 
 /*
- * For a slot of an ingress port a row of bits, one for each slot of an egress port: set where no
- * firewall rule can touch a forwarded IPv6 packet of this pair. What is new is held back: the bits
- * of a slot are clear before it is given to a device.
+ * A row of bits for each ingress port, a bit for each egress port (by slots). A bit is set if no
+ * firewall rule can affect forwarded IPv6 packets of this pair. The bits of a slot are cleared
+ * before a device gets it, so a new device is held back.
  */
 #define SIXLANE_GUARD_ROW (SIXLANE_MAX_PORTS / 64u)
 #define SIXLANE_GUARD_WORDS (SIXLANE_MAX_PORTS * SIXLANE_GUARD_ROW)
@@ -25,8 +26,8 @@ static inline __u32 sixlane_guard_word(__u32 in_slot, __u32 out_slot)
 /* --- sl_policies: LPM_TRIE, key sixlane_route_key, value __u32 ------------------------------ */
 
 /*
- * IPsec policies by addresses. In table 0 destinations, whose value is the number of a table of
- * sources (never 0); a packet whose source is under an entry there is held back.
+ * IPsec policies by addresses. Table 0 has destination prefixes; the value is the number (not 0) of
+ * a table of source prefixes. Packets that match both are passed.
  */
 
 #endif

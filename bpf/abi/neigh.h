@@ -19,16 +19,16 @@ _Static_assert(sizeof(struct sixlane_neigh_key) == 24, "layout is ABI");
 /* --- sl_neighbours: ARRAY, mmapable; slot 0 is never used ------------------------------ */
 
 /*
- * The key is repeated here and compared by readers that came by the hash, since the
- * kernel may reuse an element of a hash while a reader still holds it. A slot's key
- * changes only after a grace period in which nothing named the slot.
+ * Readers that found the slot by the hash compare the key again, since the kernel may reuse an
+ * element of a hash while a reader holds it. A slot gets another key only after a grace period in
+ * which nothing referred to the slot.
  */
 struct sixlane_neigh {
 	union sixlane_mac mac; /* 0 while unresolved */
 	struct sixlane_neigh_key key;
-	__u32 used; /* set to 1 by the datapath when 0, cleared by the daemon: "has traffic" */
-	/* Set to 1 by the daemon: the packet that next sets used is to be told in sl_samples, and
-	 * clears it. */
+	__u32 used; /* has traffic: set to 1 by the datapath, cleared by the daemon */
+	/* Set to 1 by the daemon to get a sample of the packet that next sets used, which clears
+	 * it. */
 	__u32 sample;
 };
 _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
@@ -37,15 +37,15 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 
 #define SIXLANE_SAMPLES_BYTES 65536u /* a page, on every architecture */
 
-/* A packet that was forwarded, and where to. None that an exception was applied to. */
+/* A forwarded packet and its next hop. Packets with an exception are not sampled. */
 struct sixlane_sample {
 	union sixlane_addr dst, src;
-	union sixlane_addr next_hop; /* the gateway, or on link the destination */
-	__u32 ingress;		     /* ifindex of the port, that of a VLAN or bond … */
-	__u32 iif;		     /* … and what rules see: the VRF of a VRF's port */
-	__u32 table;		     /* in which the route was found */
+	union sixlane_addr next_hop; /* the gateway, or the destination itself */
+	__u32 ingress;		     /* ifindex of the port, also a VLAN device or bond */
+	__u32 iif;		     /* ifindex that rules match: that of a VRF */
+	__u32 table;		     /* of the route */
 	__u32 egress;		     /* ifindex of the route's device */
-	__be16 src_port, dst_port;   /* 0 where the protocol has none */
+	__be16 src_port, dst_port;   /* 0 for a protocol without ports */
 	__u8 next_header;
 	__u8 tclass;
 	__u8 zero[2];

@@ -11,14 +11,13 @@
 
 /* --- sl_next_hops: ARRAY, mmapable; index = next-hop id -------------------------------- */
 
-/* What a route leads to, in one word, so that it changes by one store. */
+/* The part of a next hop that changes while routes use it: one word, published by one store. */
 union sixlane_nh_entry {
 	__u64 word;
 	struct {
 		/*
-		 * enum sixlane_verdict: SIXLANE_FORWARD by port and neighbour, any other is the
-		 * next-hop entry of every packet that gets here (local, blackhole, punt …); or one
-		 * of SIXLANE_KIND_*.
+		 * SIXLANE_FORWARD: to neighbour by port. Another enum sixlane_verdict: the verdict
+		 * of all packets (local, blackhole, punt …). Or SIXLANE_NH_*.
 		 */
 		__u16 type;
 		union {
@@ -33,29 +32,26 @@ union sixlane_nh_entry {
 	};
 };
 
-#define SIXLANE_NH_GROUP 64u /* the packet's hash picks a member */
-#define SIXLANE_NH_EQUAL_METRIC \
-	65u		       /* the first member, but the one by the ingress port comes first */
-#define SIXLANE_NH_SOURCES 66u /* look the source up, too */
-_Static_assert(SIXLANE_NH_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts share a number");
+#define SIXLANE_NH_GROUP 64u	    /* the packet's hash picks a member */
+#define SIXLANE_NH_EQUAL_METRIC 65u /* the first member; one by the ingress port is preferred */
+#define SIXLANE_NH_SOURCES 66u	    /* look up the source in sl_src_routes */
+_Static_assert(SIXLANE_NH_GROUP >= SIXLANE_MAX_VERDICTS, "types and verdicts share a field");
 
-#define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
+#define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of a next-hop object */
 #define SIXLANE_NEXT_HOP_LOCKED (1u << 1) /* mtu is locked: `mtu lock` */
-/* What this router sends by it is unlike what the port says: `src`, `hoplimit`. No answers by it.
- */
+/* The route has `src` or `hoplimit`, so XDP sends no answers by it. */
 #define SIXLANE_NEXT_HOP_NO_ANSWER (1u << 2)
 
 /*
- * Written whole before a route or a group names it; while one does only next-hop entry may change,
- * by one store. Members of groups are next hops of kind FORWARD or of a verdict; their mtu and
- * expires_ns do not count, nor does expires_ns of a next hop that is no group (a route with an
- * expiry is a group of one: others pay nothing for it).
+ * Written completely before a route or a group refers to it; then only nh_entry may change. Members
+ * of groups forward or have a verdict; their mtu and expires_ns are not used. A route that expires
+ * is a group of one, so expires_ns is used for groups alone.
  */
 struct sixlane_next_hop {
 	union sixlane_nh_entry nh_entry;
-	__u32 mtu;	  /* bytes, of a route with one; 0: the egress port's alone */
+	__u32 mtu;	  /* bytes, of the route; 0: only that of the egress port */
 	__u32 flags;	  /* SIXLANE_NEXT_HOP_* */
-	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on packets pass; 0: never */
+	__u64 expires_ns; /* CLOCK_MONOTONIC; packets pass from then on; 0: never */
 	__u64 reserved;
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
@@ -63,9 +59,10 @@ _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
 /* --- sl_nh_buckets: ARRAY, mmapable; the members of groups ----------------------------- */
 
 /*
- * A group's buckets stand side by side. A 32-bit hash times their number is the bucket (upper half)
- * and a fraction (lower half): below bound it is the one member, else the other (Walker's alias
- * method: any weights, one load). A bucket of a resilient group has one member twice.
+ * The buckets of a group are adjacent. A 32-bit hash times their number gives the bucket (upper
+ * half) and a fraction (lower half), which selects the member `below` if it is less than bound,
+ * else `above`: Walker's alias method, any weights by one load. A bucket of a resilient group has
+ * the same member twice.
  */
 union sixlane_nh_bucket {
 	__u64 word;
@@ -74,6 +71,6 @@ union sixlane_nh_bucket {
 		__u16 below, above; /* next-hop ids */
 	};
 };
-_Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bits");
+_Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a bucket has ids of 16 bits");
 
 #endif

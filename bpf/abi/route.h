@@ -19,20 +19,20 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 
 #define SIXLANE_TABLE_BITS 32u
 /*
- * RT_TABLE_MAIN, with the local table laid over it while the rules ask local first: one lookup
- * then does for both. Every other table, local too, stands in the trie as it is.
+ * RT_TABLE_MAIN. While the first rule looks up the local table, main contains its routes, too, so
+ * that one lookup does for both. All other tables, also local, are as in the kernel.
  */
 #define SIXLANE_TABLE_MAIN 254u
 
 /*
- * A trie value: bits 0-19 the next hop's id (never 0), bits 20-27 the length of the
- * prefix, so that one lookup also tells what matched, bits 28-31 marks (SIXLANE_ROUTE_*).
+ * A value of the trie: bits 0-19 the id of the next hop (never 0), bits 20-27 the length of the
+ * prefix, bits 28-31 flags (SIXLANE_ROUTE_*).
  */
 #define SIXLANE_ROUTE_ID_MASK 0xfffffu
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
 #define SIXLANE_ROUTE_FLAGS_SHIFT 28
-/* Some destination under this prefix is in sl_punted. Too often does no harm. */
+/* There may be destinations under this prefix in sl_punted. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
 
 static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
@@ -53,8 +53,8 @@ static inline __u32 sixlane_route_len(__u32 value)
 /* --- sl_src_routes: LPM_TRIE, key sixlane_route_key, value as in sl_routes ------------- */
 
 /*
- * The routes of one destination by source prefix (SIXLANE_NH_SOURCES): table is the set's id,
- * addr the source. A set has an entry for ::/0, so that every packet finds its next-hop entry here.
+ * Source-specific routes of one destination prefix (SIXLANE_NH_SOURCES). In the key, table is the
+ * id of its source-specific table, addr the source prefix. Each table has an entry for ::/0.
  */
 
 #endif

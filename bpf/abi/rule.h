@@ -17,18 +17,18 @@
 #define SIXLANE_RULE_PROTO (1u << 5)
 #define SIXLANE_RULE_SPORT (1u << 6)
 #define SIXLANE_RULE_DPORT (1u << 7)
-#define SIXLANE_RULE_L3MDEV (1u << 8)	 /* ports of a VRF only; the table is the VRF's */
-#define SIXLANE_RULE_UNKNOWN (1u << 9)	 /* and a selector that XDP cannot see: fwmark … */
-#define SIXLANE_RULE_SUPPRESS (1u << 10) /* a route of at most suppress_len bits does not count */
+#define SIXLANE_RULE_L3MDEV (1u << 8)	 /* ports of a VRF only, in the table of the VRF */
+#define SIXLANE_RULE_UNKNOWN (1u << 9)	 /* has a selector that XDP cannot read: fwmark … */
+#define SIXLANE_RULE_SUPPRESS (1u << 10) /* ignore routes of at most suppress_len bits */
 
 #define SIXLANE_RULE_LOOKUP 0u	/* in table */
-#define SIXLANE_RULE_VERDICT 1u /* next-hop entry: enum sixlane_verdict */
-#define SIXLANE_RULE_GOTO 2u	/* the rule at index target of the list, behind this one */
+#define SIXLANE_RULE_VERDICT 1u /* verdict: enum sixlane_verdict */
+#define SIXLANE_RULE_GOTO 2u	/* go on at index target of the list, which is higher */
 
 /*
- * One rule of `ip -6 rule`, for forwarded packets: what never holds for them (oif, tun_id, a uid
- * range without root) was left out. It applies if all selectors that flags names hold, or,
- * inverted, if one of them does not.
+ * A rule of `ip -6 rule`. Rules that never match forwarded packets (oif, tun_id, a uid range
+ * without root) are left out. A rule applies if all selectors in flags match, or, inverted, if one
+ * does not.
  */
 struct sixlane_rule {
 	__u32 flags;  /* SIXLANE_RULE_* */
@@ -43,7 +43,7 @@ struct sixlane_rule {
 	__u8 zero;
 	__u16 sport_low, sport_high;
 	__u16 dport_low, dport_high;
-	__u32 priority; /* as `ip -6 rule` shows it; for people */
+	__u32 priority; /* for the CLI */
 	__u32 reserved;
 	union sixlane_addr src, src_mask;
 	union sixlane_addr dst, dst_mask;

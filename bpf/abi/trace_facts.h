@@ -126,6 +126,6 @@ union sixlane_trace_facts {
 		__u32 bytes;
 	} end;
 };
-_Static_assert(sizeof(union sixlane_trace_facts) == 32, "facts are handed over as four words");
+_Static_assert(sizeof(union sixlane_trace_facts) == 32, "trace_write() takes four words");
 
 #endif

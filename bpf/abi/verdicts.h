@@ -8,11 +8,9 @@
 #define SIXLANE_MAX_VERDICTS 64u
 
 /*
- * In the order of the packet's walk:
- * X(NAME, ACTION, "name in the CLI", "why, for people").
- * Nothing else names a next-hop entry: the enum, the XDP action, the counter's index and the
- * CLI's words all come from here. PASS_* is what the kernel must see in any case,
- * PUNT_* what a later sixlane may forward by itself.
+ * X(NAME, ACTION, "name in the CLI", "reason for users"), in the order of the steps. The enum, the
+ * XDP action, the index of the counter and the names in the CLI all come from this list. PASS_*:
+ * only the kernel can handle the packet. PUNT_*: a later version may forward it.
  */
 #define SIXLANE_VERDICTS(X)                                                                       \
 	X(FORWARD, REDIRECT, "forward", "forwarded in XDP")                                       \
@@ -98,7 +96,7 @@ enum sixlane_verdict {
 };
 _Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "SIXLANE_MAX_VERDICTS is too small");
 
-/* Whether a next hop or a rule may say that packets end by it; an answer has to be made first. */
+/* Whether it may be the verdict of a next hop or a rule, for all packets. */
 static inline int sixlane_is_final(__u32 verdict)
 {
 	return verdict && verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
