@@ -24,6 +24,10 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../user/guard/nf_tables_parse.h"
+#include "../../user/guard/nf_tables_rule.h"
+#include "../../user/guard/nf_tables_set.h"
+#include "../../user/guard/ruleset_devices.h"
+#include "../../user/guard/ruleset_query.h"
 #include "../../user/lib/util.h"
 
 #define MAX_BYTES 8192
@@ -36,11 +40,6 @@ static struct nlmsghdr *message_copy(const void *bytes, size_t size)
 	memcpy(nlh, bytes, size);
 	nlh->nlmsg_len = (uint32_t)size;
 	return nlh;
-}
-
-static int no_elements(void *ctx, const struct nf_name *name)
-{
-	return name->table[0] && name->name[0] ? 0 : -EINVAL;
 }
 
 static void ask_everything(const struct guard_ruleset *rules)
@@ -406,7 +405,7 @@ static bool run_once(void)
 		struct nlmsghdr *nlh = message_get(i, i == chosen);
 
 		if (i == ELEMENTS)
-			taken &= nf_parser_sets(parser, no_elements, NULL) == 0;
+			nf_sets_choose(parser);
 		taken &= parsers[i](nlh, parser) == 0;
 		(void)nf_parser_concerns(parser, nlh);
 		free(nlh);

@@ -20,8 +20,8 @@
 
 #include "../lib/util.h"
 #include "../netlink/socket.h"
+#include "nf_hooks.h"
 #include "nf_hooks_parse.h"
-#include "reader.h"
 
 #define TIMEOUT_MS 1000
 /* How often a list of hooks may change while it is read. */

@@ -7,7 +7,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "reader.h"
+#include "nf_hooks.h"
 
 /* What the judgement of functions needs to know beside their names. */
 struct nf_hooks_facts {

@@ -9,7 +9,7 @@
 #define GUARD_POLICIES_H
 
 #include "../rib/object.h"
-#include "ruleset.h"
+#include "terms.h"
 
 /* Over this many everything is held back. */
 #define POLICIES_MAX 16384u

@@ -8,7 +8,7 @@
 
 #include <net/if.h>
 
-#include "ruleset.h"
+#include "terms.h"
 
 struct queueing_device {
 	uint32_t ifindex;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../netlink/socket.h"
-#include "reader.h"
+#include "tc.h"
 #include "tc_parse.h"
 
 #define TIMEOUT_MS 5000

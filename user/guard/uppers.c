@@ -13,7 +13,7 @@
 #include <sys/mount.h>
 
 #include "../lib/util.h"
-#include "reader.h"
+#include "uppers.h"
 
 #define PREFIX "upper_"
 

@@ -13,7 +13,7 @@
 
 #include "../lib/util.h"
 #include "../netlink/socket.h"
-#include "reader.h"
+#include "xfrm.h"
 #include "xfrm_parse.h"
 
 #define TIMEOUT_MS 10000

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The names are those of Linux 5.15 to 6.18. A name that is missing is taken for a side effect. */
 #include "xt_matches.h"
 
 #include <stddef.h>
@@ -7,8 +8,8 @@
 #include "../lib/util.h"
 
 /*
- * par->hotdrop in the kernel: a match that cannot read the header that it was asked about (a
- * truncated packet, a fragment) drops the packet, whatever the rule's target.
+ * Sets par->hotdrop: a match that cannot read its header (a truncated packet, a fragment) drops the
+ * packet, whatever the rule's target is.
  */
 #define XT_PARSES (XT_STATEFUL | 8)
 
@@ -17,8 +18,7 @@ struct extension {
 	int class;
 };
 
-/* Those that read the packet, its device, its route, its socket or the clock, and nothing else,
- * stand first. */
+/* The first ones read the packet, its device, route and socket or the clock, and nothing else. */
 static const struct extension matches[] = {
 	{ "addrtype", XT_PURE },
 	{ "cgroup", XT_PURE },
@@ -37,7 +37,7 @@ static const struct extension matches[] = {
 	{ "physdev", XT_PURE },
 	{ "pkttype", XT_PURE },
 	{ "policy", XT_PURE },
-	{ "rateest", XT_PURE }, /* the target of this name counts, not the match */
+	{ "rateest", XT_PURE }, /* only the target of this name counts packets */
 	{ "realm", XT_PURE },
 	{ "rpfilter", XT_PURE },
 	{ "srh", XT_PURE },
@@ -120,11 +120,11 @@ static const struct extension targets[] = {
 	{ "TCPOPTSTRIP", XT_STATEFUL },
 	{ "TEE", XT_STATEFUL },
 	{ "TOS", XT_STATEFUL },
-	{ "TPROXY", XT_CONNTRACK_STATEFUL }, /* has fragments put together */
+	{ "TPROXY", XT_CONNTRACK_STATEFUL }, /* defragments */
 	{ "TRACE", XT_STATEFUL },
 };
 
-/* What follows the name in words. */
+/* What follows the name in the text. */
 static const char *tail(const struct extension *extension)
 {
 	if (!extension)
@@ -133,24 +133,24 @@ static const char *tail(const struct extension *extension)
 }
 
 static enum xt_class find(const struct extension *at, size_t n, const char *what, const char *name,
-			  char *words)
+			  char *text)
 {
 	const struct extension *found = NULL;
 
 	for (size_t i = 0; i < n && !found; i++)
 		if (strcmp(at[i].name, name) == 0)
 			found = &at[i];
-	if (words && snprintf(words, XT_WORDS_LEN, "%s %s%s", what, name, tail(found)) < 0)
-		words[0] = '\0';
+	if (text && snprintf(text, XT_TEXT_LEN, "%s %s%s", what, name, tail(found)) < 0)
+		text[0] = '\0';
 	return found ? found->class & XT_BITS : XT_STATEFUL;
 }
 
-enum xt_class xt_match_class(const char *name, char *words)
+enum xt_class xt_match_class(const char *name, char *text)
 {
-	return find(matches, ARRAY_SIZE(matches), "match", name, words);
+	return find(matches, ARRAY_SIZE(matches), "match", name, text);
 }
 
-enum xt_class xt_target_class(const char *name, char *words)
+enum xt_class xt_target_class(const char *name, char *text)
 {
-	return find(targets, ARRAY_SIZE(targets), "target", name, words);
+	return find(targets, ARRAY_SIZE(targets), "target", name, text);
 }

@@ -8,7 +8,7 @@
 #include <net/if_arp.h>
 #include <string.h>
 
-#include "../../../user/guard/ruleset.h"
+#include "../../../user/guard/ruleset_query.h"
 
 static const struct guard_iface lan = {
 	.ifindex = 2, .type = ARPHRD_ETHER, .name = "lan0", .kind = ""
@@ -21,26 +21,26 @@ static const struct guard_iface tunnel = {
 };
 
 /* A name as a register has it; one that ends in '*' is a prefix. */
-static inline void compare_name(struct guard_ruleset *rules, enum guard_fact fact,
+static inline void compare_name(struct guard_ruleset *rules, enum guard_meta meta,
 				enum guard_compare how, const char *name)
 {
 	size_t length = strlen(name);
 	char padded[16] = { 0 };
 
 	memcpy(padded, name, length);
-	guard_load(rules, 16, 16, fact);
+	guard_load(rules, 16, 16, meta);
 	guard_compare(rules, 16, name[length - 1] == '*' ? (unsigned int)length - 1 : 16, how,
 		      padded);
 }
 
 static inline void iifname(struct guard_ruleset *rules, const char *name)
 {
-	compare_name(rules, GUARD_FACT_IIFNAME, GUARD_EQ, name);
+	compare_name(rules, GUARD_META_IIFNAME, GUARD_EQ, name);
 }
 
 static inline void oifname(struct guard_ruleset *rules, const char *name)
 {
-	compare_name(rules, GUARD_FACT_OIFNAME, GUARD_EQ, name);
+	compare_name(rules, GUARD_META_OIFNAME, GUARD_EQ, name);
 }
 
 /* Something of the packet that is not known before it comes. */
@@ -48,7 +48,7 @@ static inline void tcp_dport(struct guard_ruleset *rules)
 {
 	static const uint16_t port = 5632;
 
-	guard_load(rules, 0, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 2, GUARD_META_OTHER);
 	guard_compare(rules, 0, 2, GUARD_EQ, &port);
 }
 

@@ -21,6 +21,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../../user/guard/nf_tables_parse.h"
+#include "../../../user/guard/nf_tables_rule.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
 #include "ruleset_rules.h"

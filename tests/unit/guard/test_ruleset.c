@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#include "../../../user/guard/ruleset_internal.h"
+#include "../../../user/guard/ruleset_devices.h"
+#include "../../../user/guard/ruleset_query.h"
+#include "../../../user/guard/ruleset_store.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
 #include "ruleset_rules.h"
@@ -52,7 +54,7 @@ static void build_docker(struct guard_ruleset *rules)
 	guard_verdict(rules, GUARD_RETURN, 0);
 	add_rule(rules, docker);
 	oifname(rules, "docker0");
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	guard_may_match(rules);
 	guard_verdict(rules, GUARD_ACCEPT, 0);
 	add_rule(rules, docker);
@@ -66,7 +68,7 @@ static void build_stateful(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, false);
 
 	add_rule(rules, forward);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	guard_may_match(rules);
 	guard_verdict(rules, GUARD_ACCEPT, 0);
 	add_rule(rules, forward);
@@ -156,7 +158,7 @@ static void build_set(struct guard_ruleset *rules, bool inverted)
 	set_name(rules, set, "lan0");
 	set_name(rules, set, "lan1");
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	guard_lookup(rules, set, 0, inverted);
 	guard_verdict(rules, GUARD_DROP, 0);
 }
@@ -180,8 +182,8 @@ static void build_concatenation(struct guard_ruleset *rules)
 	memcpy(key + 16, "wan0", 5);
 	guard_add_element(rules, set, key);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
-	guard_load(rules, 16, 16, GUARD_FACT_OIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
+	guard_load(rules, 16, 16, GUARD_META_OIFNAME);
 	guard_lookup(rules, set, 0, false);
 	guard_effect(rules, "reject");
 }
@@ -194,8 +196,8 @@ static void build_half_known(struct guard_ruleset *rules)
 
 	guard_add_element(rules, set, key);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
-	guard_load(rules, 16, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
+	guard_load(rules, 16, 2, GUARD_META_OTHER);
 	guard_lookup(rules, set, 0, false);
 	guard_verdict(rules, GUARD_DROP, 0);
 }
@@ -208,8 +210,8 @@ static void build_half_known_map(struct guard_ruleset *rules)
 
 	guard_add_verdict_element(rules, map, key, GUARD_ACCEPT, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
-	guard_load(rules, 16, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
+	guard_load(rules, 16, 2, GUARD_META_OTHER);
 	guard_lookup_verdict(rules, map, 0);
 	add_rule(rules, forward);
 	iifname(rules, "wan0");
@@ -222,7 +224,7 @@ static void build_unknown_set(struct guard_ruleset *rules)
 
 	guard_set_unknown(rules, set);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	guard_lookup(rules, set, 0, false);
 	guard_verdict(rules, GUARD_DROP, 0);
 }
@@ -242,7 +244,7 @@ static void build_verdict_map(struct guard_ruleset *rules)
 	map_name(rules, map, "wg0", GUARD_JUMP, trusted);
 	guard_add_verdict_element(rules, map, NULL, GUARD_GOTO, strict);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	guard_lookup_verdict(rules, map, 0);
 }
 
@@ -254,7 +256,7 @@ static void build_map_without_others(struct guard_ruleset *rules)
 	map_name(rules, map, "lan0", GUARD_CONTINUE, 0);
 	map_name(rules, map, "wan0", GUARD_ACCEPT, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	guard_lookup_verdict(rules, map, 0);
 	guard_verdict(rules, GUARD_ACCEPT, 0);
 	add_rule(rules, forward);
@@ -270,7 +272,7 @@ static void build_inexact_map(struct guard_ruleset *rules, enum guard_verdict la
 	guard_add_verdict_element(rules, map, "22", GUARD_ACCEPT, 0);
 	guard_add_verdict_element(rules, map, "80", last, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 2, GUARD_META_OTHER);
 	guard_lookup_verdict(rules, map, 0);
 }
 
@@ -291,7 +293,7 @@ static void build_missing_header(struct guard_ruleset *rules)
 
 	guard_add_verdict_element(rules, map, NULL, GUARD_ACCEPT, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 2, GUARD_META_OTHER);
 	guard_lookup_verdict(rules, map, 0);
 }
 
@@ -301,7 +303,7 @@ static void build_unknown_map(struct guard_ruleset *rules)
 
 	guard_set_unknown(rules, map);
 	add_rule(rules, forward);
-	guard_load(rules, 0, 2, GUARD_FACT_OTHER);
+	guard_load(rules, 0, 2, GUARD_META_OTHER);
 	guard_lookup_verdict(rules, map, 0);
 }
 
@@ -312,15 +314,15 @@ static void build_protocols(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	guard_load(rules, 4, 1, GUARD_FACT_NFPROTO);
+	guard_load(rules, 4, 1, GUARD_META_NFPROTO);
 	guard_compare(rules, 4, 1, GUARD_EQ, &ipv4);
 	guard_verdict(rules, GUARD_DROP, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 4, 1, GUARD_FACT_PROTOCOL);
+	guard_load(rules, 4, 1, GUARD_META_PROTOCOL);
 	guard_compare(rules, 4, 2, GUARD_NE, "\x86\xdd");
 	guard_verdict(rules, GUARD_DROP, 0);
 	add_rule(rules, forward);
-	guard_load(rules, 4, 1, GUARD_FACT_NFPROTO);
+	guard_load(rules, 4, 1, GUARD_META_NFPROTO);
 	guard_compare(rules, 4, 1, GUARD_EQ, &ipv6);
 	iifname(rules, "wan0");
 	guard_verdict(rules, GUARD_DROP, 0);
@@ -331,7 +333,7 @@ static void build_index(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	guard_load(rules, 0, 4, GUARD_FACT_IIF);
+	guard_load(rules, 0, 4, GUARD_META_IIF);
 	guard_compare(rules, 0, 4, GUARD_EQ, &wan.ifindex);
 	guard_effect(rules, "meta mark set");
 }
@@ -341,7 +343,7 @@ static void build_type(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	guard_load(rules, 0, 2, GUARD_FACT_IIFTYPE);
+	guard_load(rules, 0, 2, GUARD_META_IIFTYPE);
 	guard_compare(rules, 0, 2, GUARD_NE, &lan.type);
 	guard_verdict(rules, GUARD_DROP, 0);
 }
@@ -352,7 +354,7 @@ static void build_kind(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	compare_name(rules, GUARD_FACT_IIFKIND, GUARD_NE, "veth");
+	compare_name(rules, GUARD_META_IIFKIND, GUARD_NE, "veth");
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
@@ -362,8 +364,8 @@ static void build_ordered(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	compare_name(rules, GUARD_FACT_IIFNAME, GUARD_GT, "m");
-	compare_name(rules, GUARD_FACT_IIFNAME, GUARD_LE, "wan0");
+	compare_name(rules, GUARD_META_IIFNAME, GUARD_GT, "m");
+	compare_name(rules, GUARD_META_IIFNAME, GUARD_LE, "wan0");
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
@@ -373,7 +375,7 @@ static void build_left_register(struct guard_ruleset *rules)
 	uint32_t forward = add_forward(rules, true);
 
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	add_rule(rules, forward);
 	guard_compare(rules, 0, 3, GUARD_EQ, "lan");
 	guard_verdict(rules, GUARD_DROP, 0);
@@ -478,7 +480,7 @@ static void test_cases(void **state)
 }
 
 /* A base chain at some hook whose only rule drops what has that device. */
-static bool meets(enum guard_hook hook, enum guard_fact fact, enum guard_compare how,
+static bool meets(enum guard_hook hook, enum guard_meta meta, enum guard_compare how,
 		  const char *name)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
@@ -487,7 +489,7 @@ static bool meets(enum guard_hook hook, enum guard_fact fact, enum guard_compare
 
 	guard_set_base(rules, chain, hook, true, NULL, false);
 	add_rule(rules, chain);
-	compare_name(rules, fact, how, name);
+	compare_name(rules, meta, how, name);
 	guard_verdict(rules, GUARD_DROP, 0);
 	return guard_ruleset_holds(rules, hook, &lan, &wan, NULL);
 }
@@ -502,7 +504,7 @@ static bool meets_type(enum guard_hook hook, const struct guard_iface *in,
 
 	guard_set_base(rules, chain, hook, true, NULL, false);
 	add_rule(rules, chain);
-	guard_load(rules, 0, 2, GUARD_FACT_IIFTYPE);
+	guard_load(rules, 0, 2, GUARD_META_IIFTYPE);
 	guard_compare(rules, 0, 2, GUARD_EQ, &type);
 	guard_verdict(rules, GUARD_DROP, 0);
 	return guard_ruleset_holds(rules, hook, in, out, NULL);
@@ -535,15 +537,15 @@ static void test_devices_of_hooks(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
 		enum guard_hook hook = hooks[i].hook;
 
-		assert_int_equal(meets(hook, GUARD_FACT_IIFNAME, GUARD_EQ, "lan0"),
+		assert_int_equal(meets(hook, GUARD_META_IIFNAME, GUARD_EQ, "lan0"),
 				 hooks[i].has_in);
-		assert_int_equal(meets(hook, GUARD_FACT_IIFNAME, GUARD_NE, "lan0"),
+		assert_int_equal(meets(hook, GUARD_META_IIFNAME, GUARD_NE, "lan0"),
 				 !hooks[i].has_in);
-		assert_int_equal(meets(hook, GUARD_FACT_OIFNAME, GUARD_EQ, "wan*"),
+		assert_int_equal(meets(hook, GUARD_META_OIFNAME, GUARD_EQ, "wan*"),
 				 hooks[i].has_out);
-		assert_int_equal(meets(hook, GUARD_FACT_OIFKIND, GUARD_EQ, "veth"),
+		assert_int_equal(meets(hook, GUARD_META_OIFKIND, GUARD_EQ, "veth"),
 				 hooks[i].has_out);
-		assert_int_equal(meets(hook, GUARD_FACT_OIFKIND, GUARD_NE, "bond"),
+		assert_int_equal(meets(hook, GUARD_META_OIFKIND, GUARD_NE, "bond"),
 				 hooks[i].has_out);
 	}
 }
@@ -582,17 +584,17 @@ static void test_connection_tracking(void **state)
 	/* Of IPv4 only, behind a drop, at another hook: no forwarded packet comes there. */
 	chain = add_forward(rules, true);
 	add_rule(rules, chain);
-	guard_load(rules, 0, 1, GUARD_FACT_NFPROTO);
+	guard_load(rules, 0, 1, GUARD_META_NFPROTO);
 	guard_compare(rules, 0, 1, GUARD_EQ, "\x02");
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	add_rule(rules, chain);
 	guard_verdict(rules, GUARD_DROP, 0);
 	add_rule(rules, chain);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	chain = guard_add_chain(rules, 0, "output");
 	guard_set_base(rules, chain, GUARD_HOOK_OUTPUT, true, NULL, true);
 	add_rule(rules, chain);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	assert_false(guard_ruleset_tracks(rules, NULL));
 	assert_false(guard_ruleset_nat(rules, GUARD_HOOK_FORWARD, NULL));
 	assert_true(guard_ruleset_nat(rules, GUARD_HOOK_OUTPUT, reason));
@@ -609,7 +611,7 @@ static void test_tracking_behind_an_effect(void **state)
 	guard_effect(rules, "limit");
 	guard_verdict(rules, GUARD_ACCEPT, 0);
 	add_rule(rules, chain);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	assert_true(guard_ruleset_tracks(rules, NULL));
 }
 
@@ -657,7 +659,7 @@ static void test_names_of_late_elements(void **state)
 	uint32_t forward = add_forward(rules, true), set = guard_add_set(rules, 16);
 
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_OIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_OIFNAME);
 	guard_lookup(rules, set, 0, false);
 	guard_verdict(rules, GUARD_DROP, 0);
 	assert_false(guard_ruleset_names(rules, &wan));
@@ -683,7 +685,7 @@ static void test_ways_are_not_counted(void **state)
 		}
 		chain = next;
 	}
-	assert_false(ruleset_walk(rules, GOAL_HELD, GUARD_HOOK_FORWARD, &lan, &wan, NULL, &steps));
+	assert_false(ruleset_query_steps(rules, GUARD_HOOK_FORWARD, &lan, &wan, &steps));
 	assert_in_range(steps, 200, 1000);
 }
 
@@ -718,7 +720,7 @@ static void test_many_rules(void **state)
 		guard_verdict(rules, GUARD_DROP, 0);
 	}
 	assert_int_equal(guard_ruleset_error(rules), 0);
-	assert_false(ruleset_walk(rules, GOAL_HELD, GUARD_HOOK_FORWARD, &lan, &wan, NULL, &steps));
+	assert_false(ruleset_query_steps(rules, GUARD_HOOK_FORWARD, &lan, &wan, &steps));
 	assert_in_range(steps, 300000, 400000);
 	assert_in_range(rules->bytes, 100000 * 40, 100000 * 120);
 }

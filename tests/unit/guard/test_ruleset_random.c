@@ -287,7 +287,7 @@ static void build_condition(struct guard_ruleset *rules, const struct condition 
 		iifname(rules, names[condition->name]);
 		break;
 	case IIF_IS_NOT:
-		compare_name(rules, GUARD_FACT_IIFNAME, GUARD_NE, names[condition->name]);
+		compare_name(rules, GUARD_META_IIFNAME, GUARD_NE, names[condition->name]);
 		break;
 	case OIF_IS:
 		oifname(rules, names[condition->name]);
@@ -302,7 +302,7 @@ static void build_condition(struct guard_ruleset *rules, const struct condition 
 			if (condition->members >> i & 1)
 				set_name(rules, set, names[i]);
 		}
-		guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+		guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 		guard_lookup(rules, set, 0, condition->kind == NOT_IN_SET);
 		break;
 	case UNKNOWN_IS:
@@ -324,7 +324,7 @@ static void build_map(struct guard_ruleset *rules, const struct model_rule *rule
 		map_name(rules, set, names[i], rule->elements[i].verdict, rule->elements[i].chain);
 	if (rule->catch_all)
 		guard_add_verdict_element(rules, set, NULL, rule->other.verdict, rule->other.chain);
-	guard_load(rules, 0, 16, rule->end == END_MAP ? GUARD_FACT_IIFNAME : GUARD_FACT_OTHER);
+	guard_load(rules, 0, 16, rule->end == END_MAP ? GUARD_META_IIFNAME : GUARD_META_OTHER);
 	guard_lookup_verdict(rules, set, 0);
 }
 

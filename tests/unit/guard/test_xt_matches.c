@@ -38,7 +38,7 @@ static const struct row rows[] = {
 static void classes_and_words(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char words[XT_WORDS_LEN];
+		char words[XT_TEXT_LEN];
 
 		assert_int_equal(rows[i].class_of(rows[i].name, words), rows[i].want);
 		assert_string_equal(words, rows[i].words);

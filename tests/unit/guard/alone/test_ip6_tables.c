@@ -55,11 +55,11 @@ void guard_add_rule(struct guard_ruleset *rules, uint32_t chain, uint64_t handle
 }
 
 void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
-		enum guard_fact fact)
+		enum guard_meta meta)
 {
 	assert_int_equal(reg, 0);
 	assert_int_equal(bytes, IFNAMSIZ);
-	say(" %s", fact == GUARD_FACT_IIFNAME ? "in" : "out");
+	say(" %s", meta == GUARD_META_IIFNAME ? "in" : "out");
 }
 
 void guard_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
@@ -79,7 +79,7 @@ void guard_effect(struct guard_ruleset *rules, const char *words)
 	say(" effect(%s)", words);
 }
 
-void guard_asks_conntrack(struct guard_ruleset *rules)
+void guard_add_conntrack(struct guard_ruleset *rules)
 {
 	say(" asks");
 }

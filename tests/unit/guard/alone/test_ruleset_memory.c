@@ -57,9 +57,10 @@ static void *tsearch_unless_told(const void *key, void **root,
 #define strdup strdup_unless_told
 #define tsearch tsearch_unless_told
 #include "../../../../user/guard/ruleset.c"
-#include "../../../../user/guard/ruleset_names.c"
+#include "../../../../user/guard/ruleset_devices.c"
+#include "../../../../user/guard/ruleset_query.c"
 #include "../../../../user/guard/ruleset_registers.c"
-#include "../../../../user/guard/ruleset_walk.c"
+#include "../../../../user/guard/ruleset_store.c"
 #undef calloc
 #undef realloc
 #undef strdup
@@ -90,7 +91,7 @@ static struct guard_ruleset *build(void)
 		guard_effect(rules, "log");
 	}
 	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 0, 16, GUARD_META_IIFNAME);
 	guard_lookup(rules, set, 0, false);
 	guard_lookup_verdict(rules, map, 0);
 	return rules;

@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../user/guard/guard_internal.h"
-#include "../../../user/lib/util.h"
-#include "../unit.h"
+#include "../../../../user/guard/guard.c"
+#include "../../../../user/lib/util.h"
+#include "../../unit.h"
 
 enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF };
 
@@ -66,16 +66,16 @@ static int setup(void **state)
 {
 	memset(&guard, 0, sizeof(guard));
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		guard.sources[kind].read = true;
+		guard.sources.state[kind].read = true;
 	policies = (struct policies){ 0 };
 	queueing = (struct queueing){ .at = queues };
 	memset(queues, 0, sizeof(queues));
-	guard.policies = &policies;
-	guard.queueing = &queueing;
-	guard.hooks.known = true;
+	guard.sources.policies = &policies;
+	guard.sources.queueing = &queueing;
+	guard.sources.hooks.known = true;
 	rules = guard_ruleset_new();
-	guard.rules[GUARD_RULES_NF_TABLES] = rules;
-	guard.rules[GUARD_RULES_IP6_TABLES] = guard_ruleset_new();
+	guard.sources.rules[GUARD_RULES_NF_TABLES] = rules;
+	guard.sources.rules[GUARD_RULES_IP6_TABLES] = guard_ruleset_new();
 	add_link(P0, "p0", "", 0, 0);
 	add_link(P1, "p1", "", 0, VRF);
 	add_link(SLAVE, "s0", "", 0, BOND);
@@ -89,9 +89,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		guard_ruleset_free(guard.rules[i]);
-	free(guard.classes);
-	free(guard.pairs);
+		guard_ruleset_free(guard.sources.rules[i]);
+	guard_pairs_free(&guard.pairs);
 	links_clear(&links);
 	return 0;
 }
@@ -105,20 +104,20 @@ static uint32_t add_base(enum guard_hook hook, bool accepts, const char *at, boo
 	return chain;
 }
 
-static void drop_if(uint32_t chain, enum guard_fact fact, const char *name)
+static void drop_if(uint32_t chain, enum guard_meta meta, const char *name)
 {
 	char padded[IFNAMSIZ] = { 0 };
 
 	memcpy(padded, name, strlen(name));
 	guard_add_rule(rules, chain, 1);
-	guard_load(rules, 16, IFNAMSIZ, fact);
+	guard_load(rules, 16, IFNAMSIZ, meta);
 	guard_compare(rules, 16, IFNAMSIZ, GUARD_EQ, padded);
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
 static void drop_from(uint32_t chain, const char *name)
 {
-	drop_if(chain, GUARD_FACT_IIFNAME, name);
+	drop_if(chain, GUARD_META_IIFNAME, name);
 }
 
 static void nothing_holds(void **state)
@@ -204,12 +203,12 @@ static void programs_at_devices_count(void **state)
 		{ .ifindex = P0, .tcx_in = "a program", .hook_out = "a function" }
 	};
 
-	guard.devices = devices;
-	guard.n_devices = 1;
+	guard.sources.devices = devices;
+	guard.sources.n_devices = 1;
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_FIREWALL);
 	assert_int_equal(flags_of(P1), 0);
-	guard.devices = NULL;
-	guard.n_devices = 0;
+	guard.sources.devices = NULL;
+	guard.sources.n_devices = 0;
 }
 
 /* Of whatever devices: a function that is not known, connection tracking, translation. */
@@ -217,17 +216,18 @@ static void some_things_hold_everything(void **state)
 {
 	uint32_t chain;
 
-	snprintf(guard.hooks.unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN, "BPF program 7");
+	snprintf(guard.sources.hooks.unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN,
+		 "BPF program 7");
 	guard_judge(&guard, &links);
 	assert_string_equal(guard.all, "BPF program 7");
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
 	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
-	*guard.hooks.unknown[GUARD_HOOK_FORWARD] = '\0';
+	*guard.sources.hooks.unknown[GUARD_HOOK_FORWARD] = '\0';
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
 	chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
 	guard_add_rule(rules, chain, 1);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	guard_may_match(rules);
 	guard_verdict(rules, GUARD_ACCEPT, 0);
 	guard_judge(&guard, &links);
@@ -237,7 +237,7 @@ static void some_things_hold_everything(void **state)
 /* Flows go past what holds everything: where flowtables hang matters then, too. */
 static void a_renamed_device_is_read_anew(void **state)
 {
-	struct guard_source *source = &guard.sources[GUARD_SOURCE_NF_TABLES];
+	struct guard_source *source = &guard.sources.state[GUARD_SOURCE_NF_TABLES];
 	struct device *device = links_find(&links, P0);
 
 	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", "p0", true);
@@ -245,10 +245,10 @@ static void a_renamed_device_is_read_anew(void **state)
 	guard_judge(&guard, &links);
 	assert_string_not_equal(guard.all, "");
 	assert_false(guard_devices_changed(&guard, &links));
-	assert_false(source->wanted);
+	assert_false(source->pending);
 	snprintf(device->link.name, sizeof(device->link.name), "q0");
 	assert_true(guard_devices_changed(&guard, &links));
-	assert_true(source->wanted);
+	assert_true(source->pending);
 }
 
 static void translation_holds_everything(void **state)
@@ -274,7 +274,7 @@ static void what_was_not_read_holds(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct guard_source *source = &guard.sources[rows[i].kind];
+		struct guard_source *source = &guard.sources.state[rows[i].kind];
 		const struct guard_source states[] = { { .read = false },
 						       { .read = true, .stale = true },
 						       { .read = true, .error = -5 } };
@@ -292,8 +292,8 @@ static void what_was_not_read_holds(void **state)
 
 static void what_is_bypassed_does_not(void **state)
 {
-	memset(guard.sources, 0, sizeof(guard.sources));
-	guard.bypassed = 1u << GUARD_NETFILTER | 1u << GUARD_XFRM | 1u << GUARD_TC;
+	memset(guard.sources.state, 0, sizeof(guard.sources.state));
+	guard.sources.bypassed = 1u << GUARD_NETFILTER | 1u << GUARD_XFRM | 1u << GUARD_TC;
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
 	assert_int_equal(guard_meta_flags(&guard), 0);
@@ -315,7 +315,7 @@ static void policies_guard_all_ports(void **state)
 
 static void fragments_are_the_kernels_where_it_defragments(void **state)
 {
-	guard.hooks.defragments = true;
+	guard.sources.hooks.defragments = true;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_FRAGMENTS);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
 }
@@ -359,7 +359,7 @@ static void look_up(uint32_t ifindex)
 static void a_port_looks_flows_up(void **state)
 {
 	guard_add_rule(rules, add_base(GUARD_HOOK_FORWARD, true, NULL, false), 1);
-	guard_asks_conntrack(rules);
+	guard_add_conntrack(rules);
 	add_flowtable("p0", true);
 	guard_judge(&guard, &links);
 	assert_true(guard_wants_flows(&guard, device(P0)));
@@ -429,7 +429,7 @@ static void blind_to_flows(void **state)
 {
 	add_flowtable("p0", true);
 	look_up(P0);
-	guard.sources[GUARD_SOURCE_HOOKS].error = -EIO;
+	guard.sources.state[GUARD_SOURCE_HOOKS].error = -EIO;
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
 	assert_false(guard_wants_flows(&guard, device(P0)));
@@ -442,14 +442,14 @@ static void answers_go_out_by_the_vrf(void **state)
 	static const char *const names[] = { "red", "p1" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hooks) * ARRAY_SIZE(names); i++) {
-		drop_if(add_base(hooks[i / 2], true, NULL, false), GUARD_FACT_OIFNAME,
+		drop_if(add_base(hooks[i / 2], true, NULL, false), GUARD_META_OIFNAME,
 			names[i % 2]);
 		guard_judge(&guard, &links);
 		assert_false(may_answer(P1));
 		assert_true(may_answer(P0));
 		assert_true(may_answer(VLAN));
 		guard_ruleset_free(rules);
-		rules = guard.rules[GUARD_RULES_NF_TABLES] = guard_ruleset_new();
+		rules = guard.sources.rules[GUARD_RULES_NF_TABLES] = guard_ruleset_new();
 	}
 	queues[0].ifindex = VRF;
 	snprintf(queues[0].egress, GUARD_REASON_LEN, "qdisc tbf 1:");
