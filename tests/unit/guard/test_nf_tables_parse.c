@@ -22,9 +22,10 @@
 
 #include "../../../user/guard/nf_tables_parse.h"
 #include "../../../user/guard/nf_tables_rule.h"
+#include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
-#include "ruleset_rules.h"
+#include "rules_text.h"
 
 static char buffer[4096] __attribute__((aligned(8)));
 

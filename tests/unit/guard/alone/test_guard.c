@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What rules, policies and qdiscs come to for devices: whatever stands at a device that packets go
- * through counts, by whichever name rules see them.
- */
+/* What rules, policies and qdiscs mean for ports. What is read is put in place by the tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <errno.h>
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../../../user/guard/guard.c"
-#include "../../../../user/lib/util.h"
 #include "../../unit.h"
+#include "../rules_text.h"
 
-enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF };
+enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF, END };
+#define N_DEVICES (END - P0)
+
+#define IN_FW SIXLANE_PORT_IN_FIREWALL
+#define OUT_FW SIXLANE_PORT_OUT_FIREWALL
+#define BOTH_FW (IN_FW | OUT_FW)
+#define GUARDED SIXLANE_PORT_GUARD
+#define FLOWS (SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS)
 
 static struct links links;
 static struct guard guard;
-static struct guard_ruleset *rules;
 static struct policies policies;
 static struct queueing queueing;
 static struct queueing_device queues[2];
 
 static void add_link(uint32_t ifindex, const char *name, const char *kind, uint32_t lower,
-		     uint32_t master)
+		     uint32_t master, const char *master_kind)
 {
 	struct link link = { .ifindex = ifindex,
 			     .type = ARPHRD_ETHER,
@@ -39,14 +41,11 @@ static void add_link(uint32_t ifindex, const char *name, const char *kind, uint3
 
 	snprintf(link.name, sizeof(link.name), "%s", name);
 	snprintf(link.kind, sizeof(link.kind), "%s", kind);
-	snprintf(link.master_kind, sizeof(link.master_kind), "%s",
-		 master == VRF	  ? "vrf"
-		 : master == BOND ? "bond"
-				  : "");
+	snprintf(link.master_kind, sizeof(link.master_kind), "%s", master_kind);
 	assert_int_equal(links_set(&links, &link, &changed), 0);
 }
 
-static const struct device *device(uint32_t ifindex)
+static struct device *device(uint32_t ifindex)
 {
 	return links_find(&links, ifindex);
 }
@@ -61,432 +60,358 @@ static bool may_answer(uint32_t ifindex)
 	return guard_may_answer(&guard, &links, device(ifindex), flags_of(ifindex));
 }
 
+static bool pair_is_free(uint32_t in, uint32_t out)
+{
+	return guard_pair_is_free(&guard, &links, device(in), device(out));
+}
+
 /* Two ports, the second in a VRF; a bond with a slave, and a VLAN device on it. All is read. */
 static int setup(void **state)
 {
-	memset(&guard, 0, sizeof(guard));
+	guard_sources_init(&guard.sources, 0, 0);
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		guard.sources.state[kind].read = true;
+		guard.sources.state[kind] = (struct guard_source){ .read = true };
 	policies = (struct policies){ 0 };
 	queueing = (struct queueing){ .at = queues };
 	memset(queues, 0, sizeof(queues));
 	guard.sources.policies = &policies;
 	guard.sources.queueing = &queueing;
 	guard.sources.hooks.known = true;
-	rules = guard_ruleset_new();
-	guard.sources.rules[GUARD_RULES_NF_TABLES] = rules;
-	guard.sources.rules[GUARD_RULES_IP6_TABLES] = guard_ruleset_new();
-	add_link(P0, "p0", "", 0, 0);
-	add_link(P1, "p1", "", 0, VRF);
-	add_link(SLAVE, "s0", "", 0, BOND);
-	add_link(BOND, "bond0", "bond", 0, 0);
-	add_link(VLAN, "bond0.7", "vlan", BOND, 0);
-	add_link(VRF, "red", "vrf", 0, 0);
+	for (int i = 0; i < GUARD_N_RULES; i++)
+		guard.sources.rules[i] = guard_ruleset_new();
+	add_link(P0, "p0", "", 0, 0, "");
+	add_link(P1, "p1", "", 0, VRF, "vrf");
+	add_link(SLAVE, "s0", "", 0, BOND, "bond");
+	add_link(BOND, "bond0", "bond", 0, 0, "");
+	add_link(VLAN, "bond0.7", "vlan", BOND, 0, "");
+	add_link(VRF, "red", "vrf", 0, 0, "");
 	guard_judge(&guard, &links);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		guard_ruleset_free(guard.sources.rules[i]);
+	guard.sources.policies = NULL;
+	guard.sources.queueing = NULL;
+	guard.sources.devices = NULL;
+	guard_sources_free(&guard.sources);
 	guard_pairs_free(&guard.pairs);
 	links_clear(&links);
 	return 0;
 }
 
-static uint32_t add_base(enum guard_hook hook, bool accepts, const char *at, bool nat)
+static void set_rules(const char *text)
 {
-	uint32_t table = guard_add_table(rules, "table inet t");
-	uint32_t chain = guard_add_chain(rules, table, "c");
-
-	guard_set_base(rules, chain, hook, accepts, at, nat);
-	return chain;
+	rules_add(guard.sources.rules[GUARD_RULES_NF_TABLES], text);
+	guard_judge(&guard, &links);
 }
 
-static void drop_if(uint32_t chain, enum guard_meta meta, const char *name)
-{
-	char padded[IFNAMSIZ] = { 0 };
-
-	memcpy(padded, name, strlen(name));
-	guard_add_rule(rules, chain, 1);
-	guard_load(rules, 16, IFNAMSIZ, meta);
-	guard_compare(rules, 16, IFNAMSIZ, GUARD_EQ, padded);
-	guard_verdict(rules, GUARD_DROP, 0);
-}
-
-static void drop_from(uint32_t chain, const char *name)
-{
-	drop_if(chain, GUARD_META_IIFNAME, name);
-}
-
-static void nothing_holds(void **state)
-{
-	for (uint32_t in = P0; in <= VRF; in++) {
-		assert_int_equal(flags_of(in), 0);
-		assert_true(may_answer(in));
-		for (uint32_t out = P0; out <= VRF; out++)
-			assert_true(guard_pair_is_free(&guard, &links, device(in), device(out)));
+#define OTHERS(flags) (flags), (flags), (flags), (flags), (flags)
+#define ALL(flags)                     \
+	{                              \
+		(flags), OTHERS(flags) \
 	}
-	assert_int_equal(guard_meta_flags(&guard), 0);
+#define AT(device) [(device)-P0]
+#define NO_ANSWER 0xff
+#define BIT(device) (1u << ((device)-P0))
+
+static const struct row {
+	const char *name, *rules;
+	uint32_t flags[N_DEVICES];
+	uint32_t no_answer; /* bit set: XDP may not answer by these devices */
+	uint32_t lookup;    /* a port whose program looks up flows */
+	uint32_t punted[2]; /* from, to: this pair is not free */
+	uint32_t free[2];
+} rows[] = {
+	{ "nothing", "", .free = { P0, P1 } },
+	{ "one direction of pairs", "base forward accept; iifname = p0 drop", .flags = { GUARDED },
+	  .punted = { P0, BOND }, .free = { BOND, P0 } },
+	{ "a VRF is an ingress", "base forward accept; iifname = red drop",
+	  .flags = { AT(P1) = GUARDED, AT(VRF) = GUARDED }, .punted = { P1, P0 },
+	  .free = { P0, P1 } },
+	{ "prerouting", "base prerouting accept; iifname = red drop",
+	  .flags = { AT(P1) = IN_FW, AT(VRF) = IN_FW } },
+	{ "postrouting", "base postrouting drop", .flags = ALL(OUT_FW), .no_answer = NO_ANSWER },
+	{ "output", "base output drop", .no_answer = NO_ANSWER },
+	{ "chains at lower devices", "base ingress drop at s0; base egress drop at bond0",
+	  .flags = { AT(SLAVE) = IN_FW, AT(BOND) = BOTH_FW, AT(VLAN) = BOTH_FW },
+	  .no_answer = BIT(BOND) | BIT(VLAN) },
+	{ "connection tracking", "base forward accept; ct may accept", .flags = ALL(BOTH_FW),
+	  .no_answer = NO_ANSWER, .punted = { P0, P1 } },
+	{ "nat", "base postrouting accept nat", .flags = ALL(BOTH_FW), .no_answer = NO_ANSWER,
+	  .punted = { P0, P1 } },
+	/* Answers go out by the VRF, and then by its port. */
+	{ "output of a VRF", "base output accept; oifname = red drop",
+	  .no_answer = BIT(P1) | BIT(VRF) },
+	{ "output of a VRF's port", "base output accept; oifname = p1 drop", .no_answer = BIT(P1) },
+	{ "postrouting of a VRF", "base postrouting accept; oifname = red drop",
+	  .flags = { AT(VRF) = OUT_FW }, .no_answer = BIT(P1) | BIT(VRF) },
+	{ "postrouting of a VRF's port", "base postrouting accept; oifname = p1 drop",
+	  .flags = { AT(P1) = OUT_FW }, .no_answer = BIT(P1) },
+	/* Flows exist even if no rule makes any more. */
+	{ "a flowtable", "flowtable p0", .flags = { IN_FW }, .punted = { P0, P1 },
+	  .free = { P1, P0 } },
+	{ "its flows are looked up", "flowtable p0", .flags = { FLOWS }, .no_answer = BIT(P0),
+	  .lookup = P0, .punted = { P0, P1 }, .free = { P1, P0 } },
+	{ "only the kernel may forward them", "flowtable p0; flowtable p0 kernel",
+	  .flags = { IN_FW }, .lookup = P0 },
+	/* XDP does not find the flow of a tagged frame. */
+	{ "flowtables of lower devices", "flowtable s0; flowtable bond0", .lookup = BOND,
+	  .flags = { AT(SLAVE) = IN_FW, AT(BOND) = IN_FW, AT(VLAN) = IN_FW },
+	  .punted = { VLAN, P0 } },
+	{ "tracked flows", "base forward accept; ct; flowtable p0", .flags = ALL(BOTH_FW),
+	  .no_answer = NO_ANSWER },
+	{ "tracked flows are looked up", "base forward accept; ct; flowtable p0",
+	  .flags = { FLOWS, OTHERS(IN_FW) }, .no_answer = NO_ANSWER, .lookup = P0,
+	  .punted = { P0, P1 } },
+	/* Flows bypass prerouting to postrouting, and nothing else. */
+	{ "flows past postrouting", "base postrouting drop; flowtable p0", .lookup = P0,
+	  .flags = { FLOWS, OTHERS(GUARDED) }, .no_answer = NO_ANSWER, .punted = { P1, P0 } },
+	{ "flows and ingress", "base ingress drop at p0; flowtable p0", .flags = { IN_FW },
+	  .lookup = P0 },
+	{ "flows and egress", "base egress drop at p1; flowtable p0", .flags = { FLOWS, OUT_FW },
+	  .no_answer = BIT(P0) | BIT(P1), .lookup = P0 },
+};
+
+static void test_rules(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *row = &rows[i];
+
+		setup(state);
+		if (row->lookup)
+			device(row->lookup)->looks_up_flows = true;
+		set_rules(row->rules);
+		for (uint32_t ifindex = P0; ifindex < END; ifindex++)
+			if (flags_of(ifindex) != row->flags[ifindex - P0] ||
+			    may_answer(ifindex) == (row->no_answer >> (ifindex - P0) & 1))
+				fail_msg("%s: device %u: flags %x, answers %d", row->name, ifindex,
+					 flags_of(ifindex), may_answer(ifindex));
+		if ((row->punted[0] && pair_is_free(row->punted[0], row->punted[1])) ||
+		    (row->free[0] && !pair_is_free(row->free[0], row->free[1])))
+			fail_msg("%s: pairs", row->name);
+		teardown(state);
+	}
 }
 
-/* One direction of one pair. */
-static void a_pair_is_held(void **state)
+static void test_wants_flows(void **state)
 {
-	uint32_t chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
-
-	drop_from(chain, "p0");
+	set_rules("flowtable p0; flowtable bond0; flowtable p1 kernel; flowtable bond0.7");
+	for (uint32_t ifindex = P0; ifindex < END; ifindex++)
+		assert_int_equal(guard_wants_flows(&guard, device(ifindex)), ifindex == P0);
+	/* Nothing is looked up past rules that could not be read. */
+	device(P0)->looks_up_flows = true;
+	guard.sources.state[GUARD_SOURCE_HOOKS].error = -EIO;
 	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
-	assert_int_equal(flags_of(BOND), 0);
-	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(BOND)));
-	assert_true(guard_pair_is_free(&guard, &links, device(BOND), device(P0)));
+	assert_int_equal(flags_of(P0), BOTH_FW);
+	assert_false(guard_wants_flows(&guard, device(P0)));
 }
 
-/* Netfilter sees what comes in by a VRF's port as coming in by the VRF, too. */
-static void a_vrf_is_an_ingress(void **state)
+/* What is at a slave concerns its bond and the VLAN device on that; a VRF's qdisc its answers. */
+static void test_devices(void **state)
 {
-	uint32_t chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
-	char reason[GUARD_REASON_LEN] = "";
-
-	drop_from(chain, "red");
-	guard_judge(&guard, &links);
-	assert_false(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
-	assert_int_equal(flags_of(P1), SIXLANE_PORT_GUARD);
-	assert_int_equal(flags_of(P0), 0);
-	assert_true(guard_reason(&guard, &links, GUARD_NETFILTER, device(P1), device(P0), NULL,
-				 NULL, reason));
-	assert_non_null(strstr(reason, "table inet t, chain c"));
-	assert_false(guard_reason(&guard, &links, GUARD_NETFILTER, device(P0), device(P1), NULL,
-				  NULL, reason));
-}
-
-static void prerouting_is_of_the_ingress(void **state)
-{
-	drop_from(add_base(GUARD_HOOK_PREROUTING, true, NULL, false), "red");
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P1), SIXLANE_PORT_IN_FIREWALL);
-	assert_int_equal(flags_of(P0), 0);
-}
-
-static void postrouting_is_of_the_egress(void **state)
-{
-	uint32_t chain = add_base(GUARD_HOOK_POSTROUTING, false, NULL, false);
-
-	(void)chain;
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_OUT_FIREWALL);
-	assert_false(may_answer(P0));
-}
-
-/* What is at a slave is in the way of its bond and of the VLAN device on that, in no one else's. */
-static void layers_below_count(void **state)
-{
-	add_base(GUARD_HOOK_INGRESS, false, "s0", false);
-	add_base(GUARD_HOOK_EGRESS, false, "bond0", false);
-	queues[0].ifindex = SLAVE;
-	snprintf(queues[0].egress, GUARD_REASON_LEN, "qdisc htb 1:");
-	queueing.n = 1;
-	guard_judge(&guard, &links);
-	for (uint32_t ifindex = BOND; ifindex <= VLAN; ifindex++)
-		assert_int_equal(flags_of(ifindex), SIXLANE_PORT_IN_FIREWALL |
-							    SIXLANE_PORT_OUT_FIREWALL |
-							    SIXLANE_PORT_OUT_TC);
-	assert_int_equal(flags_of(SLAVE), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_TC);
-	assert_int_equal(flags_of(P0), 0);
-}
-
-static void programs_at_devices_count(void **state)
-{
-	struct guard_device devices[1] = {
-		{ .ifindex = P0, .tcx_in = "a program", .hook_out = "a function" }
+	struct guard_device devices[] = {
+		{ .ifindex = P0, .tcx_in = "a program", .hook_out = "a function" },
+		{ .ifindex = P1, .tcx_out = "a program", .hook_in = "a function" },
 	};
 
 	guard.sources.devices = devices;
-	guard.sources.n_devices = 1;
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_FIREWALL);
-	assert_int_equal(flags_of(P1), 0);
-	guard.sources.devices = NULL;
+	guard.sources.n_devices = 2;
+	queues[0] = (struct queueing_device){ .ifindex = SLAVE, .egress = "qdisc htb 1:" };
+	queues[1] = (struct queueing_device){ .ifindex = VRF, .ingress = "filter" };
+	queueing.n = 2;
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_TC | OUT_FW);
+	assert_int_equal(flags_of(P1), SIXLANE_PORT_OUT_TC | IN_FW);
+	for (uint32_t ifindex = SLAVE; ifindex <= VLAN; ifindex++)
+		assert_int_equal(flags_of(ifindex), SIXLANE_PORT_OUT_TC);
+	assert_int_equal(flags_of(VRF), SIXLANE_PORT_IN_TC);
+	assert_true(may_answer(VRF));
 	guard.sources.n_devices = 0;
+	assert_true(may_answer(P1));
+	queues[1] = (struct queueing_device){ .ifindex = VRF, .egress = "qdisc tbf 1:" };
+	assert_false(may_answer(P1));
+	assert_int_equal(flags_of(P1), 0);
 }
 
-/* Of whatever devices: a function that is not known, connection tracking, translation. */
-static void some_things_hold_everything(void **state)
+static void test_functions_at_hooks(void **state)
 {
-	uint32_t chain;
+	struct nf_hooks *hooks = &guard.sources.hooks;
 
-	snprintf(guard.sources.hooks.unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN,
-		 "BPF program 7");
+	snprintf(hooks->unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN, "BPF program 7");
 	guard_judge(&guard, &links);
 	assert_string_equal(guard.all, "BPF program 7");
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
-	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
-	*guard.sources.hooks.unknown[GUARD_HOOK_FORWARD] = '\0';
+	assert_int_equal(flags_of(P0), BOTH_FW);
+	assert_false(pair_is_free(P0, P1));
+	*hooks->unknown[GUARD_HOOK_FORWARD] = '\0';
+	snprintf(hooks->unknown[GUARD_HOOK_OUTPUT], GUARD_REASON_LEN, "BPF program 7");
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
-	chain = add_base(GUARD_HOOK_FORWARD, true, NULL, false);
-	guard_add_rule(rules, chain, 1);
-	guard_add_conntrack(rules);
-	guard_may_match(rules);
-	guard_verdict(rules, GUARD_ACCEPT, 0);
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
+	assert_false(may_answer(P0));
 }
 
-/* Flows go past what holds everything: where flowtables hang matters then, too. */
-static void a_renamed_device_is_read_anew(void **state)
-{
-	struct guard_source *source = &guard.sources.state[GUARD_SOURCE_NF_TABLES];
-	struct device *device = links_find(&links, P0);
-
-	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", "p0", true);
-	add_base(GUARD_HOOK_POSTROUTING, true, NULL, true);
-	guard_judge(&guard, &links);
-	assert_string_not_equal(guard.all, "");
-	assert_false(guard_devices_changed(&guard, &links));
-	assert_false(source->pending);
-	snprintf(device->link.name, sizeof(device->link.name), "q0");
-	assert_true(guard_devices_changed(&guard, &links));
-	assert_true(source->pending);
-}
-
-static void translation_holds_everything(void **state)
-{
-	add_base(GUARD_HOOK_POSTROUTING, true, NULL, true);
-	guard_judge(&guard, &links);
-	assert_non_null(strstr(guard.all, "nat"));
-}
-
-static void what_was_not_read_holds(void **state)
+static void test_unread(void **state)
 {
 	static const struct {
 		enum guard_source_kind kind;
+		enum guard_cause cause;
 		uint32_t flags, meta;
-	} rows[] = {
-		{ GUARD_SOURCE_NF_TABLES, SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL, 0 },
-		{ GUARD_SOURCE_IP6_TABLES, SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL,
-		  0 },
-		{ GUARD_SOURCE_HOOKS, SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL, 0 },
-		{ GUARD_SOURCE_XFRM, SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC_ALL },
-		{ GUARD_SOURCE_TC, SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC, 0 },
-		{ GUARD_SOURCE_DEVICES, SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC, 0 },
+	} sources[] = {
+		{ GUARD_SOURCE_NF_TABLES, GUARD_NETFILTER, BOTH_FW, 0 },
+		{ GUARD_SOURCE_IP6_TABLES, GUARD_NETFILTER, BOTH_FW, 0 },
+		{ GUARD_SOURCE_HOOKS, GUARD_NETFILTER, BOTH_FW, 0 },
+		{ GUARD_SOURCE_XFRM, GUARD_XFRM, GUARDED, SIXLANE_META_IPSEC_ALL },
+		{ GUARD_SOURCE_TC, GUARD_TC, SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC, 0 },
+		{ GUARD_SOURCE_DEVICES, GUARD_TC, SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC, 0 },
 	};
+	static const struct {
+		struct guard_source state;
+		const char *reason;
+	} states[] = {
+		{ { .read = false }, "are being read" },
+		{ { .read = true, .stale = true }, "are being read" },
+		{ { .read = true, .error = -EIO }, "cannot read" },
+	};
+	char reason[GUARD_REASON_LEN];
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct guard_source *source = &guard.sources.state[rows[i].kind];
-		const struct guard_source states[] = { { .read = false },
-						       { .read = true, .stale = true },
-						       { .read = true, .error = -5 } };
-		const struct guard_source before = *source;
+	for (size_t i = 0; i < ARRAY_SIZE(sources) * ARRAY_SIZE(states); i++) {
+		size_t n = i / ARRAY_SIZE(states), how = i % ARRAY_SIZE(states);
 
-		for (size_t j = 0; j < ARRAY_SIZE(states); j++) {
-			*source = states[j];
-			guard_judge(&guard, &links);
-			assert_int_equal(flags_of(P0), rows[i].flags);
-			assert_int_equal(guard_meta_flags(&guard), rows[i].meta);
-		}
-		*source = before;
+		guard.sources.state[sources[n].kind] = states[how].state;
+		guard_judge(&guard, &links);
+		assert_int_equal(flags_of(P0), sources[n].flags);
+		assert_int_equal(guard_meta_flags(&guard), sources[n].meta);
+		assert_true(guard_reason(&guard, &links, sources[n].cause, device(P0), NULL, NULL,
+					 NULL, reason));
+		assert_non_null(strstr(reason, states[how].reason));
+		guard.sources.state[sources[n].kind] = (struct guard_source){ .read = true };
 	}
 }
 
-static void what_is_bypassed_does_not(void **state)
+static void test_bypassed(void **state)
 {
+	char reason[GUARD_REASON_LEN];
+
 	memset(guard.sources.state, 0, sizeof(guard.sources.state));
 	guard.sources.bypassed = 1u << GUARD_NETFILTER | 1u << GUARD_XFRM | 1u << GUARD_TC;
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
 	assert_int_equal(guard_meta_flags(&guard), 0);
-	assert_true(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
+	assert_true(pair_is_free(P0, P1));
 	assert_true(may_answer(P0));
+	assert_false(guard_devices_changed(&guard, &links));
+	for (enum guard_cause cause = 0; cause < GUARD_N_CAUSES; cause++)
+		assert_false(
+			guard_reason(&guard, &links, cause, device(P0), NULL, NULL, NULL, reason));
 }
 
-static void policies_guard_all_ports(void **state)
+/* Each of these flags makes all ports check packets. */
+static void test_meta_flags(void **state)
 {
 	policies.n = 1;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
+	assert_int_equal(flags_of(P0), GUARDED);
 	assert_false(may_answer(P0));
 	snprintf(policies.icmp_errors, GUARD_REASON_LEN, "policy fwd");
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ICMP6);
 	snprintf(policies.all, GUARD_REASON_LEN, "default of fwd");
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC_ALL);
-}
-
-static void fragments_are_the_kernels_where_it_defragments(void **state)
-{
+	policies = (struct policies){ 0 };
 	guard.sources.hooks.defragments = true;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_FRAGMENTS);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
+	assert_int_equal(flags_of(P0), GUARDED);
+	/* Not known: a rule that needs connection tracking has it defragment. */
+	guard.sources.hooks = (struct nf_hooks){ .known = false };
+	assert_int_equal(guard_meta_flags(&guard), 0);
+	set_rules("base output accept; chain input; ct");
+	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_FRAGMENTS);
 }
 
-/* A device that a rule names comes, or gets the name, after the rule. */
-static void names_come_later(void **state)
+/* A device that a rule names appears, or gets the name, after the rule. */
+static void test_device_that_gets_a_name(void **state)
 {
-	drop_from(add_base(GUARD_HOOK_FORWARD, true, NULL, false), "late");
-	guard_judge(&guard, &links);
+	struct guard_source *source = guard.sources.state;
+
+	set_rules("base forward accept; iifname = late drop");
 	assert_int_equal(flags_of(P0), 0);
-	add_link(P0, "late", "", 0, 0);
+	add_link(P0, "late", "", 0, 0, "");
 	assert_true(guard_devices_changed(&guard, &links));
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
+	assert_true(source[GUARD_SOURCE_NF_TABLES].pending && source[GUARD_SOURCE_TC].pending &&
+		    source[GUARD_SOURCE_DEVICES].pending);
+	assert_int_equal(flags_of(P0), GUARDED);
 	assert_false(guard_devices_changed(&guard, &links));
-	add_link(P0, "p0", "", 0, 0);
+	add_link(P0, "p0", "", 0, 0, "");
 	assert_true(guard_devices_changed(&guard, &links));
 	assert_int_equal(flags_of(P0), 0);
 }
 
-/* An output chain is in the way of answers alone. */
-static void output_is_of_answers(void **state)
+/* Flows bypass what punts every packet, so that a flowtable's device matters then, too. */
+static void test_device_of_a_flowtable_is_renamed(void **state)
 {
-	add_base(GUARD_HOOK_OUTPUT, false, NULL, false);
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), 0);
-	assert_false(may_answer(P0));
+	struct guard_source *source = &guard.sources.state[GUARD_SOURCE_NF_TABLES];
+
+	set_rules("flowtable p0; base postrouting accept nat");
+	assert_non_null(strstr(guard.all, "nat"));
+	assert_false(guard_devices_changed(&guard, &links));
+	assert_false(source->pending);
+	add_link(P0, "q0", "", 0, 0, "");
+	assert_true(guard_devices_changed(&guard, &links));
+	assert_true(source->pending);
 }
 
-static void add_flowtable(const char *at, bool to_xdp)
+static void expect_reason(enum guard_cause cause, uint32_t in, uint32_t out, const char *expected)
 {
-	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", at, to_xdp);
+	static const union sixlane_addr any;
+	char reason[GUARD_REASON_LEN] = "";
+	bool has_address = cause == GUARD_XFRM && out;
+
+	assert_int_equal(guard_reason(&guard, &links, cause, device(in), out ? device(out) : NULL,
+				      has_address ? &any : NULL, has_address ? &any : NULL, reason),
+			 expected != NULL);
+	assert_string_equal(reason, expected ? expected : "");
 }
 
-static void look_up(uint32_t ifindex)
+static void test_reasons(void **state)
 {
-	links_find(&links, ifindex)->looks_up_flows = true;
-	guard_judge(&guard, &links);
-}
+	struct policy policy = { .dst.len = 8, .index = 7 };
 
-/* All is held, until the port's program looks packets up. */
-static void a_port_looks_flows_up(void **state)
-{
-	guard_add_rule(rules, add_base(GUARD_HOOK_FORWARD, true, NULL, false), 1);
-	guard_add_conntrack(rules);
-	add_flowtable("p0", true);
-	guard_judge(&guard, &links);
-	assert_true(guard_wants_flows(&guard, device(P0)));
-	assert_false(guard_wants_flows(&guard, device(P1)));
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
-	look_up(P0);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
-	assert_int_equal(flags_of(P1), SIXLANE_PORT_IN_FIREWALL);
-	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
-	assert_false(may_answer(P0));
-}
-
-/* Flows may be there though no rule makes any more. */
-static void flows_hold_without_rules(void **state)
-{
-	add_flowtable("p0", true);
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
-	assert_int_equal(flags_of(P1), 0);
-	look_up(P0);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
-	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
-	assert_true(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
-}
-
-static void only_the_kernel_may_forward_flows(void **state)
-{
-	add_flowtable("p0", true);
-	add_flowtable("p0", false);
-	look_up(P0);
-	assert_false(guard_wants_flows(&guard, device(P0)));
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
-}
-
-/* Tagged frames may be of flows, which XDP does not find. */
-static void flows_below_a_device(void **state)
-{
-	add_flowtable("s0", true);
-	add_flowtable("bond0", true);
-	look_up(BOND);
-	assert_int_equal(flags_of(VLAN), SIXLANE_PORT_IN_FIREWALL);
-	assert_int_equal(flags_of(BOND), SIXLANE_PORT_IN_FIREWALL);
-	assert_false(guard_pair_is_free(&guard, &links, device(VLAN), device(P0)));
-}
-
-/* Flows go past what holds them from prerouting to postrouting, and past nothing else. */
-static void what_flows_go_past(void **state)
-{
-	add_base(GUARD_HOOK_POSTROUTING, false, NULL, false);
-	add_flowtable("p0", true);
-	look_up(P0);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
-	assert_int_equal(flags_of(P1), SIXLANE_PORT_GUARD);
-	assert_false(may_answer(P1));
-	assert_false(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
-	drop_from(add_base(GUARD_HOOK_INGRESS, true, "p0", false), "p0");
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
-	guard_set_base(rules, guard_add_chain(rules, 0, "e"), GUARD_HOOK_EGRESS, false, "p1",
-		       false);
-	guard_judge(&guard, &links);
-	assert_true(flags_of(P1) & SIXLANE_PORT_OUT_FIREWALL);
-}
-
-/* Nothing is looked up past rules that could not be read. */
-static void blind_to_flows(void **state)
-{
-	add_flowtable("p0", true);
-	look_up(P0);
-	guard.sources.state[GUARD_SOURCE_HOOKS].error = -EIO;
-	guard_judge(&guard, &links);
-	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
-	assert_false(guard_wants_flows(&guard, device(P0)));
-}
-
-/* What leaves by a VRF's port goes out by the VRF first. */
-static void answers_go_out_by_the_vrf(void **state)
-{
-	static const enum guard_hook hooks[] = { GUARD_HOOK_OUTPUT, GUARD_HOOK_POSTROUTING };
-	static const char *const names[] = { "red", "p1" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(hooks) * ARRAY_SIZE(names); i++) {
-		drop_if(add_base(hooks[i / 2], true, NULL, false), GUARD_META_OIFNAME,
-			names[i % 2]);
-		guard_judge(&guard, &links);
-		assert_false(may_answer(P1));
-		assert_true(may_answer(P0));
-		assert_true(may_answer(VLAN));
-		guard_ruleset_free(rules);
-		rules = guard.sources.rules[GUARD_RULES_NF_TABLES] = guard_ruleset_new();
-	}
-	queues[0].ifindex = VRF;
-	snprintf(queues[0].egress, GUARD_REASON_LEN, "qdisc tbf 1:");
+	set_rules("base forward accept; iifname = red drop\n"
+		  "base ingress drop at s0; base egress drop at bond0");
+	expect_reason(GUARD_NETFILTER, P1, P0, "table inet fw, chain forward, rule handle 1: drop");
+	expect_reason(GUARD_NETFILTER, P1, 0, NULL);
+	expect_reason(GUARD_NETFILTER, P0, P1, NULL);
+	expect_reason(GUARD_NETFILTER, VLAN, 0, "table inet fw, chain ingress: policy drop");
+	expect_reason(GUARD_NETFILTER, P0, BOND, "table inet fw, chain egress: policy drop");
+	queues[0] = (struct queueing_device){ SLAVE, "filter u32", "qdisc htb 1:" };
 	queueing.n = 1;
-	guard_judge(&guard, &links);
-	assert_false(may_answer(P1));
-	assert_true(may_answer(P0));
-	assert_int_equal(flags_of(P1), 0);
+	expect_reason(GUARD_TC, VLAN, 0, "s0: filter u32");
+	expect_reason(GUARD_TC, P0, BOND, "s0: qdisc htb 1:");
+	expect_reason(GUARD_TC, P0, P1, NULL);
+	expect_reason(GUARD_XFRM, P0, 0, NULL);
+	policies.at = &policy;
+	policies.n = 1;
+	expect_reason(GUARD_XFRM, P0, 0, "policy out ::/0 to ::/8, index 7, priority 0");
+	expect_reason(GUARD_XFRM, P0, P1, "policy out ::/0 to ::/8, index 7, priority 0");
+	policies.n = 0;
+	snprintf(policies.icmp_errors, GUARD_REASON_LEN, "policy fwd");
+	expect_reason(GUARD_XFRM, P0, P1, NULL);
+	expect_reason(GUARD_XFRM, P0, 0, "policy fwd");
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nothing_holds, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_pair_is_held, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_vrf_is_an_ingress, setup, teardown),
-		cmocka_unit_test_setup_teardown(prerouting_is_of_the_ingress, setup, teardown),
-		cmocka_unit_test_setup_teardown(postrouting_is_of_the_egress, setup, teardown),
-		cmocka_unit_test_setup_teardown(layers_below_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(programs_at_devices_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(some_things_hold_everything, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_renamed_device_is_read_anew, setup, teardown),
-		cmocka_unit_test_setup_teardown(translation_holds_everything, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_read_holds, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_bypassed_does_not, setup, teardown),
-		cmocka_unit_test_setup_teardown(policies_guard_all_ports, setup, teardown),
-		cmocka_unit_test_setup_teardown(fragments_are_the_kernels_where_it_defragments,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(names_come_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(output_is_of_answers, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_port_looks_flows_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(flows_hold_without_rules, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_the_kernel_may_forward_flows, setup, teardown),
-		cmocka_unit_test_setup_teardown(flows_below_a_device, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_flows_go_past, setup, teardown),
-		cmocka_unit_test_setup_teardown(blind_to_flows, setup, teardown),
-		cmocka_unit_test_setup_teardown(answers_go_out_by_the_vrf, setup, teardown),
+		cmocka_unit_test(test_rules),
+		TEST(test_wants_flows),
+		TEST(test_devices),
+		TEST(test_functions_at_hooks),
+		TEST(test_unread),
+		TEST(test_bypassed),
+		TEST(test_meta_flags),
+		TEST(test_device_that_gets_a_name),
+		TEST(test_device_of_a_flowtable_is_renamed),
+		TEST(test_reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
