@@ -176,7 +176,7 @@ static bool hooks_in(const struct guard *guard, const struct links *links,
 	size_t n = guard_path_ingress(links, device, ins);
 
 	if (guard_path_copy_reason(reason, guard->all) ||
-	    guard_path_has_flows(&guard->sources, links, device, reason))
+	    guard_path_punts(&guard->sources, links, device, PATH_FLOWS, reason))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		const struct guard_iface iface = guard_path_iface(ins[i]);
@@ -204,14 +204,14 @@ static uint32_t netfilter_flags(const struct guard *guard, const struct links *l
 
 	if (guard->unread)
 		return SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL;
-	if (guard_path_netdev_in(&guard->sources, links, device, NULL) ||
+	if (guard_path_punts(&guard->sources, links, device, PATH_NETDEV_IN, NULL) ||
 	    (!flows && hooks_in(guard, links, device, NULL)))
 		flags |= SIXLANE_PORT_IN_FIREWALL;
 	else if (flows)
 		flags |= SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
 	else if (guard_pairs_any_punted(&guard->pairs, &guard->sources, links, device))
 		flags |= SIXLANE_PORT_GUARD;
-	if (guard_path_netdev_out(&guard->sources, links, device, NULL) ||
+	if (guard_path_punts(&guard->sources, links, device, PATH_NETDEV_OUT, NULL) ||
 	    (!guard->pairs.flows && hooks_out(guard, device, NULL)))
 		flags |= SIXLANE_PORT_OUT_FIREWALL;
 	return flags;
@@ -229,9 +229,9 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 	if (guard_sources_unread(sources, GUARD_TC, reason)) {
 		flags |= SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC;
 	} else if (!guard_sources_bypass(sources, GUARD_TC)) {
-		if (guard_path_tc_in(sources, links, device, NULL))
+		if (guard_path_punts(sources, links, device, PATH_TC_IN, NULL))
 			flags |= SIXLANE_PORT_IN_TC;
-		if (guard_path_tc_out(sources, links, device, NULL))
+		if (guard_path_punts(sources, links, device, PATH_TC_OUT, NULL))
 			flags |= SIXLANE_PORT_OUT_TC;
 	}
 	return guard_meta_flags(guard) ? flags | SIXLANE_PORT_GUARD : flags;
@@ -312,7 +312,7 @@ static bool netfilter_reason(const struct guard *guard, const struct links *link
 	size_t n = guard_path_ingress(links, in, ins);
 
 	if (hooks_in(guard, links, in, reason) ||
-	    guard_path_netdev_in(&guard->sources, links, in, reason))
+	    guard_path_punts(&guard->sources, links, in, PATH_NETDEV_IN, reason))
 		return true;
 	if (!out)
 		return false;
@@ -324,7 +324,7 @@ static bool netfilter_reason(const struct guard *guard, const struct links *link
 			return true;
 	}
 	return hooks_out(guard, out, reason) ||
-	       guard_path_netdev_out(&guard->sources, links, out, reason);
+	       guard_path_punts(&guard->sources, links, out, PATH_NETDEV_OUT, reason);
 }
 
 static bool xfrm_reason(const struct guard_sources *sources, const union sixlane_addr *src,
@@ -356,6 +356,6 @@ bool guard_reason(const struct guard *guard, const struct links *links, enum gua
 	if (cause == GUARD_XFRM)
 		return xfrm_reason(sources, src, dst, reason);
 	return guard_sources_unread(sources, GUARD_TC, reason) ||
-	       guard_path_tc_in(sources, links, in, reason) ||
-	       (out && guard_path_tc_out(sources, links, out, reason));
+	       guard_path_punts(sources, links, in, PATH_TC_IN, reason) ||
+	       (out && guard_path_punts(sources, links, out, PATH_TC_OUT, reason));
 }

@@ -61,7 +61,7 @@ static struct guard_class *find_classes(const struct guard_sources *sources,
 
 		if (!device->has_link)
 			continue;
-		class->flows = guard_path_has_flows(sources, links, device, NULL);
+		class->flows = guard_path_punts(sources, links, device, PATH_FLOWS, NULL);
 		if (!class->flows && !is_named(sources, device))
 			continue;
 		class->ifindex = device->ifindex;

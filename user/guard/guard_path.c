@@ -8,9 +8,6 @@
 
 #define MAX_DEPTH 8u
 
-typedef bool (*check_fn)(const struct guard_sources *sources, const struct device *device,
-			 char *reason);
-
 struct guard_iface guard_path_iface(const struct device *device)
 {
 	return (struct guard_iface){
@@ -32,31 +29,6 @@ size_t guard_path_ingress(const struct links *links, const struct device *device
 	out[0] = device;
 	out[1] = links_vrf(links, device);
 	return out[1] ? 2 : 1;
-}
-
-/* check is true for the device, or for one below it. */
-static bool any_below(const struct guard_sources *sources, const struct links *links,
-		      const struct device *device, unsigned int depth, check_fn check, char *reason)
-{
-	const struct device *lower;
-
-	if (check(sources, device, reason))
-		return true;
-	if (!depth)
-		return false;
-	lower = guard_path_is_kind(device, "vlan") ? links_find(links, device->link.lower) : NULL;
-	if (lower && lower->has_link)
-		return any_below(sources, links, lower, depth - 1, check, reason);
-	if (!guard_path_is_kind(device, "bond"))
-		return false;
-	for (size_t i = 0; i < links->n; i++) {
-		const struct device *slave = &links->devices[i];
-
-		if (slave->has_link && slave->link.master == device->ifindex &&
-		    any_below(sources, links, slave, depth - 1, check, reason))
-			return true;
-	}
-	return false;
 }
 
 bool guard_path_copy_reason(char *reason, const char *text)
@@ -100,40 +72,6 @@ bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,
 	return false;
 }
 
-static bool tc_in(const struct guard_sources *sources, const struct device *device, char *reason)
-{
-	const struct queueing_device *tc = queueing_find(sources->queueing, device->ifindex);
-
-	return (tc && copy_reason_at(reason, device, tc->ingress)) ||
-	       copy_reason_at(reason, device, find_device(sources, device->ifindex)->tcx_in);
-}
-
-static bool tc_out(const struct guard_sources *sources, const struct device *device, char *reason)
-{
-	const struct queueing_device *tc = queueing_find(sources->queueing, device->ifindex);
-
-	return (tc && copy_reason_at(reason, device, tc->egress)) ||
-	       copy_reason_at(reason, device, find_device(sources, device->ifindex)->tcx_out);
-}
-
-static bool netdev_in(const struct guard_sources *sources, const struct device *device,
-		      char *reason)
-{
-	const struct guard_iface iface = guard_path_iface(device);
-
-	return copy_reason_at(reason, device, find_device(sources, device->ifindex)->hook_in) ||
-	       guard_path_rules(sources, GUARD_HOOK_INGRESS, &iface, NULL, reason);
-}
-
-static bool netdev_out(const struct guard_sources *sources, const struct device *device,
-		       char *reason)
-{
-	const struct guard_iface iface = guard_path_iface(device);
-
-	return copy_reason_at(reason, device, find_device(sources, device->ifindex)->hook_out) ||
-	       guard_path_rules(sources, GUARD_HOOK_EGRESS, NULL, &iface, reason);
-}
-
 enum guard_flows guard_path_flows(const struct guard_sources *sources, const struct device *device,
 				  char *reason)
 {
@@ -143,38 +81,61 @@ enum guard_flows guard_path_flows(const struct guard_sources *sources, const str
 	return rules ? guard_ruleset_flows(rules, &iface, reason) : GUARD_FLOWS_NONE;
 }
 
-static bool has_flows(const struct guard_sources *sources, const struct device *device,
-		      char *reason)
+static bool device_punts(const struct guard_sources *sources, const struct device *device,
+			 enum guard_path what, char *reason)
 {
+	const struct guard_device *at = find_device(sources, device->ifindex);
+	const struct guard_iface iface = guard_path_iface(device);
+	const struct queueing_device *tc;
+
+	switch (what) {
+	case PATH_TC_IN:
+		tc = queueing_find(sources->queueing, device->ifindex);
+		return (tc && copy_reason_at(reason, device, tc->ingress)) ||
+		       copy_reason_at(reason, device, at->tcx_in);
+	case PATH_TC_OUT:
+		tc = queueing_find(sources->queueing, device->ifindex);
+		return (tc && copy_reason_at(reason, device, tc->egress)) ||
+		       copy_reason_at(reason, device, at->tcx_out);
+	case PATH_NETDEV_IN:
+		return copy_reason_at(reason, device, at->hook_in) ||
+		       guard_path_rules(sources, GUARD_HOOK_INGRESS, &iface, NULL, reason);
+	case PATH_NETDEV_OUT:
+		return copy_reason_at(reason, device, at->hook_out) ||
+		       guard_path_rules(sources, GUARD_HOOK_EGRESS, NULL, &iface, reason);
+	case PATH_FLOWS:
+		break;
+	}
 	return guard_path_flows(sources, device, reason) != GUARD_FLOWS_NONE;
 }
 
-bool guard_path_tc_in(const struct guard_sources *sources, const struct links *links,
-		      const struct device *device, char *reason)
+static bool punts_to_depth(const struct guard_sources *sources, const struct links *links,
+			   const struct device *device, enum guard_path what, char *reason,
+			   unsigned int depth)
 {
-	return any_below(sources, links, device, MAX_DEPTH, tc_in, reason);
+	const struct device *below = NULL;
+
+	if (device_punts(sources, device, what, reason))
+		return true;
+	if (!depth)
+		return false;
+	if (guard_path_is_kind(device, "vlan"))
+		below = links_find(links, device->link.lower);
+	if (below && below->has_link)
+		return punts_to_depth(sources, links, below, what, reason, depth - 1);
+	if (!guard_path_is_kind(device, "bond"))
+		return false;
+	for (size_t i = 0; i < links->n; i++) {
+		below = &links->devices[i];
+		if (below->has_link && below->link.master == device->ifindex &&
+		    punts_to_depth(sources, links, below, what, reason, depth - 1))
+			return true;
+	}
+	return false;
 }
 
-bool guard_path_tc_out(const struct guard_sources *sources, const struct links *links,
-		       const struct device *device, char *reason)
+bool guard_path_punts(const struct guard_sources *sources, const struct links *links,
+		      const struct device *device, enum guard_path what, char *reason)
 {
-	return any_below(sources, links, device, MAX_DEPTH, tc_out, reason);
-}
-
-bool guard_path_netdev_in(const struct guard_sources *sources, const struct links *links,
-			  const struct device *device, char *reason)
-{
-	return any_below(sources, links, device, MAX_DEPTH, netdev_in, reason);
-}
-
-bool guard_path_netdev_out(const struct guard_sources *sources, const struct links *links,
-			   const struct device *device, char *reason)
-{
-	return any_below(sources, links, device, MAX_DEPTH, netdev_out, reason);
-}
-
-bool guard_path_has_flows(const struct guard_sources *sources, const struct links *links,
-			  const struct device *device, char *reason)
-{
-	return any_below(sources, links, device, MAX_DEPTH, has_flows, reason);
+	return punts_to_depth(sources, links, device, what, reason, MAX_DEPTH);
 }

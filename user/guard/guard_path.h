@@ -28,21 +28,14 @@ bool guard_path_copy_reason(char *reason, const char *text);
 bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,
 		      const struct guard_iface *in, const struct guard_iface *out, char *reason);
 
-/* Netdev chains and functions, tc's filters, qdiscs and tcx programs, at ingress and at egress. */
-bool guard_path_netdev_in(const struct guard_sources *sources, const struct links *links,
-			  const struct device *device, char *reason);
-bool guard_path_netdev_out(const struct guard_sources *sources, const struct links *links,
-			   const struct device *device, char *reason);
-bool guard_path_tc_in(const struct guard_sources *sources, const struct links *links,
-		      const struct device *device, char *reason);
-bool guard_path_tc_out(const struct guard_sources *sources, const struct links *links,
-		       const struct device *device, char *reason);
-
 /* The flowtables at the device alone. */
 enum guard_flows guard_path_flows(const struct guard_sources *sources, const struct device *device,
 				  char *reason);
-/* A flowtable is at the device, or at one below. */
-bool guard_path_has_flows(const struct guard_sources *sources, const struct links *links,
-			  const struct device *device, char *reason);
+
+/* At ingress and at egress; PATH_TC_*: filters, qdiscs, tcx; PATH_NETDEV_*: chains, functions. */
+enum guard_path { PATH_TC_IN, PATH_TC_OUT, PATH_NETDEV_IN, PATH_NETDEV_OUT, PATH_FLOWS };
+/* The device punts, or one below it does. */
+bool guard_path_punts(const struct guard_sources *sources, const struct links *links,
+		      const struct device *device, enum guard_path what, char *reason);
 
 #endif

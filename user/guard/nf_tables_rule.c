@@ -66,47 +66,33 @@ static void load_other(struct conversion *c, unsigned int reg, unsigned int byte
 	guard_load(c->rules, reg, bytes, GUARD_META_OTHER);
 }
 
+/* GUARD_META_OTHER for keys that are not listed. */
 static enum guard_meta meta_of(const struct conversion *c, uint32_t key)
 {
-	switch (key) {
-	case NFT_META_IIF:
-		return GUARD_META_IIF;
-	case NFT_META_OIF:
-		return GUARD_META_OIF;
-	case NFT_META_IIFNAME:
-		return GUARD_META_IIFNAME;
-	case NFT_META_OIFNAME:
-		return GUARD_META_OIFNAME;
-	case NFT_META_IIFTYPE:
-		return GUARD_META_IIFTYPE;
-	case NFT_META_OIFTYPE:
-		return GUARD_META_OIFTYPE;
-	case NFT_META_IIFKIND:
-		return GUARD_META_IIFKIND;
-	case NFT_META_OIFKIND:
-		return GUARD_META_OIFKIND;
-	case NFT_META_NFPROTO:
-		/* At a netdev hook it is NFPROTO_NETDEV. */
-		return c->family == NFPROTO_NETDEV ? GUARD_META_OTHER : GUARD_META_NFPROTO;
-	case NFT_META_PROTOCOL:
-		return GUARD_META_PROTOCOL;
-	}
-	return GUARD_META_OTHER;
+	static const enum guard_meta metas[] = {
+		[NFT_META_IIF] = GUARD_META_IIF,	 [NFT_META_OIF] = GUARD_META_OIF,
+		[NFT_META_IIFNAME] = GUARD_META_IIFNAME, [NFT_META_OIFNAME] = GUARD_META_OIFNAME,
+		[NFT_META_IIFTYPE] = GUARD_META_IIFTYPE, [NFT_META_OIFTYPE] = GUARD_META_OIFTYPE,
+		[NFT_META_IIFKIND] = GUARD_META_IIFKIND, [NFT_META_OIFKIND] = GUARD_META_OIFKIND,
+		[NFT_META_NFPROTO] = GUARD_META_NFPROTO, [NFT_META_PROTOCOL] = GUARD_META_PROTOCOL,
+	};
+
+	/* At a netdev hook it is NFPROTO_NETDEV. */
+	if (key >= ARRAY_SIZE(metas) || (key == NFT_META_NFPROTO && c->family == NFPROTO_NETDEV))
+		return GUARD_META_OTHER;
+	return metas[key];
 }
 
 static const char *meta_text(uint32_t key)
 {
-	switch (key) {
-	case NFT_META_MARK:
-		return "meta mark set";
-	case NFT_META_PRIORITY:
-		return "meta priority set";
-	case NFT_META_NFTRACE:
-		return "meta nftrace set";
-	case NFT_META_PKTTYPE:
-		return "meta pkttype set";
-	}
-	return "meta set";
+	static const char *const texts[] = {
+		[NFT_META_MARK] = "meta mark set",
+		[NFT_META_PRIORITY] = "meta priority set",
+		[NFT_META_NFTRACE] = "meta nftrace set",
+		[NFT_META_PKTTYPE] = "meta pkttype set",
+	};
+
+	return key < ARRAY_SIZE(texts) && texts[key] ? texts[key] : "meta set";
 }
 
 static void convert_meta(struct conversion *c, struct nftnl_expr *expr)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * RTM_NEWQDISC, RTM_NEWTFILTER and what of RTM_NEWLINK concerns queues. Of a qdisc's own options
- * the kinds are told apart here by their form alone; what they mean is queueing.c's to know.
- */
+/* Options of qdiscs are parsed by their format; queueing.c knows what they mean. */
 #include "tc_parse.h"
 
 #include <linux/if_arp.h>
@@ -53,7 +50,7 @@ static int options_parse(const struct nlattr *options, struct qdisc *qdisc)
 		option_set(qdisc, attr);
 		step = MNL_ALIGN(mnl_attr_get_len(attr));
 		if (step >= left)
-			break; /* the last one may lack its padding */
+			break; /* the last one may have no padding */
 		left -= step;
 		attr = mnl_attr_next(attr);
 	}
@@ -72,7 +69,7 @@ static int fifo_parse(const struct nlattr *options, struct qdisc *qdisc)
 	return 0;
 }
 
-/* Others have structures or none. */
+/* Other kinds have structures, or no options. */
 static int kind_parse(const struct nlattr *options, struct qdisc *qdisc)
 {
 	if (!options)
@@ -104,7 +101,7 @@ int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
 	qdisc.ifindex = (uint32_t)tcm->tcm_ifindex;
 	qdisc.handle = tcm->tcm_handle;
 	qdisc.parent = tcm->tcm_parent;
-	qdisc.sized = at[TCA_STAB];
+	qdisc.has_size_table = at[TCA_STAB];
 	r = kind_parse(at[TCA_OPTIONS], &qdisc);
 	if (r < 0)
 		return r;
@@ -132,7 +129,7 @@ int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out)
 	return 0;
 }
 
-/* What psched_mtu() adds for the link's header is not told. */
+/* Netlink does not report what psched_mtu() adds for the link header. */
 int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out)
 {
 	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));

@@ -96,11 +96,11 @@ static char buffer[1024] __attribute__((aligned(8)));
 static void functions(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nf_hooks_facts facts = { .selinux_checks = rows[i].selinux_checks };
+		struct nf_hooks_context context = { .selinux_checks = rows[i].selinux_checks };
 		struct nf_hooks hooks = { .known = true };
 
 		assert_int_equal(
-			nf_hooks_parse(build(&rows[i], buffer), rows[i].hook, &facts, &hooks), 0);
+			nf_hooks_parse(build(&rows[i], buffer), rows[i].hook, &context, &hooks), 0);
 		assert_string_equal(hooks.unknown[rows[i].hook], rows[i].want ? rows[i].want : "");
 		assert_int_equal(hooks.defragments, rows[i].defragments);
 		for (int hook = 0; hook < GUARD_N_HOOKS; hook++)
@@ -111,14 +111,14 @@ static void functions(void **state)
 
 static void the_first_unknown_one_is_kept(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	static const struct row first = { .name = "foo", .module = "bar" };
 	static const struct row second = { .name = "other" };
 	struct nf_hooks hooks = { 0 };
 
-	assert_int_equal(nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
+	assert_int_equal(nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &context, &hooks),
 			 0);
-	assert_int_equal(nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
+	assert_int_equal(nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &context, &hooks),
 			 0);
 	nf_hooks_add_bpf(&hooks, GUARD_HOOK_FORWARD, 3);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD],
@@ -127,14 +127,14 @@ static void the_first_unknown_one_is_kept(void **state)
 
 static void a_long_name_is_cut(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	static char name[500];
 	struct row row = { .name = name, .module = name };
 	struct nf_hooks hooks = { 0 };
 	char large[4096] __attribute__((aligned(8)));
 
 	memset(name, 'f', sizeof(name) - 1);
-	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &facts, &hooks), 0);
+	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &context, &hooks), 0);
 	assert_int_equal(strlen(hooks.unknown[GUARD_HOOK_FORWARD]), GUARD_REASON_LEN - 1);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD] + GUARD_REASON_LEN - 5, "f...");
 }
@@ -142,7 +142,7 @@ static void a_long_name_is_cut(void **state)
 /* Every cut and every wrong length is an error or judged as far as it goes, never read over. */
 static void truncations(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build(&rows[i], buffer);
@@ -154,20 +154,20 @@ static void truncations(void **state)
 			assert_non_null(cut);
 			memcpy(cut, nlh, size);
 			cut->nlmsg_len = size;
-			(void)nf_hooks_parse(cut, rows[i].hook, &facts, &hooks);
+			(void)nf_hooks_parse(cut, rows[i].hook, &context, &hooks);
 		}
 	}
 }
 
 static void a_name_without_its_end(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct nf_hooks hooks = { 0 };
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
 	mnl_attr_put(nlh, NFNLA_HOOK_FUNCTION_NAME, 4, "abcd");
-	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &facts, &hooks), -EBADMSG);
+	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &context, &hooks), -EBADMSG);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD], "");
 }
 

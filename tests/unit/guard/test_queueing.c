@@ -79,9 +79,9 @@ static const struct qdisc_device device = { .queue_len = 1000, .frame_len = 1514
 static void expect(struct qdisc qdisc, const char *reason)
 {
 	char said[GUARD_REASON_LEN] = "untouched";
-	const struct qdisc_device *known = qdisc_wants_device(&qdisc) ? &device : NULL;
+	const struct qdisc_device *known = qdisc_needs_device(&qdisc) ? &device : NULL;
 
-	assert_int_equal(qdisc_holds(&qdisc, known, said), reason != NULL);
+	assert_int_equal(qdisc_punts(&qdisc, known, said), reason != NULL);
 	assert_string_equal(said, reason ? reason : "untouched");
 }
 
@@ -104,7 +104,7 @@ static void test_sizes(void **state)
 {
 	struct qdisc qdisc = plain("pfifo_fast");
 
-	qdisc.sized = true;
+	qdisc.has_size_table = true;
 	expect(qdisc, "qdisc pfifo_fast 8001: with a size table");
 }
 
@@ -135,7 +135,7 @@ static void test_fifos(void **state)
 	expect(fifo("bfifo", 1513999), "qdisc bfifo 8001: with limit 1513999");
 	expect(unknown, "qdisc pfifo 8001: with an unknown limit");
 	unknown = fifo("pfifo", 1000);
-	assert_true(qdisc_holds(&unknown, NULL, reason));
+	assert_true(qdisc_punts(&unknown, NULL, reason));
 }
 
 static void test_fq_codel(void **state)
@@ -215,9 +215,9 @@ static void test_list(void **state)
 
 	assert_null(queueing_find(queueing, 5));
 	for (uint32_t i = 100; i > 0; i--)
-		assert_int_equal(queueing_hold(queueing, i * 7 % 101, i % 2, "first"), 0);
+		assert_int_equal(queueing_add(queueing, i * 7 % 101, i % 2, "first"), 0);
 	for (uint32_t i = 100; i > 0; i--)
-		assert_int_equal(queueing_hold(queueing, i * 7 % 101, true, "second"), 0);
+		assert_int_equal(queueing_add(queueing, i * 7 % 101, true, "second"), 0);
 	assert_int_equal(queueing->n, 100);
 	assert_null(queueing_find(queueing, 101));
 	for (uint32_t i = 1; i <= 100; i++) {

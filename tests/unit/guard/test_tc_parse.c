@@ -22,7 +22,7 @@ static void test_qdisc(void **state)
 	assert_int_equal(qdisc.handle, 0x80010000);
 	assert_int_equal(qdisc.parent, TC_H_ROOT);
 	assert_string_equal(qdisc.kind, "fq_codel");
-	assert_false(qdisc.sized);
+	assert_false(qdisc.has_size_table);
 	assert_int_equal(qdisc.options[TCA_FQ_CODEL_LIMIT], 10240);
 	assert_true(qdisc.has & 1u << TCA_FQ_CODEL_FLOWS);
 	assert_false(qdisc.has & 1u << TCA_FQ_CODEL_CE_THRESHOLD);
@@ -51,7 +51,7 @@ static void test_other_kind(void **state)
 	mnl_attr_put_u32(nlh, TCA_STAB, 0);
 	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), 0);
 	assert_int_equal(qdisc.has, 0);
-	assert_true(qdisc.sized);
+	assert_true(qdisc.has_size_table);
 }
 
 static void test_options(void **state)

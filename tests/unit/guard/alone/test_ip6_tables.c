@@ -258,216 +258,63 @@ static struct xt_entry_match *match_at(struct blob *blob, unsigned int n)
 	return (void *)entry_at(blob, n)->elems;
 }
 
-static void into_the_middle(struct blob *b)
-{
-	*blob_verdict(b, 0) = (int)b->offsets[4];
-}
-static void into_a_base_chain(struct blob *b)
-{
-	*blob_verdict(b, 3) = 0;
-}
-static void beyond_the_end(struct blob *b)
-{
-	*blob_verdict(b, 0) = (int)b->size;
-}
-static void between_entries(struct blob *b)
-{
-	*blob_verdict(b, 0) = (int)b->offsets[3] + 8;
-}
-static void hook_between(struct blob *b)
-{
-	b->info.hook_entry[NF_INET_FORWARD] = 8;
-}
-static void hook_beyond(struct blob *b)
-{
-	b->info.hook_entry[NF_INET_FORWARD] = 1u << 30;
-}
-static void hook_in_user_chain(struct blob *b)
-{
-	b->info.hook_entry[NF_INET_FORWARD] = b->offsets[3];
-}
-static void hook_twice(struct blob *b)
-{
-	b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;
-	b->info.underflow[NF_INET_LOCAL_OUT] = b->offsets[1];
-}
-static void hook_unknown(struct blob *b)
-{
-	b->info.valid_hooks |= 1u << NF_INET_NUMHOOKS;
-}
-static void underflow_beyond(struct blob *b)
-{
-	b->info.underflow[NF_INET_FORWARD] = 1u << 30;
-}
-static void underflow_in_user_chain(struct blob *b)
-{
-	b->info.underflow[NF_INET_FORWARD] = b->offsets[4];
-}
-static void underflow_has_match(struct blob *b)
-{
-	b->info.underflow[NF_INET_FORWARD] = 0;
-}
-static void policy_returns(struct blob *b)
-{
-	*blob_verdict(b, 1) = XT_RETURN;
-}
-static void policy_jumps(struct blob *b)
-{
-	*blob_verdict(b, 1) = (int)b->offsets[3];
-}
-static void policy_of_device(struct blob *b)
-{
-	entry_at(b, 1)->ipv6.iniface[0] = 'l';
-}
-static void user_chain_goes_on(struct blob *b)
-{
-	*blob_verdict(b, 4) = (int)b->offsets[5];
-}
-static void flags_unknown(struct blob *b)
-{
-	entry_at(b, 0)->ipv6.flags = 0x80;
-}
-static void invflags_unknown(struct blob *b)
-{
-	entry_at(b, 0)->ipv6.invflags = 0x80;
-}
-static void next_zero(struct blob *b)
-{
-	entry_at(b, 0)->next_offset = 0;
-}
-static void next_small(struct blob *b)
-{
-	entry_at(b, 0)->next_offset = sizeof(struct ip6t_entry);
-}
-static void next_beyond(struct blob *b)
-{
-	entry_at(b, 5)->next_offset = 0xffff;
-}
-static void target_before(struct blob *b)
-{
-	entry_at(b, 0)->target_offset = 8;
-}
-static void target_beyond(struct blob *b)
-{
-	entry_at(b, 0)->target_offset = 0xfff0;
-}
-static void target_small(struct blob *b)
-{
-	target_at(b, 0)->u.target_size = 4;
-}
-static void target_large(struct blob *b)
-{
-	target_at(b, 0)->u.target_size = 0xffff;
-}
-static void target_no_verdict(struct blob *b)
-{
-	target_at(b, 0)->u.target_size = sizeof(struct xt_entry_target);
-}
-static void target_name_open(struct blob *b)
-{
-	memset(target_at(b, 0)->u.user.name, 'x', 29);
-}
-static void chain_name_open(struct blob *b)
-{
-	memset(target_at(b, 2)->data, 'x', 32);
-}
-static void match_zero(struct blob *b)
-{
-	match_at(b, 0)->u.match_size = 0;
-}
-static void match_small(struct blob *b)
-{
-	match_at(b, 0)->u.match_size = 31;
-}
-static void match_large(struct blob *b)
-{
-	match_at(b, 0)->u.match_size = 0xffff;
-}
-static void match_leaves_rest(struct blob *b)
-{
-	match_at(b, 0)->u.match_size -= 8;
-}
-static void match_name_open(struct blob *b)
-{
-	memset(match_at(b, 0)->u.user.name, 'x', 29);
-}
-static void count_wrong(struct blob *b)
-{
-	b->info.num_entries++;
-}
-static void size_wrong(struct blob *b)
-{
-	b->info.size += 8;
-}
-static void table_name_open(struct blob *b)
-{
-	memset(b->info.name, 'x', sizeof(b->info.name));
-}
-static void no_end(struct blob *b)
-{
-	b->size = b->offsets[5];
-	b->info.size = (unsigned int)b->size;
-	b->info.num_entries--;
-}
-static void no_hook(struct blob *b)
-{
-	b->info.valid_hooks = 0;
-}
-static void hook_missing(struct blob *b)
-{
-	b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;
-	b->info.hook_entry[NF_INET_LOCAL_OUT] = 1u << 20;
-}
+/* Each makes the sound table contradict itself. */
+#define BREAKS(X)                                                                             \
+	X(into_the_middle, *blob_verdict(b, 0) = (int)b->offsets[4])                          \
+	X(into_a_base_chain, *blob_verdict(b, 3) = 0)                                         \
+	X(beyond_the_end, *blob_verdict(b, 0) = (int)b->size)                                 \
+	X(between_entries, *blob_verdict(b, 0) = (int)b->offsets[3] + 8)                      \
+	X(hook_between, b->info.hook_entry[NF_INET_FORWARD] = 8)                              \
+	X(hook_beyond, b->info.hook_entry[NF_INET_FORWARD] = 1u << 30)                        \
+	X(hook_in_user_chain, b->info.hook_entry[NF_INET_FORWARD] = b->offsets[3])            \
+	X(hook_twice, b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;                         \
+	  b->info.underflow[NF_INET_LOCAL_OUT] = b->offsets[1])                               \
+	X(hook_unknown, b->info.valid_hooks |= 1u << NF_INET_NUMHOOKS)                        \
+	X(underflow_beyond, b->info.underflow[NF_INET_FORWARD] = 1u << 30)                    \
+	X(underflow_in_user_chain, b->info.underflow[NF_INET_FORWARD] = b->offsets[4])        \
+	X(underflow_has_match, b->info.underflow[NF_INET_FORWARD] = 0)                        \
+	X(policy_returns, *blob_verdict(b, 1) = XT_RETURN)                                    \
+	X(policy_jumps, *blob_verdict(b, 1) = (int)b->offsets[3])                             \
+	X(policy_of_device, entry_at(b, 1)->ipv6.iniface[0] = 'l')                            \
+	X(user_chain_goes_on, *blob_verdict(b, 4) = (int)b->offsets[5])                       \
+	X(flags_unknown, entry_at(b, 0)->ipv6.flags = 0x80)                                   \
+	X(invflags_unknown, entry_at(b, 0)->ipv6.invflags = 0x80)                             \
+	X(next_zero, entry_at(b, 0)->next_offset = 0)                                         \
+	X(next_small, entry_at(b, 0)->next_offset = sizeof(struct ip6t_entry))                \
+	X(next_beyond, entry_at(b, 5)->next_offset = 0xffff)                                  \
+	X(target_before, entry_at(b, 0)->target_offset = 8)                                   \
+	X(target_beyond, entry_at(b, 0)->target_offset = 0xfff0)                              \
+	X(target_small, target_at(b, 0)->u.target_size = 4)                                   \
+	X(target_large, target_at(b, 0)->u.target_size = 0xffff)                              \
+	X(target_no_verdict, target_at(b, 0)->u.target_size = sizeof(struct xt_entry_target)) \
+	X(target_name_open, memset(target_at(b, 0)->u.user.name, 'x', 29))                    \
+	X(chain_name_open, memset(target_at(b, 2)->data, 'x', 32))                            \
+	X(match_zero, match_at(b, 0)->u.match_size = 0)                                       \
+	X(match_small, match_at(b, 0)->u.match_size = 31)                                     \
+	X(match_large, match_at(b, 0)->u.match_size = 0xffff)                                 \
+	X(match_leaves_rest, match_at(b, 0)->u.match_size -= 8)                               \
+	X(match_name_open, memset(match_at(b, 0)->u.user.name, 'x', 29))                      \
+	X(count_wrong, b->info.num_entries++)                                                 \
+	X(size_wrong, b->info.size += 8)                                                      \
+	X(table_name_open, memset(b->info.name, 'x', sizeof(b->info.name)))                   \
+	X(no_end, b->size = b->offsets[5]; b->info.size = (unsigned int)b->size;              \
+	  b->info.num_entries--)                                                              \
+	X(no_hook, b->info.valid_hooks = 0)                                                   \
+	X(hook_missing, b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;                       \
+	  b->info.hook_entry[NF_INET_LOCAL_OUT] = 1u << 20)
 
-#define BREAK(fn)       \
-	{               \
-#fn, fn \
+#define DEFINE_BREAK(name, statement)    \
+	static void name(struct blob *b) \
+	{                                \
+		statement;               \
 	}
+BREAKS(DEFINE_BREAK)
 
+#define LIST_BREAK(name, statement) { #name, name },
 static const struct {
 	const char *name;
 	void (*fn)(struct blob *blob);
-} breaks[] = {
-	BREAK(into_the_middle),
-	BREAK(into_a_base_chain),
-	BREAK(beyond_the_end),
-	BREAK(between_entries),
-	BREAK(hook_between),
-	BREAK(hook_beyond),
-	BREAK(hook_in_user_chain),
-	BREAK(hook_twice),
-	BREAK(hook_unknown),
-	BREAK(underflow_beyond),
-	BREAK(underflow_in_user_chain),
-	BREAK(underflow_has_match),
-	BREAK(policy_returns),
-	BREAK(policy_jumps),
-	BREAK(policy_of_device),
-	BREAK(user_chain_goes_on),
-	BREAK(flags_unknown),
-	BREAK(invflags_unknown),
-	BREAK(next_zero),
-	BREAK(next_small),
-	BREAK(next_beyond),
-	BREAK(target_before),
-	BREAK(target_beyond),
-	BREAK(target_small),
-	BREAK(target_large),
-	BREAK(target_no_verdict),
-	BREAK(target_name_open),
-	BREAK(chain_name_open),
-	BREAK(match_zero),
-	BREAK(match_small),
-	BREAK(match_large),
-	BREAK(match_leaves_rest),
-	BREAK(match_name_open),
-	BREAK(count_wrong),
-	BREAK(size_wrong),
-	BREAK(table_name_open),
-	BREAK(no_end),
-	BREAK(no_hook),
-	BREAK(hook_missing),
-};
+} breaks[] = { BREAKS(LIST_BREAK) };
 
 static void contradictions(void **state)
 {
