@@ -151,5 +151,6 @@ def test_the_log_says_what_holds(idle, options):
     held = "because of netfilter: table ip6 f, chain c"
     wait_until(lambda: held in idle.router.log(), 10, "the log says so")
     idle.r.run("nft", "flush", "ruleset")
-    wait_until(lambda: "no packets pass to the kernel because of netfilter" in idle.router.log(), 10, "it says that, too")
+    free = "no packets pass to the kernel because of netfilter"
+    wait_until(lambda: free in idle.router.log(), 10, "the log says that, too")
     assert idle.router.log().count(held) == 1

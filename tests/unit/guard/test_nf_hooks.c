@@ -116,10 +116,10 @@ static void the_first_unknown_one_is_kept(void **state)
 	static const struct row second = { .name = "other" };
 	struct nf_hooks hooks = { 0 };
 
-	assert_int_equal(nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &context, &hooks),
-			 0);
-	assert_int_equal(nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &context, &hooks),
-			 0);
+	assert_int_equal(
+		nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
+	assert_int_equal(
+		nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
 	nf_hooks_add_bpf(&hooks, GUARD_HOOK_FORWARD, 3);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD],
 			    "function foo of module bar at forward");
@@ -134,7 +134,8 @@ static void a_long_name_is_cut(void **state)
 	char large[4096] __attribute__((aligned(8)));
 
 	memset(name, 'f', sizeof(name) - 1);
-	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &context, &hooks), 0);
+	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &context, &hooks),
+			 0);
 	assert_int_equal(strlen(hooks.unknown[GUARD_HOOK_FORWARD]), GUARD_REASON_LEN - 1);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD] + GUARD_REASON_LEN - 5, "f...");
 }

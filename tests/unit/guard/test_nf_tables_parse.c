@@ -25,7 +25,7 @@
 #include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
-#include "rules_text.h"
+#include "ruleset_text.h"
 
 static char buffer[4096] __attribute__((aligned(8)));
 

@@ -16,7 +16,7 @@
 #include "../../../user/guard/ruleset_store.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
-#include "rules_text.h"
+#include "ruleset_text.h"
 
 #define DOCKER                                    \
 	"base forward accept\n"                   \
@@ -141,7 +141,7 @@ static void test_cases(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-			rules_new(cases[i].rules);
+			ruleset_text_new(cases[i].rules);
 
 		assert_int_equal(guard_ruleset_error(rules), 0);
 		assert_reason(cases[i].name, rules, &lan, cases[i].from_lan);
@@ -151,10 +151,11 @@ static void test_cases(void **state)
 	}
 }
 
-#define PUNTED(hook, in, out, text)                                                            \
-	({                                                                                     \
-		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules_ = rules_new(text); \
-		guard_ruleset_holds(rules_, hook, in, out, NULL);                              \
+#define PUNTED(hook, in, out, text)                                           \
+	({                                                                    \
+		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules_ = \
+			ruleset_text_new(text);                               \
+		guard_ruleset_holds(rules_, hook, in, out, NULL);             \
 	})
 
 /* After routing iiftype is the type of the egress device; before Linux 5.16 it was not. */
@@ -223,7 +224,7 @@ static void test_devices_of_hooks(void **state)
 static void test_chains_at_devices(void **state)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-		rules_new("base ingress drop at lan0; base egress drop at wg*");
+		ruleset_text_new("base ingress drop at lan0; base egress drop at wg*");
 	char reason[GUARD_REASON_LEN];
 
 	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &lan, NULL, reason));
@@ -252,7 +253,7 @@ static void test_conntrack(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-			rules_new(rows[i].rules);
+			ruleset_text_new(rows[i].rules);
 
 		assert_int_equal(guard_ruleset_tracks(rules, reason), rows[i].reason != NULL);
 		if (rows[i].reason)
@@ -264,7 +265,7 @@ static void test_conntrack(void **state)
 static void test_nat(void **state)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-		rules_new("base forward accept; base output accept nat");
+		ruleset_text_new("base forward accept; base output accept nat");
 	char reason[GUARD_REASON_LEN];
 
 	assert_false(guard_ruleset_nat(rules, GUARD_HOOK_FORWARD, NULL));
@@ -301,7 +302,7 @@ static void test_names(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-			rules_new(rows[i].rules);
+			ruleset_text_new(rows[i].rules);
 
 		if (guard_ruleset_names(rules, &lan) != rows[i].lan ||
 		    guard_ruleset_names(rules, &wan) != rows[i].wan ||
@@ -314,7 +315,7 @@ static void test_names(void **state)
 /* Each of so many chains jumps to the next one, twice. */
 static struct guard_ruleset *chains_new(unsigned int n, unsigned int jumps)
 {
-	struct guard_ruleset *rules = rules_new("base forward accept");
+	struct guard_ruleset *rules = ruleset_text_new("base forward accept");
 	uint32_t chain = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -353,7 +354,7 @@ static void test_depth(void **state)
 static void test_many_rules(void **state)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-		rules_new("base forward accept");
+		ruleset_text_new("base forward accept");
 	char name[16];
 	uint32_t steps;
 
@@ -377,7 +378,7 @@ static void test_many_rules(void **state)
 static void test_too_many_steps(void **state)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
-		rules_new("base forward accept; set s 16");
+		ruleset_text_new("base forward accept; set s 16");
 	uint32_t steps;
 
 	for (unsigned int i = 0; i < 5000; i++)
@@ -408,7 +409,7 @@ static void assert_error(struct guard_ruleset *rules, int error, const char *exp
 
 static void test_too_many(void **state)
 {
-	struct guard_ruleset *rules = rules_new("base forward accept");
+	struct guard_ruleset *rules = ruleset_text_new("base forward accept");
 	uint8_t key[64] = { 0 };
 
 	for (unsigned int i = 0; i < GUARD_MAX_RULES; i++)
@@ -416,7 +417,7 @@ static void test_too_many(void **state)
 	assert_int_equal(guard_ruleset_error(rules), 0);
 	guard_add_rule(rules, 0, 1);
 	assert_error(rules, -E2BIG, "more rules than sixlane analyses");
-	rules = rules_new("set s 64");
+	rules = ruleset_text_new("set s 64");
 	for (unsigned int i = 0; i <= GUARD_MAX_BYTES / sizeof(key); i++)
 		guard_add_element(rules, 0, key);
 	assert_error(rules, -E2BIG, "more rules than sixlane analyses");
@@ -426,13 +427,13 @@ static void test_invalid(void **state)
 {
 	static const char key[16] = "lan0";
 
-#define INVALID(...)                                                                  \
-	do {                                                                          \
-		struct guard_ruleset *rules =                                         \
-			rules_new("base forward accept; accept; set s 16; set m 16; " \
-				  "add m lan0 : accept");                             \
-		__VA_ARGS__;                                                          \
-		assert_error(rules, -EINVAL, "rules that sixlane cannot read");       \
+#define INVALID(...)                                                                         \
+	do {                                                                                 \
+		struct guard_ruleset *rules =                                                \
+			ruleset_text_new("base forward accept; accept; set s 16; set m 16; " \
+					 "add m lan0 : accept");                             \
+		__VA_ARGS__;                                                                 \
+		assert_error(rules, -EINVAL, "rules that sixlane cannot read");              \
 	} while (0)
 	INVALID(guard_add_chain(rules, 1, "c"));
 	INVALID(guard_set_base(rules, 1, GUARD_HOOK_FORWARD, true, NULL, false));

@@ -16,7 +16,7 @@
 #include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
-#include "rules_text.h"
+#include "ruleset_text.h"
 
 #define ROUNDS 30000u
 #define MAX_CHAINS 5u
@@ -419,7 +419,7 @@ static void test_random_rulesets(void **state)
 
 		make_model(&model);
 		print_model(&model);
-		rules = rules_new(text);
+		rules = ruleset_text_new(text);
 		assert_int_equal(guard_ruleset_error(rules), 0);
 		for (unsigned int i = 0; i < ARRAY_SIZE(devices); i++)
 			try_pair(&model, rules, devices[i], devices[(i + 1) % ARRAY_SIZE(devices)],

@@ -12,7 +12,7 @@
 
 #include "../../../../user/guard/guard.c"
 #include "../../unit.h"
-#include "../rules_text.h"
+#include "../ruleset_text.h"
 
 enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF, END };
 #define N_DEVICES (END - P0)
@@ -102,7 +102,7 @@ static int teardown(void **state)
 
 static void set_rules(const char *text)
 {
-	rules_add(guard.sources.rules[GUARD_RULES_NF_TABLES], text);
+	ruleset_text_add(guard.sources.rules[GUARD_RULES_NF_TABLES], text);
 	guard_judge(&guard, &links);
 }
 

@@ -66,7 +66,7 @@ static void *tsearch_or_fail(const void *key, void **root,
 #undef strdup
 #undef tsearch
 
-#include "../rules_text.h"
+#include "../ruleset_text.h"
 
 /* Some of each kind, so that each array grows. Packets from the lan meet nothing. */
 static struct guard_ruleset *build(void)
@@ -75,11 +75,11 @@ static struct guard_ruleset *build(void)
 
 	if (!rules)
 		return NULL;
-	rules_add(rules, "base forward accept; base ingress accept at wan0; flowtable wan0\n"
-			 "set s 16; set m 16");
+	ruleset_text_add(rules, "base forward accept; base ingress accept at wan0; flowtable wan0\n"
+				"set s 16; set m 16");
 	for (unsigned int i = 0; i < 40; i++) {
-		rules_add(rules, "set s 16; add s wan0; set m 16; add m wan0 : accept\n"
-				 "iifname = wan* do log; iifname @s iifname vmap m");
+		ruleset_text_add(rules, "set s 16; add s wan0; set m 16; add m wan0 : accept\n"
+					"iifname = wan* do log; iifname @s iifname vmap m");
 		guard_add_element(rules, 0, "wan0\0\0\0\0\0\0\0\0\0\0\0");
 		guard_add_verdict_element(rules, 1, "wan0\0\0\0\0\0\0\0\0\0\0\0", GUARD_JUMP, 1);
 	}

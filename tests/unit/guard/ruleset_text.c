@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A text that is no ruleset ends the test program. */
-#include "rules_text.h"
+#include "ruleset_text.h"
 
 #include <net/if_arp.h>
 #include <stdio.h>
@@ -288,7 +288,7 @@ static void add_statement(struct text *text, char *statement)
 		add_rule(text, word);
 }
 
-void rules_add(struct guard_ruleset *rules, const char *string)
+void ruleset_text_add(struct guard_ruleset *rules, const char *string)
 {
 	_cleanup_free_ char *copy = strdup(string);
 	struct text text = { .rules = rules };
@@ -298,12 +298,12 @@ void rules_add(struct guard_ruleset *rules, const char *string)
 		add_statement(&text, statement);
 }
 
-struct guard_ruleset *rules_new(const char *text)
+struct guard_ruleset *ruleset_text_new(const char *text)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();
 
 	if (!rules)
 		abort();
-	rules_add(rules, text);
+	ruleset_text_add(rules, text);
 	return rules;
 }

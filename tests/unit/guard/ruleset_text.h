@@ -15,8 +15,8 @@
  * with "." between.
  * VALUE: a name ("lan*": a prefix), "#" and a number, or several with "." between.
  */
-#ifndef UNIT_GUARD_RULES_TEXT_H
-#define UNIT_GUARD_RULES_TEXT_H
+#ifndef UNIT_GUARD_RULESET_TEXT_H
+#define UNIT_GUARD_RULESET_TEXT_H
 
 #include "../../../user/guard/ruleset.h"
 
@@ -26,8 +26,8 @@ extern const struct guard_iface wan;	/* wan0, 3, ARPHRD_ETHER, veth */
 extern const struct guard_iface tunnel; /* wg0, 4, ARPHRD_NONE, wireguard */
 
 /* Adds to rules, which may have statements already; names are of one text alone. */
-void rules_add(struct guard_ruleset *rules, const char *text);
+void ruleset_text_add(struct guard_ruleset *rules, const char *text);
 /* A new ruleset of a text. */
-struct guard_ruleset *rules_new(const char *text);
+struct guard_ruleset *ruleset_text_new(const char *text);
 
 #endif
