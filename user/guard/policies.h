@@ -18,7 +18,6 @@
 struct policy {
 	struct prefix src, dst;
 	uint8_t dir;	/* XFRM_POLICY_FWD or XFRM_POLICY_OUT */
-	bool block;	/* XFRM_POLICY_BLOCK */
 	bool icmp;	/* may match an ICMPv6 error by the addresses of the packet in it */
 	uint32_t index; /* of the kernel */
 	uint32_t priority;

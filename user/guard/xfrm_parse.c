@@ -108,7 +108,6 @@ int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out)
 		return 0;
 	*out = (struct policy){
 		.dir = info.dir,
-		.block = info.action != XFRM_POLICY_ALLOW,
 		/*
 		 * Since Linux 6.8 an ICMPv6 error without a policy is looked up again by the
 		 * packet in it, with source and destination swapped: fwd policies with any flags
