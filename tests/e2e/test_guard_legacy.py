@@ -30,8 +30,7 @@ def legacy(ns, *commands):
 
 FILTER = "ip6tables table filter, chain FORWARD"
 
-# name: (commands, what packets from p0 to p1 meet, those from p1 to p0): a part of the reason, or
-# None if they meet nothing.
+# name: (commands, the reason from p0 to p1, from p1 to p0): a part of it, or None if they do not punt.
 ROWS = {
     "no table": ((), None, None),
     "listing": (("-L -n", "-t mangle -L -n", "-t raw -S", "-t security -S", "-t nat -S"), None, None),
@@ -90,8 +89,8 @@ def test_rules(ns, name):
     check(answer.reasons("p1", "p0"), back)
 
 
-def test_no_table_is_made_by_reading(ns):
-    """Asking the kernel for a table that does not exist would create it."""
+def test_reading_creates_no_table(ns):
+    """A request for a table that does not exist would create it."""
     read_guard(ns, *PORTS, source="ip6_tables")
     assert ns.run("cat", "/proc/thread-self/net/ip6_tables_names").stdout == ""
     legacy(ns, "-t raw -S")
@@ -100,7 +99,7 @@ def test_no_table_is_made_by_reading(ns):
 
 
 def test_connection_tracking(ns):
-    """A rule that asks it has it see all packets, also those that the rule lets pass."""
+    """If any rule needs it, it sees all packets, also those that the rule accepts."""
     legacy(ns, "-A FORWARD -i p0 -j ACCEPT")
     assert read_guard(ns, *PORTS, source="ip6_tables").all["tracks"] is None
     legacy(ns, "-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT")
@@ -110,7 +109,7 @@ def test_connection_tracking(ns):
 
 
 def test_connection_tracking_at_input(ns):
-    """Forwarded packets do not come there, but the kernel tracks them as well, and puts fragments together."""
+    """Forwarded packets do not come there, but the kernel tracks and defragments them, too."""
     legacy(ns, "-P INPUT DROP")
     assert not read_guard(ns, *PORTS, source="ip6_tables").all["asks_conntrack"]
     legacy(ns, "-A INPUT -m conntrack --ctstate ESTABLISHED -j ACCEPT")

@@ -36,10 +36,9 @@ def base(rules, hook="forward", policy="accept", family="inet", kind="filter", b
     """ % (family, flags, before, kind, hook, policy, rules)
 
 
-ANY = "any"  # a drop by a rule of whatever number
+ANY = "any"  # a drop by any rule
 
-# name: (ruleset, what packets from p0 to p1 meet, those from p1 to p0): a part of the reason, or
-# None if they meet nothing.
+# name: (ruleset, the reason from p0 to p1, from p1 to p0): a part of it, or None if it does not punt.
 ROWS = {
     "no rule": ("", None, None),
     "empty chain": (base(""), None, None),
@@ -166,7 +165,7 @@ def test_ruleset(ns, name):
     assert matches(back, answer.reasons("p1", "p0")), answer.reasons("p1", "p0")
 
 
-def test_nothing_is_left_of_the_rules_before(ns):
+def test_rules_before_are_forgotten(ns):
     nft(ns, "")
     answer = read_guard(ns, "p0", "p1")
     assert answer.all["tracks"] is None and answer.all["nat"] == {} and answer.all["names"] == []
@@ -254,7 +253,7 @@ def test_iptables_nft(ns, name):
     assert bool(answer.all["tracks"]) == (name == "connection")
 
 
-# The shape of what Docker has on every host with IPv6, for one bridge that is not among the ports.
+# The rules of Docker on a host with IPv6, for one bridge that is not among the ports.
 DOCKER = """*filter
 :FORWARD ACCEPT
 :DOCKER -
@@ -280,7 +279,7 @@ def test_docker(ns):
     ns.run("ip6tables-nft-restore", stdin=DOCKER)
     answer = read_guard(ns, *PORTS)
     assert answer.reasons("p0", "p1") == {} and answer.reasons("p1", "p0") == {}
-    # Of what goes to the bridge nothing is sure.
+    # Packets to the bridge may be dropped.
     ns.run("ip6tables-nft-restore", stdin=DOCKER.replace("docker0", "p1"))
     answer = read_guard(ns, *PORTS)
     assert "chain DOCKER, rule handle" in answer.reasons("p0", "p1")["forward"]
@@ -352,7 +351,7 @@ def batch(ns, kind, values):
 
 
 def test_devices_by_prefix(ns):
-    """Since Linux 6.18 a chain may hang at all devices of a prefix, which Debian's nft cannot say."""
+    """Since Linux 6.18 a chain may be at all devices of a prefix, which Debian's nft cannot express."""
     nft(ns, "table netdev fw { }")
     number = struct.Struct("!I").pack
     hook = {1: number(0), 2: number(0), 4: {DEVICE_PREFIX: b"p\0"}}
@@ -368,7 +367,7 @@ def test_devices_by_prefix(ns):
 
 
 def test_a_reading_is_of_one_ruleset(ns, tmp_path):
-    """Two rulesets take turns, each of which holds one direction back: never both, never none."""
+    """Two rulesets alternate, each of which punts one direction: never both, never none."""
     between = "".join("chain c%d { }\n" % i for i in range(300))
     chains = "chain x { %s; }\n" + between + "chain y { %s; }\n"
     for name, rules in (("a", ('iifname "p0" drop', "counter")), ("b", ("counter", 'iifname "p1" drop'))):
@@ -393,7 +392,7 @@ def test_a_reading_is_of_one_ruleset(ns, tmp_path):
 
 
 def test_many_rules(ns):
-    """They are read, and one that holds back is found behind all others."""
+    """All are read: the one that punts is behind all others."""
     chains = int(os.environ.get("SIXLANE_GUARD_RULES", "10000")) // 1000
     lines = ["table inet fw {"]
     for chain in range(chains):

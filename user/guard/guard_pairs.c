@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The time for all evaluations is bounded; pairs that come later are punted. */
+/*
+ * Classes of devices, and a table of answers for pairs of classes. The CPU time for all answers is
+ * bounded: pairs that are asked for later are punted.
+ */
 #include "guard_pairs.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Devices below a device are visited to a fixed depth, so that a loop of links ends. */
+/*
+ * One device's reasons, rules and flowtables. Devices below it are visited to a fixed depth, so
+ * that a loop of links ends.
+ */
 #include "guard_path.h"
 
 #include <net/if.h>

@@ -16,8 +16,7 @@ struct guard_iface guard_path_iface(const struct device *device);
 /* Whether the device has this IFLA_INFO_KIND. */
 bool guard_path_is_kind(const struct device *device, const char *kind);
 
-/* As which devices rules see packets that come in by one: as itself and as its VRF. Returns 1 or 2.
- */
+/* The ingress devices that rules see: the device, and its VRF if there is one. Returns 1 or 2. */
 size_t guard_path_ingress(const struct links *links, const struct device *device,
 			  const struct device *out[2]);
 

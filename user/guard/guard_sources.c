@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each source has a function that opens it, one that checks its notifications, one that reads it.
+/*
+ * The sources and their schedule. A source has a function that opens it, one that checks its
+ * notifications and one that reads it. Sources without notifications are polled.
  */
 #include "guard_sources.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A function that is neither known nor described by its message punts. */
+/*
+ * A table of harmless functions. A function that is not in it, and that its message does not
+ * describe, punts.
+ */
 #include "nf_hooks_parse.h"
 
 #include <arpa/inet.h>

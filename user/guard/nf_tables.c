@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All dumps of one reading are of one generation of the ruleset, or they are repeated. */
+/*
+ * The sockets of nf_tables. All dumps of one reading are of one generation of the ruleset, or they
+ * are repeated.
+ */
 #include "nf_tables.h"
 
 #include <errno.h>

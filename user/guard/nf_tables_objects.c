@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Objects are found by name in a tree; each is one allocation with its two names behind it. */
+/*
+ * The parser and its objects. Objects are found by name in a tree. Each is one allocation, with its
+ * two names at the end.
+ */
 #include "nf_tables_objects.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
+ * Converts tables, chains and flowtables, and classifies notifications.
+ *
  * Chains and flowtables are parsed without libnftnl, which refuses a prefix of device names
  * ("eth*", Linux 6.16).
  */

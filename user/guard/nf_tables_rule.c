@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One table lists the expressions of nf_tables. An expression that it lacks is taken for a side
- * effect.
+ * Converts rules. One table lists the expressions of nf_tables. An expression that it lacks is
+ * taken for a side effect.
  */
 #include "nf_tables_rule.h"
 

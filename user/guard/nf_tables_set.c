@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Elements are added only to sets that nf_sets_choose() has found to matter. */
+/* Converts sets. Elements are added only to sets that nf_sets_choose() has found to matter. */
 #include "nf_tables_set.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
+ * Values of device attributes that rules match, in a tree.
+ *
  * Where a comparison cannot be stored as the first bytes of one device attribute, names_all is set:
- * every device is then told apart, which is right but slow.
+ * every device is then a class of its own, which is right but slow.
  */
 #include "ruleset_devices.h"
 #include "ruleset_store.h"

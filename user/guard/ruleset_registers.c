@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel writes whole words of four bytes, so that a load leaves no byte of them known. */
+/*
+ * Registers and meta keys of a query. The kernel writes whole words of four bytes, so that a load
+ * makes all bytes of its words unknown first.
+ */
 #include "ruleset_registers.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel links only devices of one namespace. */
+/* Reads the folder of a device in a sysfs of its own. The kernel links only devices of one
+ * namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -318,8 +318,12 @@ static const struct {
 
 static void contradictions(void **state)
 {
+	static const struct blob_entry no_user_chain[] = { { FIRST, .verdict = BLOB_TO(0) },
+							   POLICY(BLOB_ACCEPT) };
 	static struct blob blob;
 
+	blob_build(&blob, "filter", no_user_chain, ARRAY_SIZE(no_user_chain));
+	assert_int_equal(parse(&blob), -EBADMSG);
 	blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
 	assert_int_equal(parse(&blob), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
