@@ -290,19 +290,6 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	return 0;
 }
 
-static void add_match(struct guard_ruleset *rules, const char *name, bool punts)
-{
-	char text[XT_TEXT_LEN];
-	enum xt_class class = xt_match_class(name, text);
-
-	if (class & XT_CONNTRACK)
-		guard_add_conntrack(rules);
-	if (class & XT_STATEFUL && !punts)
-		guard_effect(rules, text);
-	if (!(class & XT_ALWAYS))
-		guard_may_match(rules);
-}
-
 static int add_matches(const struct table *table, const struct entry *entry, bool punts)
 {
 	const uint8_t *at = table->bytes + entry->offset;
@@ -317,21 +304,18 @@ static int add_matches(const struct table *table, const struct entry *entry, boo
 		    match.u.match_size > entry->header.target_offset - i ||
 		    !is_terminated(match.u.user.name, sizeof(match.u.user.name)))
 			return -EBADMSG;
-		add_match(table->rules, match.u.user.name, punts);
+		xt_add_match(table->rules, match.u.user.name, !punts);
 	}
 	return 0;
 }
 
 static int add_target(const struct table *table, const struct entry *entry)
 {
-	char text[XT_TEXT_LEN];
 	uint32_t chain;
 	int number, r;
 
 	if (strcmp(entry->target_name, XT_STANDARD_TARGET) != 0) {
-		if (xt_target_class(entry->target_name, text) & XT_CONNTRACK)
-			guard_add_conntrack(table->rules);
-		guard_effect(table->rules, text);
+		xt_add_target(table->rules, entry->target_name);
 		return 0;
 	}
 	r = standard_number(entry, &number);

@@ -266,34 +266,21 @@ static void effect_of(struct conversion *c, const char *what, const char *name, 
 static void convert_match(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_MT_NAME);
-	char text[XT_TEXT_LEN];
-	enum xt_class class;
 
-	if (!name) {
+	if (name)
+		xt_add_match(c->rules, name, true);
+	else
 		fail(c, -EBADMSG);
-		return;
-	}
-	class = xt_match_class(name, text);
-	if (class & XT_CONNTRACK)
-		guard_add_conntrack(c->rules);
-	if (class & XT_STATEFUL)
-		guard_effect(c->rules, text);
-	if (!(class & XT_ALWAYS))
-		guard_may_match(c->rules);
 }
 
 static void convert_target(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_TG_NAME);
-	char text[XT_TEXT_LEN];
 
-	if (!name) {
+	if (name)
+		xt_add_target(c->rules, name);
+	else
 		fail(c, -EBADMSG);
-		return;
-	}
-	if (xt_target_class(name, text) & XT_CONNTRACK)
-		guard_add_conntrack(c->rules);
-	guard_effect(c->rules, text);
 }
 
 static void convert_inner(struct conversion *c, struct nftnl_expr *expr)

@@ -81,21 +81,31 @@ static int kind_parse(const struct nlattr *options, struct qdisc *qdisc)
 	return 0;
 }
 
-int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
+/* Checks a message about traffic control, which has TCA_KIND. 0, -ENOMSG, -EBADMSG. */
+static int tc_message(const struct nlmsghdr *nlh, uint16_t type, const struct tcmsg **tcm,
+		      const struct nlattr **at)
 {
-	const struct tcmsg *tcm = attr_header(nlh, sizeof(*tcm));
-	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
-	struct qdisc qdisc = { 0 };
 	int r;
 
-	if (nlh->nlmsg_type != RTM_NEWQDISC)
+	*tcm = attr_header(nlh, sizeof(**tcm));
+	if (nlh->nlmsg_type != type)
 		return -ENOMSG;
-	if (!tcm || tcm->tcm_ifindex <= 0)
+	if (!*tcm)
 		return -EBADMSG;
-	r = attr_walk_message(nlh, sizeof(*tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
+	r = attr_walk_message(nlh, sizeof(**tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
+	return r < 0 || at[TCA_KIND] ? r : -EBADMSG;
+}
+
+int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
+{
+	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
+	const struct tcmsg *tcm;
+	struct qdisc qdisc = { 0 };
+	int r = tc_message(nlh, RTM_NEWQDISC, &tcm, at);
+
 	if (r < 0)
 		return r;
-	if (!at[TCA_KIND])
+	if (tcm->tcm_ifindex <= 0)
 		return -EBADMSG;
 	attr_copy_string(qdisc.kind, sizeof(qdisc.kind), at[TCA_KIND]);
 	qdisc.ifindex = (uint32_t)tcm->tcm_ifindex;
@@ -111,19 +121,12 @@ int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
 
 int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out)
 {
-	const struct tcmsg *tcm = attr_header(nlh, sizeof(*tcm));
 	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
-	int r;
+	const struct tcmsg *tcm;
+	int r = tc_message(nlh, RTM_NEWTFILTER, &tcm, at);
 
-	if (nlh->nlmsg_type != RTM_NEWTFILTER)
-		return -ENOMSG;
-	if (!tcm)
-		return -EBADMSG;
-	r = attr_walk_message(nlh, sizeof(*tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
 	if (r < 0)
 		return r;
-	if (!at[TCA_KIND])
-		return -EBADMSG;
 	attr_copy_string(out->kind, sizeof(out->kind), at[TCA_KIND]);
 	out->priority = TC_H_MAJ(tcm->tcm_info) >> 16;
 	return 0;

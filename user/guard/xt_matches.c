@@ -86,3 +86,25 @@ enum xt_class xt_target_class(const char *name, char *text)
 {
 	return find(targets, ARRAY_SIZE(targets), "target", name, text);
 }
+
+void xt_add_match(struct guard_ruleset *rules, const char *name, bool with_effect)
+{
+	char text[XT_TEXT_LEN];
+	enum xt_class class = xt_match_class(name, text);
+
+	if (class & XT_CONNTRACK)
+		guard_add_conntrack(rules);
+	if (class & XT_STATEFUL && with_effect)
+		guard_effect(rules, text);
+	if (!(class & XT_ALWAYS))
+		guard_may_match(rules);
+}
+
+void xt_add_target(struct guard_ruleset *rules, const char *name)
+{
+	char text[XT_TEXT_LEN];
+
+	if (xt_target_class(name, text) & XT_CONNTRACK)
+		guard_add_conntrack(rules);
+	guard_effect(rules, text);
+}

@@ -6,6 +6,8 @@
 #ifndef GUARD_XT_MATCHES_H
 #define GUARD_XT_MATCHES_H
 
+#include "ruleset.h"
+
 /* Bits, because some do several things. */
 enum xt_class {
 	XT_PURE = 0,	  /* it only looks at the packet, and may match or not */
@@ -27,5 +29,9 @@ enum xt_class xt_match_class(const char *name, char *text);
 
 /* The same for a target, which is never XT_PURE. Not for the standard target (""). */
 enum xt_class xt_target_class(const char *name, char *text);
+
+/* Adds a match to the current rule, and its side effect only if with_effect is true. */
+void xt_add_match(struct guard_ruleset *rules, const char *name, bool with_effect);
+void xt_add_target(struct guard_ruleset *rules, const char *name);
 
 #endif
