@@ -83,6 +83,9 @@ static const struct {
 	  "drop" },
 	{ "two devices in a set", BOTH_NAMES, "reject", NULL, NULL },
 	{ "device and port in a set", NAME_AND_PORT, NULL, "drop", NULL },
+	{ "port and device in a set",
+	  "base forward accept; set s 20; add s #22 . wan0; port . iifname @s drop", NULL, "drop",
+	  NULL },
 	{ "device and port in a map: a match is possible, not sure",
 	  "base forward accept; set m 20; add m wan0 . #22 : accept\n"
 	  "iifname . port vmap m; iifname = wan0 drop",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a legacy table comes to. The builder of rules is replaced by one that writes down what it is
- * told, so that each operation is seen, whatever is later made of it.
+ * Legacy tables. The functions that build rulesets are replaced by ones that record each operation
+ * as text.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 static char text[4096];
 static uint32_t n_chains;
 
-static void _printf_(1, 2) say(const char *format, ...)
+static void _printf_(1, 2) record(const char *format, ...)
 {
 	size_t used = strlen(text);
 	va_list args;
@@ -32,13 +32,13 @@ static void _printf_(1, 2) say(const char *format, ...)
 
 uint32_t guard_add_table(struct guard_ruleset *rules, const char *words)
 {
-	say("%s", words);
+	record("%s", words);
 	return 0;
 }
 
 uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char *name)
 {
-	say("; chain %s", name);
+	record("; chain %s", name);
 	return n_chains++;
 }
 
@@ -46,12 +46,12 @@ void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook
 		    const char *device, bool nat)
 {
 	assert_null(device);
-	say(" at %d %s%s", hook, accepts ? "accept" : "drop", nat ? " nat" : "");
+	record(" at %d %s%s", hook, accepts ? "accept" : "drop", nat ? " nat" : "");
 }
 
 void guard_add_rule(struct guard_ruleset *rules, uint32_t chain, uint64_t handle)
 {
-	say("; %u.%u:", chain, (unsigned int)handle);
+	record("; %u.%u:", chain, (unsigned int)handle);
 }
 
 void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
@@ -59,29 +59,29 @@ void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int byte
 {
 	assert_int_equal(reg, 0);
 	assert_int_equal(bytes, IFNAMSIZ);
-	say(" %s", meta == GUARD_META_IIFNAME ? "in" : "out");
+	record(" %s", meta == GUARD_META_IIFNAME ? "in" : "out");
 }
 
 void guard_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		   enum guard_compare how, const void *value)
 {
 	assert_int_equal(reg, 0);
-	say("%s%.*s/%u", how == GUARD_EQ ? "=" : "!=", (int)bytes, (const char *)value, bytes);
+	record("%s%.*s/%u", how == GUARD_EQ ? "=" : "!=", (int)bytes, (const char *)value, bytes);
 }
 
 void guard_may_match(struct guard_ruleset *rules)
 {
-	say(" may");
+	record(" may");
 }
 
 void guard_effect(struct guard_ruleset *rules, const char *words)
 {
-	say(" effect(%s)", words);
+	record(" effect(%s)", words);
 }
 
 void guard_add_conntrack(struct guard_ruleset *rules)
 {
-	say(" asks");
+	record(" asks");
 }
 
 void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint32_t chain)
@@ -90,13 +90,12 @@ void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint
 		"accept", "drop", "jump", "goto", "return", "continue"
 	};
 
-	say(" %s", names[verdict]);
+	record(" %s", names[verdict]);
 	if (verdict == GUARD_JUMP || verdict == GUARD_GOTO)
-		say(" %u", chain);
+		record(" %u", chain);
 }
 
-/* --- tables that are as the tool makes them
- * -------------------------------------------------------- */
+/* --- tables as ip6tables makes them --------------------------------------------------- */
 
 #define FORWARD .hook = NF_INET_FORWARD
 #define FIRST .is = BLOB_HOOK, FORWARD
@@ -109,7 +108,7 @@ struct row {
 	const char *what, *table;
 	struct blob_entry entries[12];
 	unsigned int n;
-	const char *want;
+	const char *expected;
 };
 
 static const struct row rows[] = {
@@ -198,8 +197,8 @@ static const struct row rows[] = {
 	  8,
 	  "ip6tables table filter; chain FORWARD at 2 drop; chain one; chain two; 0.1: jump 1; "
 	  "0.2: goto 2; 1.1: in=lan/4 jump 2; 1.2: return; 2.1: accept" },
-	/* The kernel would refuse it, and so does the model. */
-	{ "a circle is told as it is",
+	/* The kernel refuses it; here queries find the loop. */
+	{ "a loop",
 	  "filter",
 	  { { FIRST, .verdict = BLOB_ACCEPT },
 	    { .chain = "one" },
@@ -227,13 +226,12 @@ static void tables(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		blob_build(&blob, rows[i].table, rows[i].entries, rows[i].n);
 		assert_int_equal(parse(&blob), 0);
-		if (strcmp(text, rows[i].want) != 0)
+		if (strcmp(text, rows[i].expected) != 0)
 			fail_msg("%s: %s", rows[i].what, text);
 	}
 }
 
-/* --- blobs that contradict themselves
- * -------------------------------------------------------------- */
+/* --- blobs that contradict themselves ------------------------------------------------- */
 
 static const struct blob_entry sound[] = {
 	{ FIRST, .matches = { "comment" }, .verdict = BLOB_TO(3) },
@@ -334,7 +332,7 @@ static void contradictions(void **state)
 	}
 }
 
-/* Cut anywhere; the rest is poisoned by being on the heap in its very size. */
+/* Truncated anywhere. A heap block of exactly that size lets ASan see what is read behind it. */
 static void truncations(void **state)
 {
 	static struct blob blob;
