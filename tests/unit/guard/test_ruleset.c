@@ -315,7 +315,24 @@ static void test_names(void **state)
 	}
 }
 
-/* Each of so many chains jumps to the next one, twice. */
+/* A lookup or comparison of a name's middle, or a load between words: all devices may differ. */
+static void test_parts_of_names(void **state)
+{
+	for (int i = 0; i < 3; i++) {
+		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
+			ruleset_text_new("base forward accept; set s 4; may");
+
+		guard_load(rules, i == 2 ? 2 : 0, 0, GUARD_META_IIFNAME);
+		assert_int_equal(guard_ruleset_names(rules, &wan), i == 2);
+		if (i == 0)
+			guard_lookup(rules, 0, 4, false);
+		if (i == 1)
+			guard_compare(rules, 4, 4, GUARD_EQ, "wan0");
+		assert_true(guard_ruleset_names(rules, &wan));
+	}
+}
+
+/* Each of n chains jumps to the next one, so many times. */
 static struct guard_ruleset *chains_new(unsigned int n, unsigned int jumps)
 {
 	struct guard_ruleset *rules = ruleset_text_new("base forward accept");
@@ -463,12 +480,19 @@ static void test_invalid(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),	       cmocka_unit_test(test_devices_of_hooks),
-		cmocka_unit_test(test_iiftype),	       cmocka_unit_test(test_chains_at_devices),
-		cmocka_unit_test(test_conntrack),      cmocka_unit_test(test_nat),
-		cmocka_unit_test(test_names),	       cmocka_unit_test(test_paths_are_not_counted),
-		cmocka_unit_test(test_depth),	       cmocka_unit_test(test_many_rules),
-		cmocka_unit_test(test_too_many_steps), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_devices_of_hooks),
+		cmocka_unit_test(test_iiftype),
+		cmocka_unit_test(test_chains_at_devices),
+		cmocka_unit_test(test_conntrack),
+		cmocka_unit_test(test_nat),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_parts_of_names),
+		cmocka_unit_test(test_paths_are_not_counted),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_many_rules),
+		cmocka_unit_test(test_too_many_steps),
+		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_invalid),
 	};
 
