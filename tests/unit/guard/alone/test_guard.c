@@ -287,6 +287,18 @@ static void test_unread(void **state)
 	}
 }
 
+static void test_nothing_is_read(void **state)
+{
+	struct guard *new;
+
+	assert_int_equal(guard_new(0, 0, &new), 0);
+	guard_judge(new, &links);
+	assert_int_equal(guard_port_flags(new, &links, device(P0)),
+			 BOTH_FW | SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC | GUARDED);
+	assert_int_equal(guard_meta_flags(new), SIXLANE_META_IPSEC_ALL);
+	guard_free(new);
+}
+
 static void test_bypassed(void **state)
 {
 	char reason[GUARD_REASON_LEN];
@@ -407,6 +419,7 @@ UNIT_TESTS()
 		TEST(test_devices),
 		TEST(test_functions_at_hooks),
 		TEST(test_unread),
+		TEST(test_nothing_is_read),
 		TEST(test_bypassed),
 		TEST(test_meta_flags),
 		TEST(test_device_that_gets_a_name),
