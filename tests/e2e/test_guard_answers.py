@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packet Too Big as XDP itself answers it: only where nothing would see or stop the kernel's own."""
+"""XDP itself answers Packet Too Big only where nothing would see or stop the kernel's own answer."""
 
 import frames as fr
 import pytest
@@ -14,7 +14,7 @@ XFRM = "ip xfrm policy add src %s %s dir %s action block"
 NFT = "nft add table inet fw\nnft add chain inet fw c { type filter hook %s priority 0; policy %s; }"
 NFT_RULE = NFT + "\nnft add rule inet fw c %s"
 
-# What is done, whether the kernel still answers, and whether XDP may.
+# Commands; whether the kernel still answers; whether XDP answers.
 ROWS = {
     "nothing": ("true", True, True),
     "empty output chain": (NFT % ("output", "accept"), True, True),
@@ -64,7 +64,7 @@ def do(net, lines, check=True):
 
 
 def wait_answers(net, by_xdp):
-    """Until XDP answers, or leaves it to the kernel."""
+    """Until XDP answers, or leaves that to the kernel."""
     seen = [None]
 
     def right():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the operator says is to be gone past: it is, all else is not, and status and log say so."""
+"""Causes that the operator bypasses punt nothing, all others do, and status and log report it."""
 
 import pytest
 from guard_twins import explain, packet, wait_verdict
@@ -8,7 +8,7 @@ from topology import Net
 
 CAUSES = ("netfilter", "xfrm", "tc")
 VERDICTS = {"netfilter": "pass_firewall", "xfrm": "pass_ipsec", "tc": "pass_tc"}
-# Each stops what goes from a to b.
+# Each stops packets from a to b.
 STOPS = {
     "netfilter": ["nft add table ip6 fw",
                   "nft add chain ip6 fw c { type filter hook forward priority 0; policy drop; }"],
@@ -23,7 +23,7 @@ FRAME = packet("a", "b")
 @pytest.fixture
 def net(make):
     made = make(Net)
-    # A device that is down, so that what a filter hands to it is dropped.
+    # This device is down: what a filter redirects to it is dropped.
     made.lab.link(made.r, "x0", made.host["c"], "x1")
     return made
 
@@ -35,27 +35,27 @@ def stop(net, *causes):
     assert net.exchange([FRAME])["b"] == []
 
 
-def assert_said(net, bypassed):
+def assert_reported(net, bypassed):
     assert net.router.status()["guard"]["bypassed"] == list(bypassed)
     for cause in CAUSES:
-        said = "%s is bypassed" % cause
-        assert (said in net.router.status_text()) == (said in net.router.log()) == (cause in bypassed)
+        text = "%s is bypassed" % cause
+        assert (text in net.router.status_text()) == (text in net.router.log()) == (cause in bypassed)
 
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_one_cause(net, cause):
-    """… is gone past, the others hold back as ever."""
+    """It is bypassed, the others punt."""
     stop(net, cause)
     net.start("--bypass", cause)
     net.assert_forwarded([FRAME])
     assert "guard_reason" not in explain(net, "a", "b")
-    assert_said(net, [cause])
+    assert_reported(net, [cause])
     others = [other for other in CAUSES if other != cause]
     stop_at_once(net, others)
 
 
 def stop_at_once(net, causes):
-    """One after the other, with the daemon running."""
+    """One after the other, while the daemon runs."""
     for cause in causes:
         for line in STOPS[cause]:
             net.r.run(*line.split())
@@ -78,12 +78,12 @@ def test_config_file(net):
         file.write('bypass = [ "netfilter", "xfrm", "tc" ];\n')
     net.start("--config", path)
     net.assert_forwarded([FRAME])
-    assert_said(net, CAUSES)
-    # A daemon without the setting has what there is held back again.
+    assert_reported(net, CAUSES)
+    # A daemon without the setting punts again.
     net.router.restart()
     wait_verdict(net, "a", "b", "pass_tc")
     net.assert_dropped([FRAME], "pass_tc")
-    assert_said(net, [])
+    assert_reported(net, [])
 
 
 def test_refused(net):

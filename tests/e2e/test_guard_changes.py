@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules, policies and filters that come and go under traffic, and while no daemon runs.
+"""Rules, policies and filters that are added and deleted under traffic, and while no daemon runs.
 
-Whatever was sent after the guard has seen one is the kernel's; acceleration comes back after it went.
+After the guard has read one, XDP forwards no packet that it stops. Acceleration resumes after its deletion.
 """
 
 import signal
@@ -16,7 +16,7 @@ from test_changes import Numbered
 from topology import FAR, PREFIX, Net, host_addr
 
 RATE = 3000
-# The manual's word for what the kernel announces, in packets.
+# Within 50 ms, as the manual promises for what the kernel announces, in packets.
 SOON = RATE * 50 // 1000
 
 
@@ -30,7 +30,7 @@ def nft(text):
 
 @dataclass(frozen=True)
 class Change:
-    """What stops all traffic from a to b, and how it goes again."""
+    """Adds, and then deletes, what stops all traffic from a to b."""
 
     name: str
     comes: Callable
@@ -40,7 +40,7 @@ class Change:
 
 
 POLICY = "xfrm policy %s src 2001:db8:a::/64 dst 2001:db8:f00::/48 dir out"
-# Not every kernel has the action drop. This one drops for the device is down.
+# Not every kernel has the action drop. This one drops because the device is down.
 TO_NOWHERE = "u32 match u32 0 0 action mirred egress redirect dev x0"
 CHANGES = [
     Change("nft", nft("table inet fw { chain c { type filter hook forward priority 0; policy drop; }; }"),
@@ -70,7 +70,7 @@ def wait_rise(net, verdict):
 
 
 def come_and_go(net, numbered, change):
-    """Numbers between which none must arrive, and those that were sent as the change was done."""
+    """How many packets were sent when the change was done, and between which numbers none may arrive."""
     change.comes(net)
     done = numbered.flow.sent
     wait_rise(net, change.verdict)
@@ -93,7 +93,7 @@ def test_come_and_go(net, change):
     arrived = sorted(numbered.arrivals())
     for _, first, last in turns:
         assert last - first >= 100 and not [n for n in arrived if first <= n < last]
-    # How late the last one was that passed by the rule; one turn of them was not disturbed.
+    # By how many packets the rule was late; the machine may have disturbed all turns but one.
     late = [max([n for n in arrived if n < first]) - done for done, first, _ in turns]
     if change.announced:
         assert min(late) <= SOON, late
@@ -101,7 +101,7 @@ def test_come_and_go(net, change):
 
 
 def arrives_until(net, numbered):
-    """How many packets arrived; all those before them did, and none after."""
+    """How many packets arrived: all of the first ones, and no later one."""
     arrived = sorted(numbered.arrivals())
     assert arrived == list(range(len(arrived)))
     return len(arrived)
@@ -110,8 +110,8 @@ def arrives_until(net, numbered):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
 def test_while_no_daemon_runs(net, change, number):
-    """The next one forwards nothing that the first reading of all there is would hold back: after
-    the first packet that is the kernel's none arrives any more."""
+    """The next daemon forwards nothing that its first reading would punt: after the first punted packet none
+    arrives any more."""
     net.router.stop(number)
     with Numbered(net, rate=RATE) as numbered:
         numbered.wait_more()
@@ -129,8 +129,8 @@ def test_while_no_daemon_runs(net, change, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
-def test_nothing_goes_by_xdp_before_all_was_read(net, number):
-    """Rules that take a while to read, and stop nothing of this."""
+def test_no_packet_by_xdp_before_all_is_read(net, number):
+    """The rules take a while to read, and stop nothing."""
     rules = "".join('iifname "x%d" drop\n' % other for other in range(5000))
     nft("table inet fw { chain c { type filter hook forward priority 0; \n%s }; }" % rules)(net)
     net.router.stop(number)
@@ -143,13 +143,14 @@ def test_nothing_goes_by_xdp_before_all_was_read(net, number):
 
 
 @pytest.mark.parametrize("options", [(), ("--bypass", "tc", "--bypass", "xfrm")], ids=str)
-def test_the_log_says_what_holds(idle, options):
-    """Of rules that were there before the daemon, too, and when nothing holds any more."""
+def test_the_log_has_the_reason(idle, options):
+    """Also of rules from before the daemon's start, and when nothing punts any more."""
     rule = "add table ip6 f; add chain ip6 f c { type filter hook forward priority 0; policy drop; }"
     idle.r.run("nft", rule)
     idle.start(*options)
     held = "because of netfilter: table ip6 f, chain c"
-    wait_until(lambda: held in idle.router.log(), 10, "the log says so")
+    wait_until(lambda: held in idle.router.log(), 10, "the reason")
     idle.r.run("nft", "flush", "ruleset")
-    wait_until(lambda: "no packets pass to the kernel because of netfilter" in idle.router.log(), 10, "it says that, too")
+    free = "no packets pass to the kernel because of netfilter"
+    wait_until(lambda: free in idle.router.log(), 10, "its end")
     assert idle.router.log().count(held) == 1

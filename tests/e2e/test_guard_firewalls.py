@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Firewalls as people use them, beside the kernel alone: packets fare alike, packet for packet.
+"""Firewalls in common use, beside the kernel alone: both do the same with each packet.
 
-What cannot touch them goes on by XDP, what can is held back, and `sixlane explain` names the chain.
+XDP forwards packets that no rule can touch. All others are punted, and `sixlane explain` names the chain.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from firewall_programs import firewalld, keepalived, need, ufw
 from guard_twins import NONE, PAIRS, SLOW, started, wait_free
 
 VERDICT = "pass_firewall"
-# What markers come to: rules that hold back one pair, and tell that those before them were read.
+# Markers are rules that punt one pair. When they do, all rules before them were read.
 MARKED = {"ca": (NONE, "chain")}
 
 
@@ -20,7 +20,7 @@ MARKED = {"ca": (NONE, "chain")}
 class Row:
     name: str
     rules: str
-    # Of pairs of hosts that do not go by XDP: their fate, and a part of the reason.
+    # Pairs of hosts that do not go by XDP: what becomes of their packets, and a part of the reason.
     held: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def chain(rules, hook="forward", policy="accept", family="inet", more=""):
 
 STATEFUL = 'ct state established,related accept\niifname "p0" accept'
 FW = "table inet fw, chain c"
-# The chain is Docker's: it accepts what its own bridges have no say in.
+# Docker's chain accepts all packets but those of its own bridges.
 DOCKER = """
 table ip6 filter {
     chain FORWARD {
@@ -106,7 +106,7 @@ NFT_ROWS = [
         {"ab": (NONE, FW), "cb": (NONE, FW)}),
     Row("ingress", 'table netdev fw { chain c { type filter hook ingress device "p0" priority 0; drop; }; }',
         {"ab": (NONE, "table netdev fw, chain c"), "ac": (NONE, "table netdev fw, chain c")}),
-    # Every packet is followed then, not only those that a rule drops.
+    # Connection tracking sees every packet, not only those that a rule drops.
     Row("connections", chain(STATEFUL, policy="drop"), {
         **all_pairs(NONE, FW), "ab": (SLOW, FW), "ac": (SLOW, FW)}),
 ]  # fmt: skip
@@ -171,7 +171,7 @@ def test_ufw(twins):
     twins.check("b", "c", NONE, VERDICT)
     twins.each(lambda net: ufw(net, "disable"))
     wait_free(twins.fast)
-    # What it leaves behind is harmless, but there.
+    # It leaves harmless chains.
     assert "chain ufw6-before-forward" in twins.fast.r.run("nft", "list", "ruleset").stdout
     twins.check_all(VERDICT, {}, nft_marker, MARKED)
 
@@ -186,7 +186,7 @@ def test_firewalld(twins):
 
 
 def test_keepalived(twins):
-    """Its chains are for what the router itself says and gets."""
+    """Its chains are for packets of the router itself."""
     need("keepalived")
     with contextlib.ExitStack() as stack:
         twins.each(lambda net: stack.enter_context(keepalived(net)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Functions at netfilter's hooks that are no rules, as the guard reads them: by nfnetlink_hook where the
-kernel has it, else as far as links of BPF programs and connections tell."""
+"""Functions at netfilter's hooks that are no rules: the guard reads them by nfnetlink_hook, or without it by
+the links of BPF programs and by tracked connections."""
 
 import contextlib
 import json
@@ -75,7 +75,7 @@ def test_bpf_program_at_input(ns):
 
 
 def test_bpf_program_of_another_namespace(ns):
-    """A link does not say where it is: it holds back everywhere, unless the hooks are known."""
+    """A link does not tell its namespace: it punts everywhere, unless the hooks are known."""
     with Lab() as lab:
         other = lab.ns("other")
         with bpf_program(other, "forward"):
@@ -83,7 +83,7 @@ def test_bpf_program_of_another_namespace(ns):
             assert answer["links"] and not answer["unknown"]
 
 
-def test_tracked_connections_put_fragments_together(ns):
+def test_tracked_connections_defragment(ns):
     assert not read_hooks(ns)["guess"]
     nft(ns, "table inet t { chain c { type filter hook output priority 0; ct state new accept; }; }")
     ns.run("ping", "-6", "-c", "1", "::1")
@@ -92,13 +92,13 @@ def test_tracked_connections_put_fragments_together(ns):
     assert answer["defragments"] == answer["known"]
 
 
-def test_nothing_to_hold_back(ns):
+def test_nothing_punts(ns):
     answer = need_hooks(ns)
     assert not answer["unknown"] and not answer["defragments"]
 
 
 def test_rules_of_all_kinds(ns):
-    """Whoever registered functions for rules: what they do is read elsewhere."""
+    """The functions of rules, whose effects are read elsewhere."""
     need_hooks(ns)
     nft(
         ns,
@@ -142,7 +142,7 @@ def test_flowtable(ns):
 
 
 def test_synproxy(ns):
-    """Sequence numbers of replies are translated, which no rule for the replies says."""
+    """It translates sequence numbers of replies, for which there is no rule."""
     need_hooks(ns)
     rule = "tcp dport 80 ct state invalid,untracked synproxy mss 1460 wscale 7"
     nft(ns, "table ip6 t { chain c { type filter hook forward priority 0; %s; }; }" % rule)

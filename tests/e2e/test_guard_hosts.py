@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts that talk by sockets of their own through a router: with a stateful firewall on it, and with
-checksums that they leave to their devices. They get on as by the kernel alone.
+"""Sockets of two hosts that talk through a router: with a stateful firewall on it, and with checksums that
+the hosts leave to their devices. All works as by the kernel alone.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ table inet fw {
 
 
 class Call:
-    """A TCP connection of one host to another, which says everything back."""
+    """A TCP connection of one host to another, which echoes."""
 
     def __init__(self, net, source, to):
         server = net.host[to].socket(socket.AF_INET6, socket.SOCK_STREAM)
@@ -90,14 +90,14 @@ def talk(net, source="a", to="b"):
 
 
 def assert_unsolicited(net):
-    """Nothing of it arrives, nor is anything taken past the firewall."""
+    """It does not arrive, and XDP forwards nothing past the firewall."""
     got, rise = net.counted(lambda: net.exchange([packet("b", "a")], "b"))
     assert got["a"] == [] and "forward" not in rise, rise
 
 
 @pytest.mark.parametrize("passed", ["", "p0", "p1", "p0 p1"])
 def test_stateful_firewall(make, passed):
-    """Whichever ports are left to the kernel anyway: no reply is lost for it has not seen the call."""
+    """Whichever ports only the kernel serves: it sees both directions of a connection."""
     net = make(Net)
     net.r.run("nft", "-f", "-", stdin=STATEFUL)
     talk(net)
@@ -110,7 +110,7 @@ def test_stateful_firewall(make, passed):
 
 
 def test_stateful_firewall_comes_and_goes(net):
-    """A call that began without it goes on: its packets are new to it, but from the right side."""
+    """A connection from before goes on: its packets are new to the firewall, but from the right side."""
     call = Call(net, "a", "b")
     call.say()
     net.r.run("nft", "-f", "-", stdin=STATEFUL)
@@ -132,8 +132,8 @@ def set_offload(net, state):
         net.host[host].run("ethtool", "-K", "h0", "tx", state)
 
 
-def test_open_checksums(net):
-    """Packets whose checksums are still to be filled in are left to the kernel, which does that."""
+def test_incomplete_checksums(net):
+    """Packets with incomplete checksums are punted, because the kernel completes them."""
     for port in PORT.values():
         assert "partial_checksums" in net.router.port_status(port)["flags"]
     set_offload(net, "on")
@@ -144,7 +144,7 @@ def test_open_checksums(net):
 
 
 def test_complete_checksums(net):
-    """One of 65,536 has the value of an open one by chance."""
+    """One of 65,536 has the value of an incomplete one by chance."""
     set_offload(net, "off")
     _, rise = net.counted(lambda: tcp(net, "a", "b"))
     assert rise["forward"] > 100 and rise.get("pass_checksum", 0) < 3, rise
@@ -152,15 +152,15 @@ def test_complete_checksums(net):
     assert rise["forward"] >= 39, rise
 
 
-def test_one_host_with_open_checksums(net):
-    """Of a call, the packets of one side go by XDP and those of the other do not."""
+def test_one_host_with_incomplete_checksums(net):
+    """XDP forwards the packets of one side, and not those of the other."""
     net.host["a"].run("ethtool", "-K", "h0", "tx", "on")
     _, rise = net.counted(lambda: udp(net, "a", "b"))
     assert rise["forward"] == rise["pass_checksum"] == 20, rise
 
 
-def test_value_of_an_open_checksum(net):
-    """A frame that has it, though nothing is left to be filled in: forwarded as it is."""
+def test_value_of_an_incomplete_checksum(net):
+    """A complete checksum that looks like an incomplete one: the kernel forwards it as it is."""
     frame = bytearray(packet("a", "b"))
     start = fr.ETH_LEN + fr.IPV6_LEN
     words = [int.from_bytes(frame[at : at + 2], "big") for at in range(fr.ETH_LEN + 8, start, 2)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Legacy tables as the guard reads them: which pairs of ports are held back, and in which words."""
+"""Legacy tables as the guard reads them from this kernel: which pairs of ports are punted, and for which reason."""
 
 import shutil
 
@@ -30,18 +30,13 @@ def legacy(ns, *commands):
 
 FILTER = "ip6tables table filter, chain FORWARD"
 
-# name: (commands, what packets from p0 to p1 meet, those from p1 to p0): a part of the reason, or
-# None if they meet nothing.
+# name: (commands, the reason from p0 to p1, from p1 to p0): a part of it, or None if they do not punt.
 ROWS = {
     "no table": ((), None, None),
     "listing": (("-L -n", "-t mangle -L -n", "-t raw -S", "-t security -S", "-t nat -S"), None, None),
     "policy": (("-P FORWARD DROP",), FILTER + ": policy drop", "policy drop"),
     "policies of input and output": (("-P INPUT DROP", "-P OUTPUT DROP"), None, None),
-    "accept of one direction": (
-        ("-P FORWARD DROP", "-A FORWARD -i p0 -j ACCEPT"),
-        None,
-        "policy drop",
-    ),
+    "accept of one direction": (("-P FORWARD DROP", "-A FORWARD -i p0 -j ACCEPT"), None, "policy drop"),
     "drop of one direction": (("-A FORWARD -o p1 -j DROP",), FILTER + ", rule", None),
     "prefix": (("-A FORWARD -i lan+ -j DROP", "-A FORWARD -i p+ -o p0 -j DROP"), None, "rule"),
     "prefix of both": (("-A FORWARD -i p+ -j DROP",), "drop", "drop"),
@@ -54,41 +49,20 @@ ROWS = {
     "protocol": (("-A FORWARD -i p0 -p tcp -j DROP",), "drop", None),
     "accepted protocol": (("-A FORWARD -i p0 -p tcp -j ACCEPT",), "truncated packets", None),
     "rule without a target": (("-A FORWARD -i p0", "-A FORWARD -s 2001:db8::/32"), None, None),
-    "comment": (
-        ("-P FORWARD DROP", "-A FORWARD -i p0 -m comment --comment all -j ACCEPT"),
-        None,
-        "policy drop",
-    ),
-    "jump": (
-        ("-N wan", "-A wan -j DROP", "-A FORWARD -i p0 -j wan"),
-        "chain wan, rule",
-        None,
-    ),
-    "jump and return": (
-        ("-N wan", "-A wan -o p1 -j RETURN", "-A wan -j DROP", "-A FORWARD -j wan"),
-        None,
-        "chain wan, rule",
-    ),
+    "comment": (("-P FORWARD DROP", "-A FORWARD -i p0 -m comment --comment all -j ACCEPT"), None, "policy drop"),
+    "jump": (("-N wan", "-A wan -j DROP", "-A FORWARD -i p0 -j wan"), "chain wan, rule", None),
+    "jump and return": (("-N wan", "-A wan -o p1 -j RETURN", "-A wan -j DROP", "-A FORWARD -j wan"), None,
+        "chain wan, rule"),
     "jump into an empty chain": (("-N none", "-A FORWARD -j none"), None, None),
-    "goto": (
-        ("-P FORWARD DROP", "-N lan", "-A lan -j RETURN", "-A FORWARD -i p0 -g lan",
-         "-A FORWARD -j ACCEPT"),
-        "policy drop",
-        None,
-    ),
-    "return in a base chain": (
-        ("-P FORWARD DROP", "-A FORWARD -i p0 -j RETURN", "-A FORWARD -j ACCEPT"),
-        "policy drop",
-        None,
-    ),
+    "goto": (("-P FORWARD DROP", "-N lan", "-A lan -j RETURN", "-A FORWARD -i p0 -g lan", "-A FORWARD -j ACCEPT"),
+        "policy drop", None),
+    "return in a base chain": (("-P FORWARD DROP", "-A FORWARD -i p0 -j RETURN", "-A FORWARD -j ACCEPT"),
+        "policy drop", None),
     "log": (("-A FORWARD -i p0 -j LOG",), "target LOG", None),
     "reject": (("-A FORWARD -i p0 -j REJECT",), "target REJECT", None),
     "mark": (("-t mangle -A PREROUTING -i p0 -j MARK --set-mark 1",), "table mangle, chain PREROUTING", None),
-    "TCP segments": (
-        ("-t mangle -A FORWARD -o p1 -p tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu",),
-        "target TCPMSS",
-        None,
-    ),
+    "TCP segments": (("-t mangle -A FORWARD -o p1 -p tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu",),
+        "target TCPMSS", None),
     "masquerade": (("-t nat -A POSTROUTING -o p1 -j MASQUERADE",), "target MASQUERADE", None),
     "no tracking": (("-t raw -A PREROUTING -i p0 -j CT --notrack",), "target CT", None),
     "limit": (("-A FORWARD -i p0 -m limit --limit 1/s -j ACCEPT",), "match limit", None),
@@ -115,8 +89,8 @@ def test_rules(ns, name):
     check(answer.reasons("p1", "p0"), back)
 
 
-def test_no_table_is_made_by_reading(ns):
-    """Asking the kernel for a table that does not exist would create it."""
+def test_reading_creates_no_table(ns):
+    """A request for a table that does not exist would create it."""
     read_guard(ns, *PORTS, source="ip6_tables")
     assert ns.run("cat", "/proc/thread-self/net/ip6_tables_names").stdout == ""
     legacy(ns, "-t raw -S")
@@ -125,7 +99,7 @@ def test_no_table_is_made_by_reading(ns):
 
 
 def test_connection_tracking(ns):
-    """A rule that asks it has it see all packets, also those that the rule lets pass."""
+    """If any rule needs it, it sees all packets, also those that the rule accepts."""
     legacy(ns, "-A FORWARD -i p0 -j ACCEPT")
     assert read_guard(ns, *PORTS, source="ip6_tables").all["tracks"] is None
     legacy(ns, "-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT")
@@ -135,7 +109,7 @@ def test_connection_tracking(ns):
 
 
 def test_connection_tracking_at_input(ns):
-    """Forwarded packets do not come there, but the kernel tracks them as well, and puts fragments together."""
+    """Forwarded packets do not come there, but the kernel tracks and defragments them, too."""
     legacy(ns, "-P INPUT DROP")
     assert not read_guard(ns, *PORTS, source="ip6_tables").all["asks_conntrack"]
     legacy(ns, "-A INPUT -m conntrack --ctstate ESTABLISHED -j ACCEPT")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""nf_tables as the guard reads it: which pairs of ports are held back, and in which words."""
+"""nf_tables as the guard reads it from this kernel: which pairs of ports are punted, and for which reason."""
 
 import os
 import socket
@@ -36,10 +36,9 @@ def base(rules, hook="forward", policy="accept", family="inet", kind="filter", b
     """ % (family, flags, before, kind, hook, policy, rules)
 
 
-ANY = "any"  # a drop by a rule of whatever number
+ANY = "any"  # a drop by any rule
 
-# name: (ruleset, what packets from p0 to p1 meet, those from p1 to p0): a part of the reason, or
-# None if they meet nothing.
+# name: (ruleset, the reason from p0 to p1, from p1 to p0): a part of it, or None if it does not punt.
 ROWS = {
     "no rule": ("", None, None),
     "empty chain": (base(""), None, None),
@@ -52,25 +51,15 @@ ROWS = {
     "not": (base('iifname != "p0" drop'), None, ANY),
     "names": (base('iifname { "lan0", "p0" } drop'), ANY, None),
     "not names": (base('oifname != { "lan0", "p0" } drop'), ANY, None),
-    "named set": (
-        base("iifname @s drop", before="set s { type ifname; elements = { p1, lan0 }; }"),
-        None,
-        ANY,
-    ),
+    "named set": (base("iifname @s drop", before="set s { type ifname; elements = { p1, lan0 }; }"), None, ANY),
     "empty set": (base("iifname @s drop", before="set s { type ifname; }"), None, None),
     "indexes": (base('iif { "p0", "lan0" } drop'), ANY, None),
     "both devices": (base('iifname . oifname { "p0" . "p1", "p0" . "lan0" } drop'), ANY, None),
     "device and address": (base('iifname . ip6 saddr { "p0" . 2001:db8::1 } drop'), ANY, None),
     "device and port": (base('iifname . tcp dport vmap { "p0" . 22 : drop }'), ANY, None),
     "prefixes in a set": (base('iifname { "p0*", "q*" } drop'), ANY, ANY),
-    "zones": (
-        base(
-            'iifname vmap { "p0" : goto lan, "lan0" : jump lan, * : goto wan }',
-            before="chain lan { accept; }\nchain wan { reject; }",
-        ),
-        None,
-        "chain wan, rule handle",
-    ),
+    "zones": (base('iifname vmap { "p0" : goto lan, "lan0" : jump lan, * : goto wan }',
+        before="chain lan { accept; }\nchain wan { reject; }"), None, "chain wan, rule handle"),
     "map without others": (base('iifname vmap { "p0" : accept }\ndrop'), None, ANY),
     "map of protocols": (base("meta protocol vmap { ip : drop, ip6 : accept }\ndrop"), None, None),
     "IPv4": (base("meta nfproto ipv4 drop\nip saddr 192.0.2.1 drop"), None, None),
@@ -79,106 +68,41 @@ ROWS = {
     "bridge": (base("drop", family="bridge"), None, None),
     "dormant": (base("drop", flags="flags dormant;"), None, None),
     "input": (base("drop", hook="input", policy="drop"), None, None),
-    "keepalived": (
-        base(
-            "icmpv6 type nd-neighbor-advert ip6 saddr @vips drop",
-            hook="output",
-            before="set vips { type ipv6_addr; elements = { 2001:db8::5 }; }",
-            family="ip6",
-        ),
-        None,
-        None,
-    ),
+    "keepalived": (base("icmpv6 type nd-neighbor-advert ip6 saddr @vips drop", hook="output",
+        before="set vips { type ipv6_addr; elements = { 2001:db8::5 }; }", family="ip6"), None, None),
     "prerouting": (base('iifname "p0" drop', hook="prerouting"), ANY, None),
     "no egress before routing": (base('oifname "p1" drop', hook="prerouting"), None, None),
     "postrouting": (base('iifname "p0" oifname "p1" drop', hook="postrouting"), ANY, None),
     "counter": (base("counter\ncounter accept", policy="drop"), None, None),
     "named counter": (base("counter name c", before="counter c { }"), None, None),
-    "map of counters": (
-        base(
-            "counter name ip6 saddr map @m",
-            before="counter c { }\nmap m { type ipv6_addr : counter; elements = { ::1 : c }; }",
-        ),
-        None,
-        None,
-    ),
-    "set with counters": (
-        base("ip6 saddr @s accept", before="set s { type ipv6_addr; counter; }"),
-        None,
-        None,
-    ),
-    "set with limits": (
-        base("ip6 saddr @s accept", before="set s { type ipv6_addr; limit rate 1/second; }"),
-        "a set with state",
-        "a set with state",
-    ),
-    "an element with a limit": (
-        base('iifname { "p0" limit rate 1/minute, "p1" } accept', policy="drop"),
-        "policy drop",
-        "policy drop",
-    ),
-    "an element with a counter": (
-        base('iifname { "p0" counter, "p1" } accept', policy="drop"),
-        None,
-        None,
-    ),
-    "set that rules change": (
-        base("ip6 saddr @s accept", before="set s { type ipv6_addr; flags dynamic; }"),
-        "a set with state",
-        "a set with state",
-    ),
-    "set update": (
-        base(
-            'iifname "p0" add @s { ip6 saddr }',
-            before="set s { type ipv6_addr; size 9; flags dynamic; }",
-        ),
-        "set update",
-        None,
-    ),
-    "names with lifetimes": (
-        base(
-            "iifname @s drop",
-            before="set s { type ifname; flags timeout; elements = { lan0 timeout 9h }; }",
-        ),
-        ANY,
-        ANY,
-    ),
+    "map of counters": (base("counter name ip6 saddr map @m",
+        before="counter c { }\nmap m { type ipv6_addr : counter; elements = { ::1 : c }; }"), None, None),
+    "set with counters": (base("ip6 saddr @s accept", before="set s { type ipv6_addr; counter; }"), None, None),
+    "set with limits": (base("ip6 saddr @s accept", before="set s { type ipv6_addr; limit rate 1/second; }"),
+        "a set with state", "a set with state"),
+    "an element with a limit": (base('iifname { "p0" limit rate 1/minute, "p1" } accept', policy="drop"),
+        "policy drop", "policy drop"),
+    "an element with a counter": (base('iifname { "p0" counter, "p1" } accept', policy="drop"), None, None),
+    "set that rules change": (base("ip6 saddr @s accept", before="set s { type ipv6_addr; flags dynamic; }"),
+        "a set with state", "a set with state"),
+    "set update": (base('iifname "p0" add @s { ip6 saddr }',
+        before="set s { type ipv6_addr; size 9; flags dynamic; }"), "set update", None),
+    "names with lifetimes": (base("iifname @s drop",
+        before="set s { type ifname; flags timeout; elements = { lan0 timeout 9h }; }"), ANY, ANY),
     "map of addresses": (base("ip6 saddr vmap { ::/1 : accept, 8000::/1 : return }"), None, None),
-    "dropping prefixes of a device": (
-        base('iifname . ip6 saddr vmap { "p0" . 2001:db8::/32 : drop }'),
-        ANY,
-        ANY,
-    ),
+    "dropping prefixes of a device": (base('iifname . ip6 saddr vmap { "p0" . 2001:db8::/32 : drop }'), ANY, ANY),
     "dropping addresses": (base("ip6 saddr vmap { ::/1 : accept, 8000::/1 : drop }"), ANY, ANY),
-    "jump to an address's chain": (
-        base("tcp dport vmap { 22 : jump ssh }", before='chain ssh { iifname "p0" log; }'),
-        ": log",
-        None,
-    ),
-    "return": (
-        base("jump a\ndrop", before='chain a { iifname "p0" accept; return; }'),
-        None,
-        ANY,
-    ),
+    "jump to an address's chain": (base("tcp dport vmap { 22 : jump ssh }",
+        before='chain ssh { iifname "p0" log; }'), ": log", None),
+    "return": (base("jump a\ndrop", before='chain a { iifname "p0" accept; return; }'), None, ANY),
     "goto": (base('iifname "p0" goto a\ndrop', before="chain a { return; }"), None, ANY),
-    "goto in a chain": (
-        base('jump a\niifname "p1" drop', before="chain a { goto b; drop; }\nchain b { }"),
-        None,
-        ANY,
-    ),
+    "goto in a chain": (base('jump a\niifname "p1" drop', before="chain a { goto b; drop; }\nchain b { }"), None,
+        ANY),
     "block": (base('iifname "p0" jump { oifname "p1" drop; }'), ANY, None),
     "accept before drop": (base('iifname "p0" accept\ndrop'), None, ANY),
     "maybe accepted": (base("ip6 daddr ::1 accept\ndrop"), ANY, ANY),
-    "two tables": (
-        base("accept") + base('iifname "p0" drop', family="ip6"),
-        "table ip6 fw, chain base, rule",
-        None,
-    ),
-    "connection": (
-        base('iifname "p0" ct state established,related accept\niifname "p0" drop'),
-        ANY,
-        None,
-    ),
+    "two tables": (base("accept") + base('iifname "p0" drop', family="ip6"), "table ip6 fw, chain base, rule", None),
+    "connection": (base('iifname "p0" ct state established,related accept\niifname "p0" drop'), ANY, None),
     "connection map": (base("ct state vmap { established : accept, invalid : drop }"), ANY, ANY),
     "type": (base("iiftype != ether drop\noiftype loopback drop"), None, None),
     "kind": (base('meta iifkind "veth" meta oifkind != "vrf" drop'), ANY, ANY),
@@ -187,11 +111,8 @@ ROWS = {
     "log": (base('iifname "p0" log prefix "x"'), ": log", None),
     "limit": (base('iifname "p0" limit rate 5/second accept'), ": limit", None),
     "quota": (base('iifname "p0" quota over 5 bytes'), ": quota", None),
-    "named quota": (
-        base('iifname "p0" quota name q', before="quota q { over 5 bytes }"),
-        ": a stateful object",
-        None,
-    ),
+    "named quota": (base('iifname "p0" quota name q', before="quota q { over 5 bytes }"), ": a stateful object",
+        None),
     "queue": (base('iifname "p0" queue num 3'), ": queue", None),
     "reject": (base('iifname "p0" reject'), ": reject", None),
     "mark": (base('iifname "p0" meta mark set 5'), ": meta mark set", None),
@@ -202,57 +123,23 @@ ROWS = {
     "connection mark": (base('iifname "p0" ct mark set 5'), ": ct set", None),
     "number": (base('iifname "p0" numgen inc mod 2 0 accept'), ": numgen inc", None),
     "random": (base('iifname "p0" numgen random mod 2 0 accept'), None, None),
-    "masquerade": (
-        base('oifname "p1" masquerade', hook="postrouting", kind="nat"),
-        ": masquerade",
-        None,
-    ),
-    "destination": (
-        base('iifname "p0" dnat ip6 to 2001:db8::1', hook="prerouting", kind="nat"),
-        ": nat",
-        None,
-    ),
+    "masquerade": (base('oifname "p1" masquerade', hook="postrouting", kind="nat"), ": masquerade", None),
+    "destination": (base('iifname "p0" dnat ip6 to 2001:db8::1', hook="prerouting", kind="nat"), ": nat", None),
     "notrack": (base('iifname "p0" notrack', hook="prerouting"), ": notrack", None),
-    "tproxy": (
-        base('iifname "p0" tcp dport 80 tproxy ip6 to :99', hook="prerouting"),
-        ": tproxy",
-        None,
-    ),
+    "tproxy": (base('iifname "p0" tcp dport 80 tproxy ip6 to :99', hook="prerouting"), ": tproxy", None),
     "dup": (base('iifname "p0" dup to 2001:db8::1', family="ip6"), ": dup", None),
     "fib": (base("fib saddr . iif oif missing accept", hook="prerouting"), None, None),
     "reverse path": (base("fib saddr . iif oif missing drop", hook="prerouting"), ANY, ANY),
-    "ingress": (
-        base("ip6 daddr 2001:db8::1 drop", hook='ingress device "p0"', family="netdev"),
-        "table netdev fw, chain base, rule",
-        None,
-    ),
-    "ingress of IPv4": (
-        base("ip daddr 192.0.2.1 drop", hook='ingress device "p0"', family="netdev"),
-        None,
-        None,
-    ),
-    "ingress of two": (
-        base('iifname "p1" drop', hook='ingress devices = { "p0", "p1" }', family="netdev"),
-        None,
-        ANY,
-    ),
-    "inet ingress": (
-        base("meta nfproto ipv6 drop", hook='ingress device "p0"'),
-        ANY,
-        None,
-    ),
+    "ingress": (base("ip6 daddr 2001:db8::1 drop", hook='ingress device "p0"', family="netdev"),
+        "table netdev fw, chain base, rule", None),
+    "ingress of IPv4": (base("ip daddr 192.0.2.1 drop", hook='ingress device "p0"', family="netdev"), None, None),
+    "ingress of two": (base('iifname "p1" drop', hook='ingress devices = { "p0", "p1" }', family="netdev"), None,
+        ANY),
+    "inet ingress": (base("meta nfproto ipv6 drop", hook='ingress device "p0"'), ANY, None),
     "egress": (base("drop", hook='egress device "p1"', family="netdev"), ANY, None),
-    "type at egress": (
-        base("iiftype ether drop", hook='egress device "p1"', family="netdev"),
-        ANY,
-        None,
-    ),
-    "fwd": (
-        base('fwd to "p1"', hook='ingress device "p0"', family="netdev"),
-        ": fwd",
-        None,
-    ),
-}
+    "type at egress": (base("iiftype ether drop", hook='egress device "p1"', family="netdev"), ANY, None),
+    "fwd": (base('fwd to "p1"', hook='ingress device "p0"', family="netdev"), ": fwd", None),
+}  # fmt: skip
 
 
 def has_queues(ns):
@@ -278,37 +165,20 @@ def test_ruleset(ns, name):
     assert matches(back, answer.reasons("p1", "p0")), answer.reasons("p1", "p0")
 
 
-def test_nothing_is_left_of_the_rules_before(ns):
+def test_rules_before_are_forgotten(ns):
     nft(ns, "")
     answer = read_guard(ns, "p0", "p1")
     assert answer.all["tracks"] is None and answer.all["nat"] == {} and answer.all["names"] == []
 
 
-# Conditions that leave no trace, as far as this kernel has them.
+# Conditions without a side effect. Not every kernel has all of them.
 HARMLESS = (
-    "jhash ip6 saddr mod 2 0",
-    "symhash mod 2 0",
-    "socket transparent 1",
-    "rt nexthop 2001:db8::1",
-    "ipsec in reqid 1",
-    "meta ipsec exists",
-    "osf name \"Linux\"",
-    "exthdr frag exists",
-    "tcp option maxseg size 1300",
-    "ip6 dscp 1",
-    "ip6 flowlabel 7",
-    "meta mark and 0xff00 == 0x100",
-    "meta length 100-200",
-    "tcp flags syn / syn,ack",
-    "meta cgroup 1",
-    "meta cpu 0",
-    "meta hour 1-2",
-    "ether saddr 02:00:00:00:00:01",
-    "vlan id 5",
-    "iifgroup 1",
-    "@th,16,16 80",
-    "ct mark 7",
-)
+    "jhash ip6 saddr mod 2 0", "symhash mod 2 0", "socket transparent 1", "rt nexthop 2001:db8::1",
+    "ipsec in reqid 1", "meta ipsec exists", 'osf name "Linux"', "exthdr frag exists",
+    "tcp option maxseg size 1300", "ip6 dscp 1", "ip6 flowlabel 7", "meta mark and 0xff00 == 0x100",
+    "meta length 100-200", "tcp flags syn / syn,ack", "meta cgroup 1", "meta cpu 0", "meta hour 1-2",
+    "ether saddr 02:00:00:00:00:01", "vlan id 5", "iifgroup 1", "@th,16,16 80", "ct mark 7",
+)  # fmt: skip
 
 
 def test_harmless_conditions(ns):
@@ -332,7 +202,7 @@ TRACKS = {
     "at input only": (base("ct state new", hook="input"), None),
     "of IPv4 only": (base("meta nfproto ipv4 ct state new"), None),
     "in a chain that nothing leads to": (base("", before="chain a { ct state new; }"), None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TRACKS)
@@ -362,15 +232,12 @@ XT = {
     "comment": ("-i p0 -m comment --comment x -j ACCEPT", None),
     "log": ("-i p0 -j LOG", "log"),
     "limit": ("-i p0 -m limit --limit 5/s -j ACCEPT", "limit"),
-    "hashlimit": (
-        "-i p0 -m hashlimit --hashlimit-above 5/s --hashlimit-name x -j ACCEPT",
-        "match hashlimit",
-    ),
+    "hashlimit": ("-i p0 -m hashlimit --hashlimit-above 5/s --hashlimit-name x -j ACCEPT", "match hashlimit"),
     "statistic": ("-i p0 -m statistic --mode nth --every 2 --packet 0 -j ACCEPT", "statistic"),
     "MSS": ("-i p0 -p tcp --tcp-flags SYN SYN -j TCPMSS --set-mss 1300", "target TCPMSS"),
     "mark": ("-i p0 -j MARK --set-mark 5", "mark"),
     "drop": ("-i p0 -p udp --dport 53 -j DROP", "drop"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", XT)
@@ -386,7 +253,7 @@ def test_iptables_nft(ns, name):
     assert bool(answer.all["tracks"]) == (name == "connection")
 
 
-# The shape of what Docker has on every host with IPv6, for one bridge that is not among the ports.
+# The rules of Docker on a host with IPv6, for one bridge that is not among the ports.
 DOCKER = """*filter
 :FORWARD ACCEPT
 :DOCKER -
@@ -412,7 +279,7 @@ def test_docker(ns):
     ns.run("ip6tables-nft-restore", stdin=DOCKER)
     answer = read_guard(ns, *PORTS)
     assert answer.reasons("p0", "p1") == {} and answer.reasons("p1", "p0") == {}
-    # Of what goes to the bridge nothing is sure.
+    # Packets to the bridge may be dropped.
     ns.run("ip6tables-nft-restore", stdin=DOCKER.replace("docker0", "p1"))
     answer = read_guard(ns, *PORTS)
     assert "chain DOCKER, rule handle" in answer.reasons("p0", "p1")["forward"]
@@ -484,7 +351,7 @@ def batch(ns, kind, values):
 
 
 def test_devices_by_prefix(ns):
-    """Since Linux 6.18 a chain may hang at all devices of a prefix, which Debian's nft cannot say."""
+    """Since Linux 6.18 a chain may be at all devices of a prefix, which Debian's nft cannot express."""
     nft(ns, "table netdev fw { }")
     number = struct.Struct("!I").pack
     hook = {1: number(0), 2: number(0), 4: {DEVICE_PREFIX: b"p\0"}}
@@ -500,7 +367,7 @@ def test_devices_by_prefix(ns):
 
 
 def test_a_reading_is_of_one_ruleset(ns, tmp_path):
-    """Two rulesets take turns, each of which holds one direction back: never both, never none."""
+    """Two rulesets alternate, each of which punts one direction: never both, never none."""
     between = "".join("chain c%d { }\n" % i for i in range(300))
     chains = "chain x { %s; }\n" + between + "chain y { %s; }\n"
     for name, rules in (("a", ('iifname "p0" drop', "counter")), ("b", ("counter", 'iifname "p1" drop'))):
@@ -525,7 +392,7 @@ def test_a_reading_is_of_one_ruleset(ns, tmp_path):
 
 
 def test_many_rules(ns):
-    """They are read, and one that holds back is found behind all others."""
+    """All are read: the one that punts is behind all others."""
     chains = int(os.environ.get("SIXLANE_GUARD_RULES", "10000")) // 1000
     lines = ["table inet fw {"]
     for chain in range(chains):

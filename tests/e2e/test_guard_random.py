@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random rulesets: where the guard says that nothing holds a pair of ports' packets back, the kernel
-alone forwards them as if there were no rules.
+"""Random rulesets: if the guard does not punt a pair of ports, the kernel alone must forward its packets as
+if there were no rules.
 
 SIXLANE_GUARD_RULESETS: how many, for a long run; SIXLANE_SEED repeats one.
 """
@@ -47,13 +47,13 @@ def host(port):
 
 
 def forwarded(frame, out):
-    """What the kernel makes of it without rules."""
+    """As the kernel sends it without rules."""
     macs = fr.mac_bytes(far_mac(out)) + fr.mac_bytes(router_mac(out))
     return macs + frame[12:HOP_LIMIT_AT] + bytes([frame[HOP_LIMIT_AT] - 1]) + frame[HOP_LIMIT_AT + 1 :]
 
 
 def build_frames(pair):
-    """Two that rules tell apart."""
+    """Two frames that rules may treat differently."""
     ip = Ether(src=far_mac(pair[0]), dst=router_mac(pair[0])) / IPv6(src=host(pair[0]), dst=host(pair[1]))
     payloads = (UDP(sport=4000, dport=53), TCP(sport=4000, dport=22, flags="S"))
     return [bytes(ip / payload / Raw(b"x" * 20)) for payload in payloads]
@@ -92,7 +92,7 @@ class Bench:
         assert code == 0, "%s\n%s" % (error, text)
 
     def receive(self, arrived):
-        """Add what has come, as (out port, frame)."""
+        """Add what has arrived, as (out port, frame)."""
         for i, sock in enumerate(self.sockets):
             try:
                 while True:
@@ -113,7 +113,7 @@ class Bench:
 
 
 def check(bench, text, held, counts):
-    """Packets of all pairs; those that are said to be left alone must be."""
+    """Packets of all pairs: those that the guard leaves alone must arrive."""
     expected, arrived = bench.send(PAIRS), set()
     must = set().union(*(frames for pair, frames in expected.items() if not held[pair]))
     deadline = time.monotonic() + 2
@@ -146,7 +146,7 @@ def test_what_is_left_alone_passes(worker):
                 }
                 check(bench, "ruleset %d of SIXLANE_SEED=%d\n%s" % (i, SEED, text), held, counts)
     print("pairs: %s" % counts)
-    # Neither all nor nothing is held back.
+    # Neither all nor nothing is punted.
     total = sum(counts.values())
     assert counts["left alone"] > 0.2 * total and counts["held"] > 0.05 * total
     assert counts["held, passed"] < 0.4 * total

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices that own a port's frames: the port passes everything while one stands above it, whether
-or not netlink names it, and status, explain and the log say which one it is."""
+"""Upper devices that take a port's frames: the port punts everything while it has one, whether or not netlink
+reports it, and status, explain and the log name it."""
 
 import struct
 
@@ -9,7 +9,7 @@ import pytest
 from lab import wait_until
 from topology import HOST_MAC, PORT_MAC, Net, host_addr
 
-# By which commands of `ip link` a device comes to stand above p0, and what kind it is.
+# Commands of `ip link` that put a device above p0, and its kind.
 OWNERS = {
     "macvlan": (["add link p0 name up0 type macvlan mode passthru"], "macvlan"),
     "ipvlan": (["add link p0 name up0 type ipvlan mode l2"], "ipvlan"),
@@ -61,8 +61,8 @@ def test_owner(make, name):
     port = wait_flag(net, True)
     assert (port["upper"], port["upper_kind"]) == ("up0", kind)
     assert "upper device up0 (%s)" % kind in net.router.status_text()
-    told = net.router.sixlane("explain", host_addr("a"), host_addr("b"), "dev", "p0").stdout
-    assert "up0 takes the frames of p0: it is of kind " + kind in told
+    text = net.router.sixlane("explain", host_addr("a"), host_addr("b"), "dev", "p0").stdout
+    assert "up0 takes the frames of p0: it is of kind " + kind in text
     net.r.ip("link set up0 up")
     net.sync()
     net.assert_passed(fr.many(5, host_addr("b")), "pass_port_upper")
@@ -84,7 +84,7 @@ def test_owner_before_the_start(make, name):
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_upper(make, name):
-    """No moment of a doubt: also the log says nothing of it."""
+    """Nothing changes, and the log has no message."""
     net = make(Net).start()
     link_or_skip(net, HARMLESS[name])
     net.sync()

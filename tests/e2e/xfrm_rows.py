@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IPsec policies and what they do to a packet through the router, as rows for test_guard_xfrm.py.
+"""IPsec policies and what they do to a packet through the router, as rows for test_guard_ipsec.py.
 
 A row is made by commands of `ip xfrm` on the router, and undone by `undo`. Its packet goes from host
 a to host b.

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "../../user/guard/ip6_tables_parse.h"
+#include "../../user/guard/ruleset_query.h"
 #include "../unit/guard/ip6_tables_blob.h"
 #include "mutate.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A small ruleset of nf_tables as messages, mutated, through the guard's parsers; what comes of it
- * is then asked everything. Messages that libnftnl parses keep the framing of their attributes: it
- * ends the process over one of a wrong size ("kernel ABI is broken"). Those that sixlane parses by
- * itself, chains and notifications, are mutated as a whole. With libFuzzer (see fuzz_parse.c) the
- * entry is such a message.
+ * The messages of a small nf_tables ruleset, one of them mutated, through the guard's parsers and
+ * then through all queries.
+ *
+ * Messages that libnftnl parses keep the framing of their attributes: for a wrong size it ends the
+ * process ("kernel ABI is broken"). Chains, flowtables and notifications, which sixlane parses, are
+ * mutated anywhere. With libFuzzer (see fuzz_parse.c) the input is one such message.
  *
  *   fuzz_nf_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
@@ -24,11 +25,14 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../user/guard/nf_tables_parse.h"
+#include "../../user/guard/nf_tables_rule.h"
+#include "../../user/guard/nf_tables_set.h"
+#include "../../user/guard/ruleset_devices.h"
+#include "../../user/guard/ruleset_query.h"
 #include "../../user/lib/util.h"
+#include "mutate.h"
 
-#define MAX_BYTES 8192
-
-/* Exactly as large as it says, so that ASan sees what is read behind it. */
+/* Of exactly its size, so that ASan sees what is read behind it. */
 static struct nlmsghdr *message_copy(const void *bytes, size_t size)
 {
 	struct nlmsghdr *nlh = malloc(size);
@@ -38,12 +42,7 @@ static struct nlmsghdr *message_copy(const void *bytes, size_t size)
 	return nlh;
 }
 
-static int no_elements(void *ctx, const struct nf_name *name)
-{
-	return name->table[0] && name->name[0] ? 0 : -EINVAL;
-}
-
-static void ask_everything(const struct guard_ruleset *rules)
+static void query_all(const struct guard_ruleset *rules)
 {
 	const struct guard_iface in = { .ifindex = 2, .type = 1, .name = "p0", .kind = "veth" };
 	const struct guard_iface out = { .ifindex = 3, .type = 1, .name = "p1", .kind = "" };
@@ -82,22 +81,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
 #define DEFAULT_ITERATIONS 100000
-#define DEFAULT_SEED 20250101
-
-static uint64_t random_state;
-
-static uint64_t random_next(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 2685821657736338717u;
-}
-
-static size_t random_below(size_t bound)
-{
-	return bound ? random_next() % bound : 0;
-}
 
 /* --- the messages --- */
 
@@ -129,7 +112,6 @@ static struct nlmsghdr *build_chain(enum message message, const char *name)
 	return nlh;
 }
 
-/* By names and by a prefix. */
 static void put_devices(struct nlmsghdr *nlh, uint16_t type)
 {
 	struct nlattr *devices = mnl_attr_nest_start(nlh, type);
@@ -181,7 +163,8 @@ static void build_set(enum message message, const char *name, bool maps)
 	nftnl_set_free(set);
 }
 
-/* As the kernel numbers elements; libnftnl counts them, and does not read what it has written. */
+/* The kernel gives all elements one type; libnftnl writes another one for each, and refuses that.
+ */
 static void renumber_elements(struct nlmsghdr *nlh)
 {
 	struct nlattr *list, *elem;
@@ -328,7 +311,7 @@ static bool is_nest(const char *bytes, size_t size)
 	return size && left == 0;
 }
 
-/* A byte of some value, not of a length or a type, nor the NUL at the end of a text. */
+/* Changes a byte of a value, not of a length or a type, nor the NUL of a string. */
 static void mutate_value(char *bytes, size_t size)
 {
 	struct nlattr *attr = (void *)bytes;
@@ -351,50 +334,29 @@ static void mutate_value(char *bytes, size_t size)
 		value[random_below(length - !value[length - 1])] = (char)random_next();
 }
 
-static size_t mutate_any(char *bytes, size_t size)
-{
-	size_t at = sizeof(struct nlmsghdr) + random_below(size - sizeof(struct nlmsghdr));
-
-	if (size == sizeof(struct nlmsghdr))
-		return size;
-	switch (random_below(3)) {
-	case 0:
-		bytes[at] ^= (char)(1u << random_below(8));
-		break;
-	case 1:
-		bytes[at] = (char)random_next();
-		break;
-	case 2:
-		return at;
-	}
-	return size;
-}
-
 static int (*const parsers[N_MESSAGES])(const struct nlmsghdr *, void *) = {
 	[TABLE] = nf_parse_table,	  [CHAIN] = nf_parse_chain,	  [BASE] = nf_parse_chain,
 	[FLOWTABLE] = nf_parse_flowtable, [NAMES] = nf_parse_set,	  [MAP] = nf_parse_set,
 	[RULE] = nf_parse_rule,		  [ELEMENTS] = nf_parse_elements,
 };
 
-/* A message's copy, mutated a few times if it is the one. */
 static struct nlmsghdr *message_get(enum message message, bool mutated)
 {
-	const size_t header = sizeof(struct nlmsghdr) + sizeof(struct nfgenmsg);
 	const struct nlmsghdr *original = (const void *)messages[message];
-	static char bytes[MAX_BYTES] __attribute__((aligned(8)));
-	size_t size = original->nlmsg_len;
+	static char bytes[2 * MAX_BYTES] __attribute__((aligned(8)));
+	size_t size = original->nlmsg_len, header = sizeof(*original);
 
 	memcpy(bytes, original, size);
-	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--) {
-		if (message == CHAIN || message == BASE || message == FLOWTABLE)
-			size = mutate_any(bytes, size);
-		else
-			mutate_value(bytes + header, size - header);
-	}
+	if (mutated && (message == CHAIN || message == BASE || message == FLOWTABLE))
+		return message_copy(
+			bytes, header + mutate_often((uint8_t *)bytes + header, size - header));
+	header += sizeof(struct nfgenmsg);
+	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--)
+		mutate_value(bytes + header, size - header);
 	return message_copy(bytes, size);
 }
 
-/* Returns whether all of it was taken. */
+/* Returns whether all messages were accepted. */
 static bool run_once(void)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();
@@ -406,12 +368,12 @@ static bool run_once(void)
 		struct nlmsghdr *nlh = message_get(i, i == chosen);
 
 		if (i == ELEMENTS)
-			taken &= nf_parser_sets(parser, no_elements, NULL) == 0;
+			nf_sets_choose(parser);
 		taken &= parsers[i](nlh, parser) == 0;
 		(void)nf_parser_concerns(parser, nlh);
 		free(nlh);
 	}
-	ask_everything(rules);
+	query_all(rules);
 	nf_parser_free(parser);
 	guard_ruleset_free(rules);
 	return taken;
@@ -422,9 +384,7 @@ int main(int argc, char **argv)
 	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
 	unsigned long taken = 0;
 
-	random_state = argc > 2 ? strtoul(argv[2], NULL, 10) : DEFAULT_SEED;
-	if (random_state == 0)
-		random_state = DEFAULT_SEED; /* xorshift never leaves 0 */
+	random_start(argc > 2 ? argv[2] : NULL);
 	printf("fuzz_nf_tables: %lu mutated rulesets from seed %llu\n", iterations,
 	       (unsigned long long)random_state);
 	fflush(stdout);

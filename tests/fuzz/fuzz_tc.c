@@ -29,7 +29,7 @@ static void check_qdisc(const struct qdisc *qdisc)
 
 	check_string(qdisc->kind, sizeof(qdisc->kind));
 	(void)qdisc_takes_filters(qdisc);
-	if (qdisc_holds(qdisc, qdisc_wants_device(qdisc) ? &device : NULL, reason) != !!reason[0])
+	if (qdisc_punts(qdisc, qdisc_needs_device(qdisc) ? &device : NULL, reason) != !!reason[0])
 		abort();
 	check_string(reason, sizeof(reason));
 }

@@ -19,7 +19,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../user/guard/reader.h"
+#include "../../user/guard/ip6_tables.h"
+#include "../../user/guard/nf_hooks.h"
+#include "../../user/guard/nf_tables.h"
+#include "../../user/guard/ruleset_devices.h"
+#include "../../user/guard/ruleset_query.h"
 #include "../../user/netlink/parse.h"
 #include "../../user/netlink/socket.h"
 

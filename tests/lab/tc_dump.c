@@ -16,7 +16,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "../../user/guard/reader.h"
+#include "../../user/guard/tc.h"
 #include "../../user/lib/util.h"
 
 /* BPF_TCX_INGRESS and _EGRESS of Linux 6.6 */

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "../../user/guard/reader.h"
+#include "../../user/guard/xfrm.h"
 #include "../../user/lib/util.h"
 
 static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)

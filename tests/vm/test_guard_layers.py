@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rules and traffic control at each layer of VLANs, bonds and VRFs, beside the kernel alone.
 
-Each row holds something back, so that what is counted tells that sixlane has read the row.
+Each row punts something, so that the counters show when sixlane has read the row.
 """
 
 import functools
@@ -17,13 +17,13 @@ from lans import BY_KERNEL, LanTwins, forwarded, is_noise, subnet, tag
 from test_vrf import add_vrf, enslave
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 
-# What becomes of a packet: forwarded by XDP (if no row says anything of it), by the kernel, or not at all.
+# What becomes of a packet: forwarded by XDP (without a row for it), by the kernel, or not at all.
 FAST, SLOW, NONE = "by XDP", "by the kernel", "nowhere"
 FIREWALL, TC = "pass_firewall", "pass_tc"
 
 
 class End(NamedTuple):
-    """Where packets come from or go to: an address of a host, behind tags."""
+    """The source or destination of packets: an address of a host, behind VLAN tags."""
 
     host: str
     addr: str
@@ -34,7 +34,7 @@ class Flow(NamedTuple):
     source: End
     to: End
 
-    @functools.lru_cache  # to build one takes long where that is emulated
+    @functools.lru_cache  # an emulated machine builds frames slowly
     def frame(self, number):
         host = self.source.host
         frame = fr.udp(self.to.addr, src=self.source.addr, number=number,
@@ -42,14 +42,14 @@ class Flow(NamedTuple):
         return tag(frame, *self.source.tags)
 
     def arriving(self, frame):
-        """Devices have the MAC of what is below them, a bond that of p1, which is host b's."""
+        """A device has the MAC of its lower device, a bond that of p1, which is host b's."""
         return forwarded(frame, HOST_MAC[self.to.host], PORT_MAC[self.to.host], *self.to.tags)
 
 
 class Row(NamedTuple):
     name: str
     commands: str  # a line each, of nft or tc
-    held: dict  # {flow: what becomes of it}, of those that XDP does not forward
+    held: dict  # {flow: what becomes of it}, for flows that XDP does not forward
     verdict: str = FIREWALL
 
 
@@ -74,7 +74,7 @@ def netdev(hook, *devices):
 
 
 def tc_drop(where, *devices):
-    """Markers of the tests, which are neither, go on."""
+    """Markers of the tests are of other protocols."""
     lines = []
     for device in devices:
         lines.append("tc qdisc add dev %s clsact" % device)
@@ -92,7 +92,7 @@ def shape(device):
 
 
 class Layers(LanTwins):
-    """Twins with flows that XDP forwards as long as no row stands in their way."""
+    """Twins with flows that XDP forwards while no row punts them."""
 
     def __init__(self, build, flows, ports):
         super().__init__()
@@ -107,7 +107,7 @@ class Layers(LanTwins):
             raise
 
     def send(self, net):
-        """One packet of each flow at once; what each host got."""
+        """Send one packet of each flow; return what each host got."""
         net.flush()
         net.clear()
         for number, flow in enumerate(self.flows.values()):
@@ -116,7 +116,7 @@ class Layers(LanTwins):
         return {h: sorted(f for f in net.tap[h].drain() if not is_noise(f)) for h in net.hosts}
 
     def wait(self, held, verdict):
-        """Until so many are forwarded, and so many held back; returns what then arrived."""
+        """Until so many are forwarded, and so many punted; returns what then arrived."""
         seen = [None, None]
 
         def right():
@@ -129,7 +129,7 @@ class Layers(LanTwins):
         return seen[0]
 
     def check(self, row):
-        """Do what the row says; then undo it."""
+        """Do the row's commands, check all flows, and undo them."""
         try:
             self.each(lambda net: do(net, row.commands))
             fast, plain = self.wait(row.held, row.verdict), self.send(self.plain)
@@ -143,7 +143,7 @@ class Layers(LanTwins):
 
 
 def do(net, commands):
-    """In one process of each program: to start one takes long, too."""
+    """In one process of each program, because an emulated machine starts them slowly."""
     for program, *how in (("nft", "-f", "-"), ("tc", "-batch", "-")):
         lines = [line.removeprefix(program + " ") for line in commands.splitlines()
                  if line.startswith(program + " ")]  # fmt: skip
@@ -278,7 +278,7 @@ VRF_FLOWS = {
 }  # fmt: skip
 VRF_ROWS = [
     Row("rule of the VRF", forward("iifname red"), all_of(NONE, "a>b", "b>a", "a>c")),
-    # As which only neighbour discovery comes in there, see below.
+    # Only neighbour discovery comes in by the port there, see below.
     Row("rule of a port", forward("iifname p0"), all_of(SLOW, "a>b", "a>c")),
     Row("rule of a port as output", forward("oifname p1"), all_of(NONE, "a>b", "c>b")),
     Row("rule of the VRF as output", forward("oifname red", "iifname p2"), all_of(NONE, "c>b")),
@@ -320,7 +320,7 @@ def test_vrf(vrf, row):
 
 
 def test_neighbour_discovery_that_is_forwarded(vrf):
-    """Rules see it as coming in by the port, so that rules of the port count."""
+    """Rules see it as coming in by the port, so that rules of the port matter."""
     advertisement = fr.udp(host_addr("b"), nh=58)[: fr.ETH_LEN + fr.IPV6_LEN]
     advertisement += bytes([136]) + bytes(23)
     wanted, commands = forwarded(advertisement, HOST_MAC["b"], PORT_MAC["b"]), forward("iifname p0")
@@ -332,12 +332,12 @@ def test_neighbour_discovery_that_is_forwarded(vrf):
             net.clear()
             net.tap["a"].send(advertisement)
             net.flush()
-            # not by exchange(), to which it is chatter
+            # exchange() would ignore it as noise
             assert (wanted in net.tap["b"].drain()) == arrives
     vrf.each(lambda net: undo(net, commands))
 
 
-# What is done, and whether the kernel still answers: if not, nor does XDP.
+# Commands; whether the kernel still answers; whether XDP answers.
 ANSWER_ROWS = {
     "nothing": ("", True, True),
     "output rule of the VRF": (forward("oifname red", hook="output"), False, False),
@@ -345,7 +345,7 @@ ANSWER_ROWS = {
     "output rule of others": (forward("oifname p1", hook="output"), True, True),
     "postrouting rule of the VRF": (forward("oifname red", hook="postrouting"), False, False),
     "shaping of the VRF": (shape("red"), True, False),
-    # which packets pass by, unless the VRF has a qdisc with a queue
+    # packets bypass it, unless the VRF has a qdisc with a queue
     "filter at egress of the VRF": (tc_drop("egress", "red"), True, False),
     "filter and shaping of the VRF": (shape("red") + "\n" + tc_drop("egress", "red"), False, False),
 }  # fmt: skip
@@ -353,7 +353,7 @@ ANSWER_ROWS = {
 
 @pytest.mark.parametrize("name", ANSWER_ROWS)
 def test_answers_of_a_vrf(vrf, name):
-    """Of an operator's exception only XDP knows; what the kernel sends goes the same way."""
+    """Only XDP knows an operator's exception; what the kernel sends takes the same path."""
     commands, answered, by_xdp = ANSWER_ROWS[name]
     verdict = "answer_too_big" if by_xdp else "drop_too_big"
     try:

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../guard/reader.h"
+#include "../guard/uppers.h"
 #include "../netlink/parse.h"
 #include "../netlink/socket.h"
 #include "../rib/links.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../guard/reader.h"
+#include "../guard/uppers.h"
 #include "../netlink/parse.h"
 #include "state.h"
 

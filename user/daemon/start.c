@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "../guard/reader.h"
+#include "../guard/uppers.h"
 #include "../lib/kernel.h"
 #include "../loader/flows.h"
 #include "state.h"

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sources put together: when each is read. What they come to for devices is in guard_judge.c.
+ * What the sources mean for a device, for a pair of devices and for every packet.
+ *
+ * The kernel's order for a forwarded packet: tc and netdev chains at the ingress of each device
+ * that it comes through, prerouting, the fwd policies of IPsec, forward, postrouting, the out
+ * policies, tc and netdev chains at the egress of each device that it leaves through.
+ *
+ * In a VRF, prerouting is met a second time with the VRF as ingress, and forward only so. What the
+ * machine itself sends by a VRF's port meets output, postrouting and the egress of the VRF, and
+ * then those of the port.
  */
+#include "guard.h"
+
 #include <errno.h>
-#include <string.h>
 
 #include "../lib/util.h"
-#include "guard_internal.h"
+#include "guard_pairs.h"
+#include "guard_path.h"
 
 const char *const guard_cause_names[GUARD_N_CAUSES] = {
 	[GUARD_NETFILTER] = "netfilter",
@@ -14,299 +24,13 @@ const char *const guard_cause_names[GUARD_N_CAUSES] = {
 	[GUARD_TC] = "tc",
 };
 
-/*
- * A change acts within 50 ms. A source that takes longer to read than this, or has to wait longer,
- * holds back meanwhile.
- */
-#define SLOW_NS 20000000u
-/* A source may be read for one part in so many of a CPU's time: while it changes, or by polling. */
-#define SHARE 10
-#define SHARE_POLLED 100
-
-/* Of read(): it was read, and is what it was before. */
-#define UNCHANGED 1
-
-static const struct source_kind {
-	const char *name; /* for people */
-	int (*open)(struct guard *guard);
-	bool (*follow)(struct guard *guard);
-	int (*read)(struct guard *guard, const struct links *links);
-	enum guard_cause cause;
-	bool polled; /* the kernel announces nothing */
-} kinds[GUARD_N_SOURCES];
-
-/* --- reading ------------------------------------------------------------------------- */
-
-static void take_time(void *ctx)
-{
-	struct guard *guard = ctx;
-
-	if (!guard->reading_ns || util_now_ns() - guard->reading_ns < SLOW_NS)
-		return;
-	guard->reading_ns = 0;
-	if (guard->slow)
-		guard->slow(guard->slow_ctx);
-}
-
-static int open_nf_tables(struct guard *guard)
-{
-	int ret = nf_tables_new(guard->rcvbuf_bytes, &guard->nf_tables);
-
-	if (!ret)
-		nf_tables_set_idle(guard->nf_tables, take_time, guard);
-	return ret;
-}
-
-static bool follow_nf_tables(struct guard *guard)
-{
-	return nf_tables_follow(guard->nf_tables);
-}
-
-static int read_nf_tables(struct guard *guard, const struct links *links)
-{
-	struct guard_ruleset *read;
-	int ret = nf_tables_read(guard->nf_tables, &read);
-
-	(void)links;
-	if (ret)
-		return ret;
-	guard_ruleset_free(guard->rules[GUARD_RULES_NF_TABLES]);
-	guard->rules[GUARD_RULES_NF_TABLES] = read;
-	return 0;
-}
-
-static int read_ip6_tables(struct guard *guard, const struct links *links)
-{
-	struct guard_ruleset *read;
-	bool unchanged;
-	int ret = ip6_tables_read(&read);
-
-	(void)links;
-	if (ret)
-		return ret;
-	unchanged = guard->rules[GUARD_RULES_IP6_TABLES] &&
-		    guard_ruleset_is_empty(guard->rules[GUARD_RULES_IP6_TABLES]) &&
-		    guard_ruleset_is_empty(read);
-	guard_ruleset_free(guard->rules[GUARD_RULES_IP6_TABLES]);
-	guard->rules[GUARD_RULES_IP6_TABLES] = read;
-	return unchanged ? UNCHANGED : 0;
-}
-
-static int read_hooks(struct guard *guard, const struct links *links)
-{
-	struct nf_hooks read = { 0 };
-	int ret = nf_hooks_read(&read);
-
-	(void)links;
-	if (!ret && !read.known)
-		ret = nf_hooks_read_bpf(&read) ?: nf_hooks_guess_defragments(&read.defragments);
-	if (!ret && !memcmp(&guard->hooks, &read, sizeof(read)))
-		return UNCHANGED;
-	if (!ret)
-		guard->hooks = read;
-	return ret;
-}
-
-static int open_xfrm(struct guard *guard)
-{
-	return xfrm_new(&guard->xfrm);
-}
-
-static bool follow_xfrm(struct guard *guard)
-{
-	return xfrm_follow(guard->xfrm);
-}
-
-static int read_xfrm(struct guard *guard, const struct links *links)
-{
-	struct policies *read;
-	int ret = xfrm_read(guard->xfrm, &read);
-
-	(void)links;
-	if (ret)
-		return ret;
-	policies_free(guard->policies);
-	guard->policies = read;
-	guard->policies_version++;
-	return 0;
-}
-
-static int open_tc(struct guard *guard)
-{
-	return tc_new(guard->rcvbuf_bytes, &guard->tc);
-}
-
-static bool follow_tc(struct guard *guard)
-{
-	return tc_follow(guard->tc);
-}
-
-static int read_tc(struct guard *guard, const struct links *links)
-{
-	struct queueing *read;
-	int ret = tc_read(guard->tc, &read);
-
-	(void)links;
-	if (ret)
-		return ret;
-	queueing_free(guard->queueing);
-	guard->queueing = read;
-	return 0;
-}
-
-/* Programs and functions at devices, of which the kernel says nothing by itself. */
-static int read_devices(struct guard *guard, const struct links *links)
-{
-	struct guard_device *read = calloc(links->n + 1, sizeof(*read));
-	bool unchanged;
-	size_t n = 0;
-	int ret = read ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !ret && i < links->n; i++) {
-		const struct device *device = &links->devices[i];
-		struct guard_device *at = &read[n];
-		struct nf_hooks hooks = { 0 };
-
-		if (!device->has_link)
-			continue;
-		at->ifindex = device->ifindex;
-		ret = tc_read_tcx(device->ifindex, at->tcx_in, at->tcx_out);
-		if (!ret)
-			ret = nf_hooks_read_device(device->ifindex, device->link.name, &hooks);
-		if (ret == -ENODEV) { /* a message about it is on its way */
-			ret = 0;
-			continue;
-		}
-		memcpy(at->hook_in, hooks.unknown[GUARD_HOOK_INGRESS], sizeof(at->hook_in));
-		memcpy(at->hook_out, hooks.unknown[GUARD_HOOK_EGRESS], sizeof(at->hook_out));
-		n += *at->tcx_in || *at->tcx_out || *at->hook_in || *at->hook_out;
-	}
-	if (ret) {
-		free(read);
-		return ret;
-	}
-	unchanged =
-		n == guard->n_devices && (!n || !memcmp(read, guard->devices, n * sizeof(*read)));
-	free(guard->devices);
-	guard->devices = read;
-	guard->n_devices = n;
-	return unchanged ? UNCHANGED : 0;
-}
-
-static const struct source_kind kinds[GUARD_N_SOURCES] = {
-	[GUARD_SOURCE_NF_TABLES] = { .name = "nf_tables",
-				     .open = open_nf_tables,
-				     .follow = follow_nf_tables,
-				     .read = read_nf_tables,
-				     .cause = GUARD_NETFILTER },
-	[GUARD_SOURCE_IP6_TABLES] = { .name = "ip6_tables",
-				      .read = read_ip6_tables,
-				      .cause = GUARD_NETFILTER,
-				      .polled = true },
-	[GUARD_SOURCE_HOOKS] = { .name = "netfilter hooks",
-				 .read = read_hooks,
-				 .cause = GUARD_NETFILTER,
-				 .polled = true },
-	[GUARD_SOURCE_XFRM] = { .name = "IPsec policies",
-				.open = open_xfrm,
-				.follow = follow_xfrm,
-				.read = read_xfrm,
-				.cause = GUARD_XFRM },
-	[GUARD_SOURCE_TC] = { .name = "qdiscs and filters",
-			      .open = open_tc,
-			      .follow = follow_tc,
-			      .read = read_tc,
-			      .cause = GUARD_TC },
-	[GUARD_SOURCE_DEVICES] = { .name = "programs at devices",
-				   .read = read_devices,
-				   .cause = GUARD_TC,
-				   .polled = true },
+struct guard {
+	struct guard_sources sources;
+	struct guard_pairs pairs;
+	/* Netfilter punts every packet from prerouting to postrouting; "": it does not. */
+	char all[GUARD_REASON_LEN];
+	bool unread; /* that is because its sources are unread, or there is no memory */
 };
-
-/* True: it holds back from now on what it did not. */
-static bool set_stale(struct guard_source *source)
-{
-	bool was = source->stale;
-
-	source->stale = true;
-	return !was;
-}
-
-/* False: what was read is what was known. */
-static bool read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
-{
-	struct guard_source *source = &guard->sources[kind];
-	uint64_t start_cpu_ns = util_cpu_ns();
-	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(guard) : 0;
-	bool unchanged;
-
-	source->opened |= !ret;
-	source->wanted = false;
-	guard->reading_ns = util_now_ns();
-	if (!ret)
-		ret = kinds[kind].read(guard, links);
-	guard->reading_ns = 0;
-	source->took_ns = util_cpu_ns() - start_cpu_ns;
-	source->next_ns =
-		util_now_ns() + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
-	unchanged = ret == UNCHANGED && source->read && !source->stale && !source->error;
-	ret = ret == UNCHANGED ? 0 : ret;
-	source->stale = false;
-	source->read |= !ret;
-	source->error = ret;
-	return !unchanged;
-}
-
-/* True: something may be another than before. Sets *due_ns lower if there is more to do. */
-static bool run_source(struct guard *guard, enum guard_source_kind kind, const struct links *links,
-		       uint64_t *due_ns)
-{
-	struct guard_source *source = &guard->sources[kind];
-	uint64_t now_ns = util_now_ns();
-
-	if (source->opened && kinds[kind].follow)
-		source->wanted |= kinds[kind].follow(guard);
-	if (!source->wanted)
-		return false;
-	if (now_ns < source->next_ns) {
-		if (source->next_ns < *due_ns)
-			*due_ns = source->next_ns;
-		return !kinds[kind].polled && source->next_ns - now_ns > SLOW_NS &&
-		       set_stale(source);
-	}
-	if (!kinds[kind].polled && source->took_ns > SLOW_NS && set_stale(source)) {
-		*due_ns = 0;
-		return true;
-	}
-	return read_source(guard, kind, links);
-}
-
-bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)
-{
-	bool changed = false;
-
-	*due_ns = UINT64_MAX;
-	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		if (!guard_bypasses(guard, kinds[kind].cause))
-			changed |= run_source(guard, kind, links, due_ns);
-	if (changed)
-		guard_judge(guard, links);
-	return changed;
-}
-
-void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx)
-{
-	guard->slow = slow;
-	guard->slow_ctx = ctx;
-}
-
-void guard_poll(struct guard *guard)
-{
-	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		guard->sources[kind].wanted |= kinds[kind].polled || guard->sources[kind].error;
-}
-
-/* --- coming and going ---------------------------------------------------------------- */
 
 int guard_new(uint32_t bypassed, size_t rcvbuf_bytes, struct guard **out)
 {
@@ -314,10 +38,7 @@ int guard_new(uint32_t bypassed, size_t rcvbuf_bytes, struct guard **out)
 
 	if (!guard)
 		return -ENOMEM;
-	guard->bypassed = bypassed;
-	guard->rcvbuf_bytes = rcvbuf_bytes;
-	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		guard->sources[kind].wanted = true;
+	guard_sources_init(&guard->sources, bypassed, rcvbuf_bytes);
 	*out = guard;
 	return 0;
 }
@@ -326,51 +47,315 @@ void guard_free(struct guard *guard)
 {
 	if (!guard)
 		return;
-	nf_tables_free(guard->nf_tables);
-	xfrm_free(guard->xfrm);
-	tc_free(guard->tc);
-	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		guard_ruleset_free(guard->rules[i]);
-	policies_free(guard->policies);
-	queueing_free(guard->queueing);
-	free(guard->devices);
-	free(guard->classes);
-	free(guard->pairs);
+	guard_sources_free(&guard->sources);
+	guard_pairs_free(&guard->pairs);
 	free(guard);
+}
+
+void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx)
+{
+	guard->sources.slow = slow;
+	guard->sources.slow_ctx = ctx;
 }
 
 void guard_fds(const struct guard *guard, int fds[GUARD_FDS])
 {
-	fds[0] = guard->nf_tables ? nf_tables_fd(guard->nf_tables) : -1;
-	fds[1] = guard->xfrm ? xfrm_fd(guard->xfrm) : -1;
-	fds[2] = guard->tc ? tc_fd(guard->tc) : -1;
+	guard_sources_fds(&guard->sources, fds);
+}
+
+bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)
+{
+	bool changed = guard_sources_run(&guard->sources, links, due_ns);
+
+	if (changed)
+		guard_judge(guard, links);
+	return changed;
+}
+
+void guard_poll(struct guard *guard)
+{
+	guard_sources_poll(&guard->sources);
 }
 
 const struct policies *guard_policies(const struct guard *guard)
 {
-	return guard->policies;
+	return guard->sources.policies;
 }
 
 uint64_t guard_policies_version(const struct guard *guard)
 {
-	return guard->policies_version;
+	return guard->sources.policies_version;
 }
 
-const char *guard_unread(const struct guard *guard, enum guard_cause cause, char *reason)
-{
-	for (int kind = 0; kind < GUARD_N_SOURCES; kind++) {
-		const struct guard_source *source = &guard->sources[kind];
+/* --- flows -------------------------------------------------------------------------- */
 
-		if (kinds[kind].cause != cause || guard_bypasses(guard, cause))
-			continue;
-		if (source->error)
-			snprintf(reason, GUARD_REASON_LEN, "cannot read %s: %s", kinds[kind].name,
-				 strerror(-source->error));
-		else if (!source->read || source->stale)
-			snprintf(reason, GUARD_REASON_LEN, "%s are being read", kinds[kind].name);
-		else
-			continue;
-		return reason;
+/*
+ * Not by a VLAN device or a bond: bpf_xdp_flow_lookup() takes the device that the frame came in by,
+ * and knows no tags.
+ */
+bool guard_wants_flows(const struct guard *guard, const struct device *device)
+{
+	return !guard_sources_bypass(&guard->sources, GUARD_NETFILTER) && !guard->unread &&
+	       !guard_path_is_kind(device, "vlan") && !guard_path_is_kind(device, "bond") &&
+	       guard_path_flows(&guard->sources, device, NULL) == GUARD_FLOWS_XDP;
+}
+
+static bool looks_up_flows(const struct guard *guard, const struct device *device)
+{
+	return device->looks_up_flows && guard_wants_flows(guard, device);
+}
+
+/* --- every packet -------------------------------------------------------------------- */
+
+static void find_all(const struct guard *guard, char *reason)
+{
+	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
+						 GUARD_HOOK_POSTROUTING };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (guard_path_copy_reason(reason, guard->sources.hooks.unknown[hooks[i]]))
+			return;
+	for (size_t i = 0; i < GUARD_N_RULES; i++) {
+		const struct guard_ruleset *rules = guard->sources.rules[i];
+
+		if (guard_ruleset_tracks(rules, reason) ||
+		    guard_ruleset_nat(rules, GUARD_HOOK_PREROUTING, reason) ||
+		    guard_ruleset_nat(rules, GUARD_HOOK_POSTROUTING, reason))
+			return;
 	}
-	return NULL;
+}
+
+static void set_no_memory(struct guard *guard)
+{
+	snprintf(guard->all, sizeof(guard->all), "out of memory");
+	guard->unread = true;
+}
+
+void guard_judge(struct guard *guard, const struct links *links)
+{
+	*guard->all = '\0';
+	guard->unread = guard->pairs.flows = false;
+	if (guard_sources_bypass(&guard->sources, GUARD_NETFILTER))
+		return;
+	guard->unread = guard_sources_unread(&guard->sources, GUARD_NETFILTER, guard->all);
+	if (guard->unread)
+		return;
+	for (size_t i = 0; i < links->n; i++)
+		guard->pairs.flows |=
+			links->devices[i].has_link && looks_up_flows(guard, &links->devices[i]);
+	find_all(guard, guard->all);
+	if (guard_pairs_init(&guard->pairs, &guard->sources, links))
+		set_no_memory(guard);
+}
+
+bool guard_devices_changed(struct guard *guard, const struct links *links)
+{
+	struct guard_source *state = guard->sources.state;
+	int ret;
+
+	/* The qdiscs of a device that comes up are not announced. */
+	state[GUARD_SOURCE_TC].pending = true;
+	state[GUARD_SOURCE_DEVICES].pending = true;
+	if (guard_sources_bypass(&guard->sources, GUARD_NETFILTER) || guard->unread)
+		return false;
+	ret = guard_pairs_update(&guard->pairs, &guard->sources, links);
+	if (ret < 0)
+		set_no_memory(guard);
+	/* Before Linux 6.16 a chain stays at a device that is renamed, without a notification. */
+	state[GUARD_SOURCE_NF_TABLES].pending |= ret != 0;
+	return ret != 0;
+}
+
+/* --- ports --------------------------------------------------------------------------- */
+
+/* What a flow bypasses at the ingress: everything from prerouting on, and flowtables. */
+static bool hooks_in(const struct guard *guard, const struct links *links,
+		     const struct device *device, char *reason)
+{
+	const struct device *ins[2];
+	size_t n = guard_path_ingress(links, device, ins);
+
+	if (guard_path_copy_reason(reason, guard->all) ||
+	    guard_path_punts(&guard->sources, links, device, PATH_FLOWS, reason))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		const struct guard_iface iface = guard_path_iface(ins[i]);
+
+		if (guard_path_rules(&guard->sources, GUARD_HOOK_PREROUTING, &iface, NULL, reason))
+			return true;
+	}
+	return false;
+}
+
+/* What a flow bypasses at the egress. */
+static bool hooks_out(const struct guard *guard, const struct device *device, char *reason)
+{
+	const struct guard_iface iface = guard_path_iface(device);
+
+	return guard_path_copy_reason(reason, guard->all) ||
+	       guard_path_rules(&guard->sources, GUARD_HOOK_POSTROUTING, NULL, &iface, reason);
+}
+
+static uint32_t netfilter_flags(const struct guard *guard, const struct links *links,
+				const struct device *device)
+{
+	bool flows = looks_up_flows(guard, device);
+	uint32_t flags = 0;
+
+	if (guard->unread)
+		return SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL;
+	if (guard_path_punts(&guard->sources, links, device, PATH_NETDEV_IN, NULL) ||
+	    (!flows && hooks_in(guard, links, device, NULL)))
+		flags |= SIXLANE_PORT_IN_FIREWALL;
+	else if (flows)
+		flags |= SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
+	else if (guard_pairs_any_punted(&guard->pairs, &guard->sources, links, device))
+		flags |= SIXLANE_PORT_GUARD;
+	if (guard_path_punts(&guard->sources, links, device, PATH_NETDEV_OUT, NULL) ||
+	    (!guard->pairs.flows && hooks_out(guard, device, NULL)))
+		flags |= SIXLANE_PORT_OUT_FIREWALL;
+	return flags;
+}
+
+uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
+			  const struct device *device)
+{
+	const struct guard_sources *sources = &guard->sources;
+	char reason[GUARD_REASON_LEN];
+	uint32_t flags = 0;
+
+	if (!guard_sources_bypass(sources, GUARD_NETFILTER))
+		flags |= netfilter_flags(guard, links, device);
+	if (guard_sources_unread(sources, GUARD_TC, reason)) {
+		flags |= SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC;
+	} else if (!guard_sources_bypass(sources, GUARD_TC)) {
+		if (guard_path_punts(sources, links, device, PATH_TC_IN, NULL))
+			flags |= SIXLANE_PORT_IN_TC;
+		if (guard_path_punts(sources, links, device, PATH_TC_OUT, NULL))
+			flags |= SIXLANE_PORT_OUT_TC;
+	}
+	return guard_meta_flags(guard) ? flags | SIXLANE_PORT_GUARD : flags;
+}
+
+bool guard_pair_is_free(const struct guard *guard, const struct links *links,
+			const struct device *in, const struct device *out)
+{
+	if (guard_sources_bypass(&guard->sources, GUARD_NETFILTER))
+		return true;
+	return !*guard->all && guard_pairs_is_free(&guard->pairs, &guard->sources, links, in, out);
+}
+
+/*
+ * Connection tracking defragments first. If the kernel does not list its hooks, it is assumed to
+ * do so where a rule needs it, and where it has connections.
+ */
+static bool defragments(const struct guard_sources *sources)
+{
+	if (sources->hooks.known || sources->hooks.defragments)
+		return sources->hooks.defragments;
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (sources->rules[i] && guard_ruleset_asks_conntrack(sources->rules[i]))
+			return true;
+	return false;
+}
+
+uint32_t guard_meta_flags(const struct guard *guard)
+{
+	const struct guard_sources *sources = &guard->sources;
+	char reason[GUARD_REASON_LEN];
+	uint32_t flags = 0;
+
+	if (!guard_sources_bypass(sources, GUARD_NETFILTER) && defragments(sources))
+		flags |= SIXLANE_META_FRAGMENTS;
+	if (guard_sources_bypass(sources, GUARD_XFRM))
+		return flags;
+	if (guard_sources_unread(sources, GUARD_XFRM, reason) || *sources->policies->all)
+		return flags | SIXLANE_META_IPSEC_ALL;
+	if (*sources->policies->icmp_errors)
+		flags |= SIXLANE_META_IPSEC_ICMP6;
+	return sources->policies->n ? flags | SIXLANE_META_IPSEC : flags;
+}
+
+static bool may_send(const struct guard *guard, const struct device *device, uint32_t flags)
+{
+	const struct guard_iface iface = guard_path_iface(device);
+
+	if (flags & SIXLANE_PORT_OUT_HELD)
+		return false;
+	/* Where flows are looked up, the flags do not include hooks_out(). */
+	return guard_sources_bypass(&guard->sources, GUARD_NETFILTER) ||
+	       (!*guard->sources.hooks.unknown[GUARD_HOOK_OUTPUT] &&
+		!guard_path_rules(&guard->sources, GUARD_HOOK_OUTPUT, NULL, &iface, NULL) &&
+		!hooks_out(guard, device, NULL));
+}
+
+bool guard_may_answer(const struct guard *guard, const struct links *links,
+		      const struct device *device, uint32_t flags)
+{
+	const uint32_t ipsec =
+		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
+	const struct device *vrf = links_vrf(links, device);
+
+	if (guard_meta_flags(guard) & ipsec || flags & SIXLANE_PORT_FLOWS ||
+	    !may_send(guard, device, flags))
+		return false;
+	/* vrf_ip6_out() */
+	return !vrf || may_send(guard, vrf, guard_port_flags(guard, links, vrf));
+}
+
+/* --- reasons ------------------------------------------------------------------------- */
+
+static bool netfilter_reason(const struct guard *guard, const struct links *links,
+			     const struct device *in, const struct device *out, char *reason)
+{
+	const struct device *ins[2];
+	size_t n = guard_path_ingress(links, in, ins);
+
+	if (hooks_in(guard, links, in, reason) ||
+	    guard_path_punts(&guard->sources, links, in, PATH_NETDEV_IN, reason))
+		return true;
+	if (!out)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct guard_iface from = guard_path_iface(ins[i]),
+					 to = guard_path_iface(out);
+
+		if (guard_path_rules(&guard->sources, GUARD_HOOK_FORWARD, &from, &to, reason))
+			return true;
+	}
+	return hooks_out(guard, out, reason) ||
+	       guard_path_punts(&guard->sources, links, out, PATH_NETDEV_OUT, reason);
+}
+
+static bool xfrm_reason(const struct guard_sources *sources, const union sixlane_addr *src,
+			const union sixlane_addr *dst, char *reason)
+{
+	const struct policy *policy;
+
+	if (guard_sources_unread(sources, GUARD_XFRM, reason) ||
+	    guard_path_copy_reason(reason, sources->policies->all))
+		return true;
+	policy = src && dst		? policies_find(sources->policies, src, dst)
+		 : sources->policies->n ? &sources->policies->at[0]
+					: NULL;
+	if (policy)
+		policy_words(policy, reason);
+	return policy || (!src && guard_path_copy_reason(reason, sources->policies->icmp_errors));
+}
+
+bool guard_reason(const struct guard *guard, const struct links *links, enum guard_cause cause,
+		  const struct device *in, const struct device *out, const union sixlane_addr *src,
+		  const union sixlane_addr *dst, char *reason)
+{
+	const struct guard_sources *sources = &guard->sources;
+
+	if (guard_sources_bypass(sources, cause))
+		return false;
+	if (cause == GUARD_NETFILTER)
+		return netfilter_reason(guard, links, in, out, reason);
+	if (cause == GUARD_XFRM)
+		return xfrm_reason(sources, src, dst, reason);
+	return guard_sources_unread(sources, GUARD_TC, reason) ||
+	       guard_path_punts(sources, links, in, PATH_TC_IN, reason) ||
+	       (out && guard_path_punts(sources, links, out, PATH_TC_OUT, reason));
 }

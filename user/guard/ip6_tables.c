@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Legacy tables by their socket options. Asking for a table that does not exist would create it,
- * and load its module: so only those are asked for that the kernel lists. The list is that of the
- * calling thread's network namespace.
+ * A request for a table that does not exist would create it and load its module. So only tables
+ * that the kernel lists for this thread's network namespace are requested.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,11 +9,11 @@
 #include <sys/socket.h>
 
 #include "../lib/util.h"
+#include "ip6_tables.h"
 #include "ip6_tables_parse.h"
-#include "reader.h"
 
 #define NAMES "/proc/thread-self/net/ip6_tables_names"
-/* How often a table may change between its size and its entries. */
+/* Attempts, if the table changes between the request for its size and that for its entries. */
 #define TRIES 16
 
 static int get_info(int fd, const char *name, struct ip6t_getinfo *out)
@@ -26,7 +25,7 @@ static int get_info(int fd, const char *name, struct ip6t_getinfo *out)
 	return getsockopt(fd, IPPROTO_IPV6, IP6T_SO_GET_INFO, out, &size) < 0 ? -errno : 0;
 }
 
-/* -EAGAIN: the table has another size by now. */
+/* -EAGAIN: the table has another size now. */
 static int get_entries(int fd, const struct ip6t_getinfo *info, struct ip6t_get_entries *out)
 {
 	socklen_t size = (socklen_t)(sizeof(*out) + info->size);
@@ -36,10 +35,7 @@ static int get_entries(int fd, const struct ip6t_getinfo *info, struct ip6t_get_
 	return getsockopt(fd, IPPROTO_IPV6, IP6T_SO_GET_ENTRIES, out, &size) < 0 ? -errno : 0;
 }
 
-/*
- * The entries must be those that the hook entries belong to: a table of the same size may have
- * come between. Returns -EAGAIN then.
- */
+/* -EAGAIN also if the table was replaced by one of the same size between the requests. */
 static int try_table(int fd, const char *name, struct guard_ruleset *rules)
 {
 	_cleanup_free_ struct ip6t_get_entries *entries = NULL;
@@ -71,7 +67,7 @@ static int read_table(int fd, const char *name, struct guard_ruleset *rules)
 
 	for (int i = 0; i < TRIES && r == -EAGAIN; i++)
 		r = try_table(fd, name, rules);
-	/* The module has been removed since the table was listed. */
+	/* -ENOENT: the module was removed after the table was listed. */
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -83,7 +79,7 @@ static int read_tables(FILE *names, struct guard_ruleset *rules)
 
 	while (fgets(name, sizeof(name), names)) {
 		name[strcspn(name, "\n")] = '\0';
-		/* Any IPv6 socket will do, and a raw one would need one more capability. */
+		/* Any IPv6 socket will do; a raw one needs one more capability. */
 		if (fd < 0)
 			fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (fd < 0)
@@ -104,7 +100,7 @@ int ip6_tables_read(struct guard_ruleset **out)
 	if (!rules)
 		return -ENOMEM;
 	names = fopen(NAMES, "re");
-	/* Without the file the kernel has no legacy tables. */
+	/* ENOENT: the kernel has no legacy tables. */
 	if (!names && errno != ENOENT)
 		return -errno;
 	r = names ? read_tables(names, rules) : 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The blob is not trusted: each offset and size is checked before it is used, and entries are
- * copied, since they need not be aligned. The kernel has found that jumps make no circle; the model
- * looks again.
+ * The blob is not trusted: each offset and size is checked before it is used. Headers are copied,
+ * because entries need not be aligned. Loops of jumps are found later, by queries.
  */
 #include "ip6_tables_parse.h"
 
@@ -16,7 +15,7 @@
 #define NO_CHAIN UINT32_MAX
 #define NAME_REGISTER 0
 
-/* Where jumps lead to. */
+/* A target of jumps. */
 struct head {
 	uint32_t offset; /* of the chain's first rule */
 	uint32_t chain;
@@ -27,35 +26,35 @@ struct table {
 	const struct ip6t_getinfo *info;
 	const uint8_t *bytes;
 	size_t size;
-	uint32_t number; /* of the model */
-	uint32_t base[NF_INET_NUMHOOKS];
-	unsigned int complete; /* bit set of hooks whose underflow has been seen */
-	struct head *heads;    /* by ascending offset */
+	uint32_t number;		 /* in the ruleset */
+	uint32_t base[NF_INET_NUMHOOKS]; /* chains */
+	unsigned int complete;		 /* bit set of hooks whose underflow has been seen */
+	struct head *heads;		 /* by ascending offset */
 	size_t n_heads, capacity;
 };
 
-/* An entry, and where it is. Its sizes are checked. */
+/* An entry whose sizes are checked. */
 struct entry {
 	struct ip6t_entry header;
 	uint32_t offset, next;
 	const uint8_t *target;	 /* struct xt_entry_target */
-	const char *target_name; /* ended by NUL */
+	const char *target_name; /* with a NUL */
 	size_t target_bytes;	 /* of its data */
 };
 
-/* A walk over the entries knows in which chain it is. */
+/* Which chain a walk over the entries is in. */
 struct position {
 	int hook;  /* of a base chain; -1: none */
 	bool user; /* in a user chain */
-	bool ends; /* the entry before ended the user chain in any case */
+	bool ends; /* the entry before is an unconditional verdict */
 	uint32_t chain;
-	uint32_t rule; /* its number in the chain, from 1 on */
+	uint32_t rule; /* number in the chain, from 1 */
 };
 
 static const struct {
 	const char *name;
 	enum guard_hook hook;
-	bool forwarded; /* forwarded packets, and what is sent for them, come here */
+	bool base; /* forwarded packets come here, or answers to them */
 } hooks[NF_INET_NUMHOOKS] = {
 	[NF_INET_PRE_ROUTING] = { "PREROUTING", GUARD_HOOK_PREROUTING, true },
 	[NF_INET_LOCAL_IN] = { .name = "INPUT" },
@@ -107,7 +106,7 @@ static bool is_error(const struct entry *entry)
 	return strcmp(entry->target_name, XT_ERROR_TARGET) == 0;
 }
 
-/* The number that a standard target has, a verdict or an offset. 0 or -EBADMSG. */
+/* The verdict (negative) or offset of a standard target. 0 or -EBADMSG. */
 static int standard_number(const struct entry *entry, int *number)
 {
 	if (entry->target_bytes < sizeof(*number))
@@ -116,7 +115,7 @@ static int standard_number(const struct entry *entry, int *number)
 	return 0;
 }
 
-/* As the kernel has it: the standard target, no match, and a header of zeros. */
+/* As unconditional() of the kernel: standard target, no match, and a header of zeros. */
 static bool is_unconditional_verdict(const struct entry *entry, int *number)
 {
 	static const uint8_t any[sizeof(entry->header.ipv6)];
@@ -135,7 +134,7 @@ static enum guard_verdict verdict_of(int number)
 	return number == -NF_ACCEPT - 1 ? GUARD_ACCEPT : GUARD_DROP;
 }
 
-/* --- which entry is of which chain -------------------------------------------------------- */
+/* --- chains of entries ---------------------------------------------------------------- */
 
 static int hook_at(const struct table *table, const unsigned int *offsets, uint32_t offset)
 {
@@ -145,7 +144,6 @@ static int hook_at(const struct table *table, const unsigned int *offsets, uint3
 	return -1;
 }
 
-/* What an entry is to the walk. */
 enum role { ROLE_RULE, ROLE_POLICY, ROLE_HEAD, ROLE_END };
 
 static enum role position_head(const struct table *table, const struct entry *entry,
@@ -158,13 +156,13 @@ static enum role position_head(const struct table *table, const struct entry *en
 	return ROLE_HEAD;
 }
 
-/* Go on to an entry. Returns its role, or -EBADMSG. */
+/* Returns the role of the next entry, or -EBADMSG. */
 static int position_next(const struct table *table, const struct entry *entry, struct position *p)
 {
 	int hook = hook_at(table, table->info->hook_entry, entry->offset), number = 0;
 
 	if (is_error(entry)) {
-		/* A packet that falls out of a chain would be dropped here. */
+		/* The kernel drops a packet here that runs past the end of a chain. */
 		if (p->hook >= 0 || hook >= 0 || (p->user && !p->ends))
 			return -EBADMSG;
 		return position_head(table, entry, p);
@@ -183,8 +181,7 @@ static int position_next(const struct table *table, const struct entry *entry, s
 	return p->ends && verdict_of(number) != GUARD_RETURN ? ROLE_POLICY : -EBADMSG;
 }
 
-/* --- first walk: chains
- * --------------------------------------------------------------------------- */
+/* --- first walk: chains --------------------------------------------------------------- */
 
 static int add_head(struct table *table, const struct entry *entry)
 {
@@ -213,38 +210,38 @@ static void add_base(struct table *table, int hook, const struct entry *policy)
 
 	table->complete |= 1u << hook;
 	table->base[hook] = guard_add_chain(table->rules, table->number, hooks[hook].name);
-	if (!hooks[hook].forwarded || standard_number(policy, &number) < 0)
+	if (!hooks[hook].base || standard_number(policy, &number) < 0)
 		return;
 	guard_set_base(table->rules, table->base[hook], hooks[hook].hook,
 		       verdict_of(number) == GUARD_ACCEPT, NULL,
 		       strcmp(table->info->name, "nat") == 0);
 }
 
-static int chain_at(const struct table *table, uint32_t offset, uint32_t *chain)
+static int compare_heads(const void *a, const void *b)
 {
-	size_t low = 0, high = table->n_heads;
+	const struct head *one = a, *two = b;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (table->heads[middle].offset == offset) {
-			*chain = table->heads[middle].chain;
-			return 0;
-		}
-		if (table->heads[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -EBADMSG;
+	return one->offset < two->offset ? -1 : one->offset > two->offset;
 }
 
-/* --- second walk: rules
- * ---------------------------------------------------------------------------- */
+static int chain_at(const struct table *table, uint32_t offset, uint32_t *chain)
+{
+	const struct head key = { .offset = offset };
+	const struct head *head = table->n_heads ? bsearch(&key, table->heads, table->n_heads,
+							   sizeof(key), compare_heads)
+						 : NULL;
+
+	if (!head)
+		return -EBADMSG;
+	*chain = head->chain;
+	return 0;
+}
+
+/* --- second walk: rules --------------------------------------------------------------- */
 
 /* The kernel compares the bits that are set in the mask. */
 static void add_device(struct guard_ruleset *rules, const char *name, const unsigned char *mask,
-		       bool inverted, enum guard_fact fact)
+		       bool inverted, enum guard_meta meta)
 {
 	unsigned int n = 0;
 
@@ -257,12 +254,12 @@ static void add_device(struct guard_ruleset *rules, const char *name, const unsi
 		return;
 	}
 	if (n == 0) {
-		/* "! -i +" matches nothing, which the model cannot say. */
+		/* "! -i +" matches nothing, for which there is no operation. */
 		if (inverted)
 			guard_may_match(rules);
 		return;
 	}
-	guard_load(rules, NAME_REGISTER, IFNAMSIZ, fact);
+	guard_load(rules, NAME_REGISTER, IFNAMSIZ, meta);
 	guard_compare(rules, NAME_REGISTER, n, inverted ? GUARD_NE : GUARD_EQ, name);
 }
 
@@ -273,8 +270,8 @@ static bool any_address(const struct in6_addr *mask)
 	return memcmp(mask, &any, sizeof(any)) == 0;
 }
 
-/* holds: the target is reason enough to hold packets back, and the one that people look for. */
-static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bool holds)
+/* punts: the target punts packets, and is the reason that people look for. */
+static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bool punts)
 {
 	if (ip->flags & ~IP6T_F_MASK || ip->invflags & ~IP6T_INV_MASK)
 		return -EBADMSG;
@@ -282,32 +279,18 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	    ip->invflags & (IP6T_INV_SRCIP | IP6T_INV_DSTIP))
 		guard_may_match(rules);
 	add_device(rules, ip->iniface, ip->iniface_mask, ip->invflags & IP6T_INV_VIA_IN,
-		   GUARD_FACT_IIFNAME);
+		   GUARD_META_IIFNAME);
 	add_device(rules, ip->outiface, ip->outiface_mask, ip->invflags & IP6T_INV_VIA_OUT,
-		   GUARD_FACT_OIFNAME);
-	/* ip6_packet_match() drops a packet in whose extension headers the protocol is not found.
-	 */
-	if (ip->flags & IP6T_F_PROTO && !holds)
+		   GUARD_META_OIFNAME);
+	/* ip6_packet_match() drops a packet if its extension headers lead to no protocol. */
+	if (ip->flags & IP6T_F_PROTO && !punts)
 		guard_effect(rules, "protocol, which drops truncated packets");
 	if (ip->flags & (IP6T_F_PROTO | IP6T_F_TOS))
 		guard_may_match(rules);
 	return 0;
 }
 
-static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
-{
-	char words[XT_WORDS_LEN];
-	enum xt_class class = xt_match_class(name, words);
-
-	if (class & XT_CONNTRACK)
-		guard_asks_conntrack(rules);
-	if (class & XT_STATEFUL && !holds)
-		guard_effect(rules, words);
-	if (!(class & XT_ALWAYS))
-		guard_may_match(rules);
-}
-
-static int add_matches(const struct table *table, const struct entry *entry, bool holds)
+static int add_matches(const struct table *table, const struct entry *entry, bool punts)
 {
 	const uint8_t *at = table->bytes + entry->offset;
 	struct xt_entry_match match;
@@ -321,21 +304,18 @@ static int add_matches(const struct table *table, const struct entry *entry, boo
 		    match.u.match_size > entry->header.target_offset - i ||
 		    !is_terminated(match.u.user.name, sizeof(match.u.user.name)))
 			return -EBADMSG;
-		add_match(table->rules, match.u.user.name, holds);
+		xt_add_match(table->rules, match.u.user.name, !punts);
 	}
 	return 0;
 }
 
 static int add_target(const struct table *table, const struct entry *entry)
 {
-	char words[XT_WORDS_LEN];
 	uint32_t chain;
 	int number, r;
 
 	if (strcmp(entry->target_name, XT_STANDARD_TARGET) != 0) {
-		if (xt_target_class(entry->target_name, words) & XT_CONNTRACK)
-			guard_asks_conntrack(table->rules);
-		guard_effect(table->rules, words);
+		xt_add_target(table->rules, entry->target_name);
 		return 0;
 	}
 	r = standard_number(entry, &number);
@@ -345,7 +325,7 @@ static int add_target(const struct table *table, const struct entry *entry)
 		guard_verdict(table->rules, verdict_of(number), 0);
 		return 0;
 	}
-	/* A rule without a target. */
+	/* No target: the kernel makes it a jump to the next rule. */
 	if ((uint32_t)number == entry->next)
 		return 0;
 	r = chain_at(table, (uint32_t)number, &chain);
@@ -356,7 +336,7 @@ static int add_target(const struct table *table, const struct entry *entry)
 	return 0;
 }
 
-static bool target_holds(const struct entry *entry)
+static bool target_punts(const struct entry *entry)
 {
 	int number;
 
@@ -368,19 +348,18 @@ static bool target_holds(const struct entry *entry)
 
 static int add_rule(const struct table *table, const struct entry *entry, const struct position *p)
 {
-	bool holds = target_holds(entry);
+	bool punts = target_punts(entry);
 	int r;
 
 	guard_add_rule(table->rules, p->chain, p->rule);
-	r = add_header(table->rules, &entry->header.ipv6, holds);
+	r = add_header(table->rules, &entry->header.ipv6, punts);
 	if (r < 0)
 		return r;
-	r = add_matches(table, entry, holds);
+	r = add_matches(table, entry, punts);
 	return r < 0 ? r : add_target(table, entry);
 }
 
-/* --- both
- * ----------------------------------------------------------------------------------------- */
+/* --- both ----------------------------------------------------------------------------- */
 
 static int first_walk(struct table *table, const struct entry *entry, struct position *p, int role)
 {
@@ -426,14 +405,14 @@ int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *inf
 		     const void *entries, size_t size)
 {
 	struct table table = { .rules = rules, .info = info, .bytes = entries, .size = size };
-	char words[sizeof(info->name) + sizeof("ip6tables table ")];
+	char text[sizeof(info->name) + sizeof("ip6tables table ")];
 	int r;
 
 	if (size != info->size || size > INT32_MAX || info->valid_hooks >> NF_INET_NUMHOOKS ||
 	    !is_terminated(info->name, sizeof(info->name)))
 		return -EBADMSG;
-	snprintf(words, sizeof(words), "ip6tables table %s", info->name);
-	table.number = guard_add_table(rules, words);
+	snprintf(text, sizeof(text), "ip6tables table %s", info->name);
+	table.number = guard_add_table(rules, text);
 	for (size_t i = 0; i < ARRAY_SIZE(table.base); i++)
 		table.base[i] = NO_CHAIN;
 	r = walk(&table, first_walk);

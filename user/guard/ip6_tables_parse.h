@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One legacy table as its socket options hand it out, into the model of rules. Pure.
+ * Converts one legacy table, as its socket options return it. Pure.
  *
- * The blob is a row of entries: a base chain from its hook entry to its underflow, which is its
- * policy; a user chain from an entry with target ERROR, which names it, to an unconditional
- * verdict; an ERROR entry at the end. Jumps name the offset behind an ERROR entry.
+ * The blob is a sequence of entries:
+ * - a base chain, from its hook entry to its underflow, which is its policy;
+ * - a user chain, from an entry with target ERROR, which names it, to an unconditional verdict;
+ * - an ERROR entry at the end.
+ * The target of a jump is the offset behind an ERROR entry.
  */
 #ifndef GUARD_IP6_TABLES_PARSE_H
 #define GUARD_IP6_TABLES_PARSE_H
 
-/* Before the kernel's headers, which then leave out what it has. */
-#include <net/if.h> /* before <linux/if.h>, which then leaves out what is there */
+#include <net/if.h> /* before <linux/if.h>, which redefines it otherwise */
 #include <netinet/in.h>
 
 #include <linux/netfilter.h>
@@ -19,10 +20,9 @@
 #include "ruleset.h"
 
 /*
- * Add the table to the rules. The chain of input is no base chain, since forwarded packets do not
- * come there; its rules may still ask connection tracking, which then sees all packets.
- * 0; -EBADMSG: the blob contradicts itself, or has another shape; -ENOMEM. On failure part of the
- * table is in rules, which are then not to be used.
+ * Adds the table to rules. The INPUT chain is no base chain, because forwarded packets do not come
+ * there. Its rules may still need connection tracking, which then sees all packets. 0, -ENOMEM, or
+ * -EBADMSG: the blob contradicts itself or has another form. On failure rules must not be used.
  */
 int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *info,
 		     const void *entries, size_t size);

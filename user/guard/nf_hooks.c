@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions at netfilter's hooks, by nfnetlink_hook: whatever is there, rules or not. Linux 5.14 to
- * 6.18 answer for family ip6 and netdev; inet is none of those (EPROTONOSUPPORT), and its chains
- * are seen at both.
+ * nfnetlink_hook of Linux 5.14 to 6.18 answers for families ip6 and netdev. Chains of family inet,
+ * for which it answers EPROTONOSUPPORT, are listed at both.
  *
- * A kernel may lack it (CONFIG_NETFILTER_NETLINK_HOOK). BPF programs are then still found by their
- * links, and connection tracking by its connections.
+ * A kernel may lack it (CONFIG_NETFILTER_NETLINK_HOOK). BPF programs are then found by their links,
+ * and connection tracking by its connections.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,14 +19,14 @@
 
 #include "../lib/util.h"
 #include "../netlink/socket.h"
+#include "nf_hooks.h"
 #include "nf_hooks_parse.h"
-#include "reader.h"
 
 #define TIMEOUT_MS 1000
-/* How often a list of hooks may change while it is read. */
-#define TRIES 16
+/* Attempts, if the list changes while it is read. */
+#define ATTEMPTS 16
 
-/* Newer than the kernel's headers in Debian 12. */
+/* Newer than the headers of Debian 12. */
 #define HOOK_NETDEV_EGRESS 1
 #define LINK_TYPE_NETFILTER 10
 #define LINK_FLAG_DEFRAG 1u /* BPF_F_NETFILTER_IP_DEFRAG, Linux 6.6 */
@@ -35,12 +34,12 @@
 #define SELINUX_CHECKS "/sys/fs/selinux/policy_capabilities/always_check_network"
 #define CONNTRACK_STATISTICS "/proc/thread-self/net/stat/nf_conntrack"
 
-/* The kernel lacks it. Each further question would have it look for the module, by a process. */
-static bool lacking;
+/* nfnetlink_hook is missing. Each request would make the kernel start modprobe. */
+static bool unsupported;
 
 struct dump {
 	enum guard_hook hook;
-	struct nf_hooks_facts facts;
+	struct nf_hooks_context context;
 	struct nf_hooks *out;
 };
 
@@ -62,17 +61,18 @@ static char first_character(const char *path)
 	return file && fscanf(file, "%c", &character) == 1 ? character : 0;
 }
 
-static struct nf_hooks_facts read_facts(void)
+/* Without the file no policy is loaded, and SELinux accepts everything. */
+static struct nf_hooks_context read_context(void)
 {
-	/* Without the file no policy is loaded, and SELinux accepts everything. */
-	return (struct nf_hooks_facts){ .selinux_checks = first_character(SELINUX_CHECKS) == '1' };
+	return (struct nf_hooks_context){ .selinux_checks =
+						  first_character(SELINUX_CHECKS) == '1' };
 }
 
 static int dump_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	const struct dump *dump = ctx;
 
-	return nf_hooks_parse(nlh, dump->hook, &dump->facts, dump->out);
+	return nf_hooks_parse(nlh, dump->hook, &dump->context, dump->out);
 }
 
 static int dump_once(struct nl_socket *socket, uint8_t family, uint32_t number, const char *device,
@@ -92,22 +92,22 @@ static int dump_once(struct nl_socket *socket, uint8_t family, uint32_t number, 
 	return nl_socket_dump(socket, nlh, dump_message, dump, NULL, NULL, TIMEOUT_MS, NULL);
 }
 
-/* What a dump that was interrupted has added only holds more packets back; it is dropped. */
+/* What an interrupted dump has added is dropped. */
 static int dump_hook(struct nl_socket *socket, uint8_t family, uint32_t number, const char *device,
 		     struct dump *dump)
 {
 	struct nf_hooks before = *dump->out;
 	int r = -EINTR;
 
-	for (int i = 0; i < TRIES && r == -EINTR; i++) {
+	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++) {
 		*dump->out = before;
 		r = dump_once(socket, family, number, device, dump);
 	}
 	return r;
 }
 
-/* nfnetlink's answer for a subsystem that it lacks; of old kernels and of those to come. */
-static bool is_lacking(int error)
+/* What nfnetlink answers without the subsystem differs by kernel. */
+static bool is_unsupported(int error)
 {
 	return error == -EINVAL || error == -EOPNOTSUPP || error == -EPROTONOSUPPORT;
 }
@@ -116,8 +116,8 @@ int nf_hooks_read(struct nf_hooks *out)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
-	struct dump dump = { .facts = read_facts(), .out = &hooks };
-	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	struct dump dump = { .context = read_context(), .out = &hooks };
+	int r = unsupported ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	for (int hook = 0; r == 0 && hook < GUARD_N_HOOKS; hook++) {
 		dump.hook = hook;
@@ -125,9 +125,9 @@ int nf_hooks_read(struct nf_hooks *out)
 			r = dump_hook(socket, NFPROTO_IPV6, (uint32_t)inet_hooks[hook], NULL,
 				      &dump);
 	}
-	if (is_lacking(r)) {
+	if (is_unsupported(r)) {
 		hooks = (struct nf_hooks){ .known = false };
-		lacking = true;
+		unsupported = true;
 		r = 0;
 	}
 	if (r == 0)
@@ -135,7 +135,7 @@ int nf_hooks_read(struct nf_hooks *out)
 	return r;
 }
 
-/* A hook that this kernel lacks has no function. */
+/* A hook that this kernel does not have has no function. */
 static int dump_device(struct nl_socket *socket, uint32_t number, const char *name,
 		       struct dump *dump)
 {
@@ -149,14 +149,14 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
 	struct dump dump = { .hook = GUARD_HOOK_INGRESS, .out = &hooks };
-	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	int r = unsupported ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	if (r == 0)
 		r = dump_device(socket, NF_NETDEV_INGRESS, name, &dump);
 	dump.hook = GUARD_HOOK_EGRESS;
 	if (r == 0)
 		r = dump_device(socket, HOOK_NETDEV_EGRESS, name, &dump);
-	/* The request goes by name, which another device may have by now. */
+	/* The request has a name, which another device may have now. */
 	if (r == 0 && if_nametoindex(name) != ifindex)
 		r = -ENODEV;
 	if (r == -EINVAL) {
@@ -174,7 +174,7 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 
 /* --- without nfnetlink_hook --------------------------------------------------------------- */
 
-/* The head of struct bpf_link_info as of Linux 6.4. */
+/* The beginning of struct bpf_link_info of Linux 6.4. */
 struct link_info {
 	uint32_t type, id, program, padding;
 	uint32_t family, hook;
@@ -215,7 +215,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 
 	while (bpf_link_get_next_id(id, &id) == 0) {
 		r = read_link(id, &hooks);
-		/* It has gone meanwhile; or it is being made, and the next reading has it. */
+		/* It is gone; or it is being created, and the next reading finds it. */
 		if (r < 0 && r != -ENOENT && r != -EAGAIN)
 			return r;
 	}
@@ -225,7 +225,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 	return 0;
 }
 
-/* Behind a line of titles each CPU's line begins with the number of the namespace's connections. */
+/* After the heading, each CPU's line begins with the number of the namespace's connections. */
 static int read_connections(FILE *file, unsigned int *n)
 {
 	return fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", n) != 1 ? -EIO : 0;

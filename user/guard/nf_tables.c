@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nf_tables over netlink: dumps that belong together, and notifications. What messages mean is
- * nf_tables_parse.c's business.
- *
- * The dumps of one reading are of one generation of the ruleset, or they are done again.
+ * The sockets of nf_tables. All dumps of one reading are of one generation of the ruleset, or they
+ * are repeated.
  */
-#include "reader.h"
+#include "nf_tables.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +18,9 @@
 
 #include "../netlink/socket.h"
 #include "nf_tables_parse.h"
+#include "nf_tables_rule.h"
+#include "nf_tables_set.h"
 
-/* What is read under continuous changes ends with -EINTR after so many attempts. */
 #define ATTEMPTS 5
 #define TIMEOUT_MS 5000
 #define IDLE_MS 10
@@ -30,7 +29,7 @@
 struct nf_tables {
 	struct nl_socket *notifications; /* NULL: this kernel has no such protocol */
 	struct nl_socket *requests;	 /* NULL: to be opened */
-	struct nf_parser *parser;	 /* of what was read last; NULL: nothing yet */
+	struct nf_parser *parser;	 /* of the last reading; NULL: none yet */
 	bool changed;
 	void (*idle)(void *ctx);
 	void *idle_ctx;
@@ -88,7 +87,6 @@ static int follow_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct nf_tables *tables = ctx;
 
-	/* Before the first reading all may matter. */
 	if (!tables->changed)
 		tables->changed = !tables->parser || nf_parser_concerns(tables->parser, nlh);
 	return 0;
@@ -104,7 +102,6 @@ bool nf_tables_follow(struct nf_tables *tables)
 	do
 		r = nl_socket_read(tables->notifications, follow_message, tables);
 	while (r == NL_SOCKET_READ_MAX);
-	/* Whatever was lost may have mattered. */
 	return r < 0 || tables->changed;
 }
 
@@ -140,7 +137,7 @@ struct reading {
 	uint64_t deadline_ns;
 };
 
-/* The answer to a dump request, piece by piece. 0 or -errno. */
+/* Between two datagrams idle() is called. */
 static int dump_pieces(struct reading *reading, nl_msg_fn fn)
 {
 	struct nf_tables *tables = reading->tables;
@@ -165,7 +162,7 @@ static int dump(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
 	return r < 0 ? r : dump_pieces(reading, fn);
 }
 
-/* A dump for each family: the kernel then leaves out those of IPv4 and bridges. */
+/* One dump a family: the kernel then omits those of IPv4 and bridges. */
 static int dump_families(struct reading *reading, uint16_t type, nl_msg_fn fn)
 {
 	static const uint8_t families[] = { NFPROTO_INET, NFPROTO_IPV6, NFPROTO_NETDEV };
@@ -177,36 +174,46 @@ static int dump_families(struct reading *reading, uint16_t type, nl_msg_fn fn)
 	return r;
 }
 
-/* What is gone by now was there before: so it is another generation. */
-static int dump_of(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
+/* Of one chain or set. If it is gone, the generation has changed. */
+static int dump_of(struct reading *reading, const struct nf_object *object, uint16_t type,
+		   uint16_t table_attr, uint16_t name_attr, nl_msg_fn fn)
 {
-	int r = dump(reading, nlh, fn);
+	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, type, object->family, 0, 0);
+	int r;
 
+	mnl_attr_put_strz(nlh, table_attr, object->table);
+	mnl_attr_put_strz(nlh, name_attr, object->name);
+	r = dump(reading, nlh, fn);
 	return r == -ENOENT ? -EINTR : r;
 }
 
 /*
- * Each chain by itself: the kernel begins every piece of a dump at its first rule, so that all in
- * one would take it time by the square of them.
+ * One dump a chain: the kernel begins each datagram of a dump at its first rule, so that one dump
+ * of all rules would take time by their square.
  */
-static int dump_rules(void *ctx, const struct nf_name *chain)
+static int dump_rules(struct reading *reading)
 {
-	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETRULE, chain->family, 0, 0);
+	const struct nf_object *chain = reading->parser->chains.first;
+	int r = 0;
 
-	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, chain->table);
-	mnl_attr_put_strz(nlh, NFTA_RULE_CHAIN, chain->name);
-	return dump_of(ctx, nlh, nf_parse_rule);
+	for (; chain && r == 0; chain = chain->next)
+		r = dump_of(reading, chain, NFT_MSG_GETRULE, NFTA_RULE_TABLE, NFTA_RULE_CHAIN,
+			    nf_parse_rule);
+	return r;
 }
 
-static int dump_elements(void *ctx, const struct nf_name *set)
+static int dump_elements(struct reading *reading)
 {
-	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETSETELEM, set->family, 0, 0);
+	const struct nf_object *set = reading->parser->sets.first;
+	int r = 0;
 
-	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, set->table);
-	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, set->name);
-	return dump_of(ctx, nlh, nf_parse_elements);
+	nf_sets_choose(reading->parser);
+	for (; set && r == 0; set = set->next)
+		if (set->needed)
+			r = dump_of(reading, set, NFT_MSG_GETSETELEM, NFTA_SET_ELEM_LIST_TABLE,
+				    NFTA_SET_ELEM_LIST_SET, nf_parse_elements);
+	return r;
 }
 
 static int dump_all(struct reading *reading)
@@ -221,8 +228,8 @@ static int dump_all(struct reading *reading)
 	if (r == 0)
 		r = dump_families(reading, NFT_MSG_GETSET, nf_parse_set);
 	if (r == 0)
-		r = nf_parser_chains(reading->parser, dump_rules, reading);
-	return r < 0 ? r : nf_parser_sets(reading->parser, dump_elements, reading);
+		r = dump_rules(reading);
+	return r < 0 ? r : dump_elements(reading);
 }
 
 static int replace_parser(struct nf_tables *tables, struct nf_parser **parser)
@@ -233,7 +240,7 @@ static int replace_parser(struct nf_tables *tables, struct nf_parser **parser)
 	return 0;
 }
 
-/* Into an empty ruleset. -EINTR: it has changed meanwhile. */
+/* Into an empty ruleset. -EINTR: the generation changed. */
 static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
 {
 	_cleanup_(nf_parser_freep) struct nf_parser *parser = nf_parser_new(rules);
@@ -244,12 +251,12 @@ static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint
 	if (!parser)
 		return -ENOMEM;
 	r = read_generation(tables, &before);
-	/* nfnetlink knows no nf_tables. */
+	/* This kernel has no nf_tables. */
 	if (r == -EINVAL || r == -EOPNOTSUPP)
 		return 0;
 	if (r == 0)
 		r = dump_all(&reading);
-	/* A ruleset that could not be built says so itself, and holds everything back. */
+	/* A ruleset with an error is a result: it punts every packet. */
 	if (guard_ruleset_error(rules))
 		return replace_parser(tables, &parser);
 	if (r == 0)
@@ -261,7 +268,7 @@ static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint
 	return replace_parser(tables, &parser);
 }
 
-/* With a socket of its own: a dump that does not come to its end leaves it of no use. */
+/* A dump that did not end makes its socket useless, so that the next reading opens a new one. */
 static int read_anew(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
 {
 	int r;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables, chains and flowtables of nf_tables into a ruleset, and what notifications mean for it.
- * What hangs at devices is read without libnftnl, which refuses a prefix ("eth*", Linux 6.16).
+ * Converts tables, chains and flowtables, and classifies notifications.
+ *
+ * Chains and flowtables are parsed without libnftnl, which refuses a prefix of device names
+ * ("eth*", Linux 6.16).
  */
 #include "nf_tables_parse.h"
 
@@ -14,169 +16,20 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <net/if.h>
-#include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../netlink/parse_attr.h"
-#include "nf_tables_internal.h"
 
 /* Newer than Debian 12's headers: NFTA_DEVICE_PREFIX. */
 #define DEVICE_NAME 1
 #define DEVICE_PREFIX 2
-
-struct nf_parser *nf_parser_new(struct guard_ruleset *rules)
-{
-	struct nf_parser *parser = calloc(1, sizeof(*parser));
-
-	if (parser)
-		parser->rules = rules;
-	return parser;
-}
-
-void nf_parser_free(struct nf_parser *parser)
-{
-	if (!parser)
-		return;
-	tdestroy(parser->names, free);
-	free(parser->chains.at);
-	free(parser->sets.at);
-	free(parser);
-}
-
-void nf_parser_freep(struct nf_parser **parser)
-{
-	nf_parser_free(*parser);
-}
-
-/* --- names --- */
-
-static int object_compare(const void *a, const void *b)
-{
-	const struct nf_object *one = a, *two = b;
-	int order;
-
-	if (one->kind != two->kind)
-		return one->kind < two->kind ? -1 : 1;
-	if (one->family != two->family)
-		return one->family < two->family ? -1 : 1;
-	order = strcmp(one->name, two->name);
-	return order ? order : strcmp(one->table, two->table);
-}
-
-struct nf_object *nf_find(const struct nf_parser *parser, enum nf_kind kind, uint8_t family,
-			  const char *table, const char *name)
-{
-	const struct nf_object wanted = {
-		.kind = kind, .family = family, .table = table, .name = name
-	};
-	void *const *at = tfind(&wanted, &parser->names, object_compare);
-
-	return at ? *at : NULL;
-}
-
-static struct nf_object *new_object(enum nf_kind kind, uint8_t family, const char *table,
-				    const char *name)
-{
-	size_t table_bytes = strlen(table) + 1, name_bytes = strlen(name) + 1;
-	struct nf_object *object = calloc(1, sizeof(*object) + table_bytes + name_bytes);
-	char *text;
-
-	if (!object)
-		return NULL;
-	text = (char *)(object + 1);
-	memcpy(text, table, table_bytes);
-	memcpy(text + table_bytes, name, name_bytes);
-	object->kind = kind;
-	object->family = family;
-	object->table = text;
-	object->name = text + table_bytes;
-	return object;
-}
-
-static bool reserve(struct nf_objects *objects)
-{
-	size_t room = objects->room ? 2 * objects->room : 16;
-	struct nf_object **grown;
-
-	if (objects->n < objects->room)
-		return true;
-	grown = realloc(objects->at, room * sizeof(struct nf_object *));
-	if (!grown)
-		return false;
-	objects->at = grown;
-	objects->room = room;
-	return true;
-}
-
-int nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t family, const char *table,
-	   const char *name, struct nf_object **out)
-{
-	struct nf_objects *list = kind == NF_CHAIN ? &parser->chains : &parser->sets;
-	struct nf_object *object, **at;
-
-	if (nf_find(parser, kind, family, table, name))
-		return -EINTR;
-	if (kind != NF_TABLE && !reserve(list))
-		return -ENOMEM;
-	object = new_object(kind, family, table, name);
-	if (!object)
-		return -ENOMEM;
-	at = tsearch(object, &parser->names, object_compare);
-	if (!at) {
-		free(object);
-		return -ENOMEM;
-	}
-	if (kind != NF_TABLE)
-		list->at[list->n++] = object;
-	*out = object;
-	return 0;
-}
-
-int nf_parser_chains(const struct nf_parser *parser, nf_name_fn fn, void *ctx)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < parser->chains.n && r == 0; i++) {
-		const struct nf_object *chain = parser->chains.at[i];
-		const struct nf_name name = { .family = chain->family,
-					      .table = chain->table,
-					      .name = chain->name };
-
-		r = fn(ctx, &name);
-	}
-	return r;
-}
-
-static const char *family_name(uint8_t family)
-{
-	switch (family) {
-	case NFPROTO_IPV6:
-		return "ip6";
-	case NFPROTO_INET:
-		return "inet";
-	case NFPROTO_NETDEV:
-		return "netdev";
-	}
-	return NULL;
-}
-
-bool nf_family(const struct nlmsghdr *nlh, uint8_t *family)
-{
-	const struct nfgenmsg *header = attr_header(nlh, sizeof(*header));
-
-	if (!header || !family_name(header->nfgen_family))
-		return false;
-	*family = header->nfgen_family;
-	return true;
-}
 
 /* --- tables and chains --- */
 
 static int add_table(struct nf_parser *parser, uint8_t family, const struct nftnl_table *table)
 {
 	const char *name = nftnl_table_get_str(table, NFTNL_TABLE_NAME);
-	char words[NFT_TABLE_MAXNAMELEN + sizeof("table netdev ")];
+	char text[NFT_TABLE_MAXNAMELEN + sizeof("table netdev ")];
 	struct nf_object *object;
 	int r;
 
@@ -186,8 +39,8 @@ static int add_table(struct nf_parser *parser, uint8_t family, const struct nftn
 	if (r < 0)
 		return r;
 	object->flags = nftnl_table_get_u32(table, NFTNL_TABLE_FLAGS);
-	snprintf(words, sizeof(words), "table %s %s", family_name(family), name);
-	object->number = guard_add_table(parser->rules, words);
+	snprintf(text, sizeof(text), "table %s %s", nf_family_name(family), name);
+	object->number = guard_add_table(parser->rules, text);
 	return guard_ruleset_error(parser->rules);
 }
 
@@ -259,7 +112,7 @@ static void set_base(const void *ctx, const char *device)
 	guard_set_base(base->rules, base->chain, base->hook, base->accepts, device, base->nat);
 }
 
-/* fn for the name of a device. It may lack its NUL (Linux 6.16: then it is a prefix). */
+/* Calls fn with the name. A name without its NUL is a prefix (Linux 6.16). */
 static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, const void *ctx)
 {
 	size_t size = mnl_attr_get_payload_len(attr);
@@ -292,7 +145,7 @@ static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx
 	return r;
 }
 
-/* A chain without devices hangs nowhere. */
+/* A chain without devices is attached nowhere. */
 static int add_devices(const struct base *base, const struct nlattr *const at[])
 {
 	if (at[NFTA_HOOK_DEVS])
@@ -345,7 +198,7 @@ int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
 	if (r < 0)
 		return r;
 	chain->number = guard_add_chain(parser->rules, table->number, chain->name);
-	/* A dormant table's chains hang nowhere. */
+	/* The chains of a dormant table are not registered. */
 	if (at[NFTA_CHAIN_HOOK] && !(table->flags & NFT_TABLE_F_DORMANT))
 		r = add_base(parser, chain, at);
 	return r < 0 ? r : guard_ruleset_error(parser->rules);
@@ -380,8 +233,8 @@ static void add_flowtable(const void *ctx, const char *device)
 }
 
 /*
- * With any flag the kernel does more for a packet than to forward it (it counts), or may not have
- * it (hardware forwards). Also of a dormant table.
+ * With any flag the kernel does more than to forward (it counts), or hardware forwards. A dormant
+ * table's flowtables work, too.
  */
 int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 {
@@ -414,34 +267,6 @@ int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 	return r < 0 ? r : guard_ruleset_error(parser->rules);
 }
 
-bool nf_verdict(const struct nf_parser *parser, uint8_t family, const char *table, uint32_t code,
-		const char *chain_name, enum guard_verdict *verdict, uint32_t *chain)
-{
-	const struct nf_object *target;
-
-	switch ((int32_t)code) {
-	case NFT_CONTINUE:
-		*verdict = GUARD_CONTINUE;
-		return true;
-	case NFT_RETURN:
-		*verdict = GUARD_RETURN;
-		return true;
-	case NF_ACCEPT:
-		*verdict = GUARD_ACCEPT;
-		return true;
-	case NFT_JUMP:
-	case NFT_GOTO:
-		target = chain_name ? nf_find(parser, NF_CHAIN, family, table, chain_name) : NULL;
-		if (!target)
-			return false;
-		*verdict = (int32_t)code == NFT_JUMP ? GUARD_JUMP : GUARD_GOTO;
-		*chain = target->number;
-		return true;
-	}
-	*verdict = GUARD_DROP; /* or NF_QUEUE */
-	return true;
-}
-
 /* --- notifications --- */
 
 static const struct attr_spec list_specs[NFTA_SET_ELEM_LIST_MAX + 1] = {
@@ -449,7 +274,7 @@ static const struct attr_spec list_specs[NFTA_SET_ELEM_LIST_MAX + 1] = {
 	[NFTA_SET_ELEM_LIST_SET] = ATTR_STRING(NFT_SET_MAXNAMELEN),
 };
 
-/* Of a set that is not known, the rule that looks it up is to come. */
+/* For an unknown set, the notification of the rule that looks it up is yet to come. */
 static bool concerns_elements(const struct nf_parser *parser, const struct nlmsghdr *nlh,
 			      uint8_t family)
 {
@@ -462,7 +287,7 @@ static bool concerns_elements(const struct nf_parser *parser, const struct nlmsg
 		return true;
 	set = nf_find(parser, NF_SET, family, mnl_attr_get_str(at[NFTA_SET_ELEM_LIST_TABLE]),
 		      mnl_attr_get_str(at[NFTA_SET_ELEM_LIST_SET]));
-	return set && set->wanted;
+	return set && set->needed;
 }
 
 bool nf_parser_concerns(const struct nf_parser *parser, const struct nlmsghdr *nlh)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rule of nf_tables into operations of a ruleset: one table says of each expression what it is.
- * What the table does not have is taken for a side effect.
+ * Converts rules. One table lists the expressions of nf_tables. An expression that it lacks is
+ * taken for a side effect.
  */
+#include "nf_tables_rule.h"
+
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -16,10 +18,9 @@
 #include <string.h>
 
 #include "../netlink/parse_attr.h"
-#include "nf_tables_internal.h"
 #include "xt_matches.h"
 
-/* As many bytes as any expression but "payload" writes to the registers, which says how many. */
+/* The most that an expression writes to registers; "payload" has a length of its own. */
 #define LOAD_BYTES 16u
 
 struct conversion {
@@ -36,13 +37,13 @@ static void fail(struct conversion *c, int error)
 		c->error = error;
 }
 
-/* 0 if it is not there, for which libnftnl would read from nowhere. */
+/* 0 if it is missing: libnftnl would dereference NULL. */
 static uint32_t expr_u32(const struct nftnl_expr *expr, uint16_t attr)
 {
 	return nftnl_expr_is_set(expr, attr) ? nftnl_expr_get_u32(expr, attr) : 0;
 }
 
-/* Where a register of the kernel's is among 64 bytes; nft_parse_register(). */
+/* The offset of the kernel's register; nft_parse_register(). */
 static unsigned int register_offset(struct conversion *c, uint32_t reg)
 {
 	if (reg >= NFT_REG_1 && reg <= NFT_REG_4)
@@ -62,67 +63,53 @@ static void load_other(struct conversion *c, unsigned int reg, unsigned int byte
 {
 	if (bytes > GUARD_REGISTER_BYTES - reg)
 		bytes = GUARD_REGISTER_BYTES - reg;
-	guard_load(c->rules, reg, bytes, GUARD_FACT_OTHER);
+	guard_load(c->rules, reg, bytes, GUARD_META_OTHER);
 }
 
-static enum guard_fact fact_of(const struct conversion *c, uint32_t key)
+/* GUARD_META_OTHER for keys that are not listed. */
+static enum guard_meta meta_of(const struct conversion *c, uint32_t key)
 {
-	switch (key) {
-	case NFT_META_IIF:
-		return GUARD_FACT_IIF;
-	case NFT_META_OIF:
-		return GUARD_FACT_OIF;
-	case NFT_META_IIFNAME:
-		return GUARD_FACT_IIFNAME;
-	case NFT_META_OIFNAME:
-		return GUARD_FACT_OIFNAME;
-	case NFT_META_IIFTYPE:
-		return GUARD_FACT_IIFTYPE;
-	case NFT_META_OIFTYPE:
-		return GUARD_FACT_OIFTYPE;
-	case NFT_META_IIFKIND:
-		return GUARD_FACT_IIFKIND;
-	case NFT_META_OIFKIND:
-		return GUARD_FACT_OIFKIND;
-	case NFT_META_NFPROTO:
-		/* At a netdev hook it is NFPROTO_NETDEV. */
-		return c->family == NFPROTO_NETDEV ? GUARD_FACT_OTHER : GUARD_FACT_NFPROTO;
-	case NFT_META_PROTOCOL:
-		return GUARD_FACT_PROTOCOL;
-	}
-	return GUARD_FACT_OTHER;
+	static const enum guard_meta metas[] = {
+		[NFT_META_IIF] = GUARD_META_IIF,	 [NFT_META_OIF] = GUARD_META_OIF,
+		[NFT_META_IIFNAME] = GUARD_META_IIFNAME, [NFT_META_OIFNAME] = GUARD_META_OIFNAME,
+		[NFT_META_IIFTYPE] = GUARD_META_IIFTYPE, [NFT_META_OIFTYPE] = GUARD_META_OIFTYPE,
+		[NFT_META_IIFKIND] = GUARD_META_IIFKIND, [NFT_META_OIFKIND] = GUARD_META_OIFKIND,
+		[NFT_META_NFPROTO] = GUARD_META_NFPROTO, [NFT_META_PROTOCOL] = GUARD_META_PROTOCOL,
+	};
+
+	/* At a netdev hook it is NFPROTO_NETDEV. */
+	if (key >= ARRAY_SIZE(metas) || (key == NFT_META_NFPROTO && c->family == NFPROTO_NETDEV))
+		return GUARD_META_OTHER;
+	return metas[key];
 }
 
-static const char *meta_words(uint32_t key)
+static const char *meta_text(uint32_t key)
 {
-	switch (key) {
-	case NFT_META_MARK:
-		return "meta mark set";
-	case NFT_META_PRIORITY:
-		return "meta priority set";
-	case NFT_META_NFTRACE:
-		return "meta nftrace set";
-	case NFT_META_PKTTYPE:
-		return "meta pkttype set";
-	}
-	return "meta set";
+	static const char *const texts[] = {
+		[NFT_META_MARK] = "meta mark set",
+		[NFT_META_PRIORITY] = "meta priority set",
+		[NFT_META_NFTRACE] = "meta nftrace set",
+		[NFT_META_PKTTYPE] = "meta pkttype set",
+	};
+
+	return key < ARRAY_SIZE(texts) && texts[key] ? texts[key] : "meta set";
 }
 
 static void convert_meta(struct conversion *c, struct nftnl_expr *expr)
 {
 	uint32_t key = expr_u32(expr, NFTNL_EXPR_META_KEY);
-	enum guard_fact fact = fact_of(c, key);
+	enum guard_meta meta = meta_of(c, key);
 	unsigned int reg;
 
 	if (!nftnl_expr_is_set(expr, NFTNL_EXPR_META_DREG)) {
-		guard_effect(c->rules, meta_words(key));
+		guard_effect(c->rules, meta_text(key));
 		return;
 	}
 	reg = register_of(c, expr, NFTNL_EXPR_META_DREG);
-	if (fact == GUARD_FACT_OTHER)
+	if (meta == GUARD_META_OTHER)
 		load_other(c, reg, LOAD_BYTES);
 	else
-		guard_load(c->rules, reg, 0, fact);
+		guard_load(c->rules, reg, 0, meta);
 }
 
 static void convert_payload(struct conversion *c, struct nftnl_expr *expr)
@@ -236,14 +223,14 @@ static void convert_immediate(struct conversion *c, struct nftnl_expr *expr)
 
 static void convert_ct(struct conversion *c, struct nftnl_expr *expr)
 {
-	guard_asks_conntrack(c->rules);
+	guard_add_conntrack(c->rules);
 	if (nftnl_expr_is_set(expr, NFTNL_EXPR_CT_DREG))
 		load_other(c, register_of(c, expr, NFTNL_EXPR_CT_DREG), LOAD_BYTES);
 	else
 		guard_effect(c->rules, "ct set");
 }
 
-/* "inc" counts packets, so that each changes what the next ones get. */
+/* "inc" counts packets: each changes the number of the next one. */
 static void convert_numgen(struct conversion *c, struct nftnl_expr *expr)
 {
 	if (expr_u32(expr, NFTNL_EXPR_NG_TYPE) != NFT_NG_RANDOM)
@@ -270,43 +257,30 @@ static void convert_objref(struct conversion *c, struct nftnl_expr *expr)
 
 static void effect_of(struct conversion *c, const char *what, const char *name, const char *tail)
 {
-	char words[GUARD_REASON_LEN];
+	char text[GUARD_REASON_LEN];
 
-	snprintf(words, sizeof(words), "%s %s%s", what, name, tail);
-	guard_effect(c->rules, words);
+	snprintf(text, sizeof(text), "%s %s%s", what, name, tail);
+	guard_effect(c->rules, text);
 }
 
 static void convert_match(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_MT_NAME);
-	char words[XT_WORDS_LEN];
-	enum xt_class class;
 
-	if (!name) {
+	if (name)
+		xt_add_match(c->rules, name, true);
+	else
 		fail(c, -EBADMSG);
-		return;
-	}
-	class = xt_match_class(name, words);
-	if (class & XT_CONNTRACK)
-		guard_asks_conntrack(c->rules);
-	if (class & XT_STATEFUL)
-		guard_effect(c->rules, words);
-	if (!(class & XT_ALWAYS))
-		guard_may_match(c->rules);
 }
 
 static void convert_target(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_TG_NAME);
-	char words[XT_WORDS_LEN];
 
-	if (!name) {
+	if (name)
+		xt_add_target(c->rules, name);
+	else
 		fail(c, -EBADMSG);
-		return;
-	}
-	if (xt_target_class(name, words) & XT_CONNTRACK)
-		guard_asks_conntrack(c->rules);
-	guard_effect(c->rules, words);
 }
 
 static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
@@ -318,9 +292,9 @@ static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
 static const struct expression {
 	const char *name;
 	void (*convert)(struct conversion *c, struct nftnl_expr *expr);
-	const char *effect; /* without a function: what it does to the packet */
-	uint16_t dreg;	    /* without a function: what it writes to; then it has no effect */
-	bool tracks;	    /* it needs connection tracking */
+	const char *effect; /* without convert: its side effect … */
+	uint16_t dreg;	    /* … unless it has this attribute, and writes to a register */
+	bool conntrack;	    /* needs connection tracking */
 } expressions[] = {
 	{ .name = "meta", .convert = convert_meta },
 	{ .name = "cmp", .convert = convert_cmp },
@@ -346,22 +320,22 @@ static const struct expression {
 	{ .name = "socket", .dreg = NFTNL_EXPR_SOCKET_DREG },
 	{ .name = "tunnel", .dreg = NFTNL_EXPR_TUNNEL_DREG },
 	{ .name = "xfrm", .dreg = NFTNL_EXPR_XFRM_DREG },
-	{ .name = "connlimit", .effect = "ct count", .tracks = true },
+	{ .name = "connlimit", .effect = "ct count", .conntrack = true },
 	{ .name = "dup", .effect = "dup" },
 	{ .name = "dynset", .effect = "set update" },
-	{ .name = "flow_offload", .effect = "flow offload", .tracks = true },
+	{ .name = "flow_offload", .effect = "flow offload", .conntrack = true },
 	{ .name = "fwd", .effect = "fwd" },
 	{ .name = "limit", .effect = "limit" },
 	{ .name = "log", .effect = "log" },
-	{ .name = "masq", .effect = "masquerade", .tracks = true },
-	{ .name = "nat", .effect = "nat", .tracks = true },
+	{ .name = "masq", .effect = "masquerade", .conntrack = true },
+	{ .name = "nat", .effect = "nat", .conntrack = true },
 	{ .name = "notrack", .effect = "notrack" },
 	{ .name = "queue", .effect = "queue" },
 	{ .name = "quota", .effect = "quota" },
-	{ .name = "redir", .effect = "redirect", .tracks = true },
+	{ .name = "redir", .effect = "redirect", .conntrack = true },
 	{ .name = "reject", .effect = "reject" },
-	{ .name = "synproxy", .effect = "synproxy", .tracks = true },
-	{ .name = "tproxy", .effect = "tproxy", .tracks = true }, /* puts fragments together */
+	{ .name = "synproxy", .effect = "synproxy", .conntrack = true },
+	{ .name = "tproxy", .effect = "tproxy", .conntrack = true }, /* defragments */
 };
 
 static const struct expression *find_expression(const char *name)
@@ -378,8 +352,8 @@ static void convert_by_table(struct conversion *c, const struct expression *expr
 {
 	bool loads = expression->dreg && nftnl_expr_is_set(expr, expression->dreg);
 
-	if (expression->tracks)
-		guard_asks_conntrack(c->rules);
+	if (expression->conntrack)
+		guard_add_conntrack(c->rules);
 	if (loads)
 		load_other(c, register_of(c, expr, expression->dreg), GUARD_REGISTER_BYTES);
 	else if (expression->effect)
@@ -416,8 +390,8 @@ static const struct attr_spec expression_specs[NFTA_EXPR_MAX + 1] = {
 };
 
 /*
- * Every expression has a name, which libnftnl takes for granted. *missing: one that libnftnl does
- * not know, or NULL; looked for only if asked.
+ * Every expression must have a name: libnftnl does not check that. *missing (may be NULL): the
+ * first name that libnftnl does not know.
  */
 static int check_names(const struct nlattr *list, const char **missing)
 {

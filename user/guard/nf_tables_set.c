@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Sets of nf_tables and their elements into a ruleset.
- */
+/* Converts sets. Elements are added only to sets that nf_sets_choose() has found to matter. */
+#include "nf_tables_set.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -10,8 +10,6 @@
 #include <linux/netfilter/nf_tables.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nf_tables_internal.h"
 
 static int is_harmless(struct nftnl_expr *expr, void *ctx)
 {
@@ -39,14 +37,14 @@ static int add_set(struct nf_parser *parser, uint8_t family, struct nftnl_set *s
 			   nftnl_set_get_u32(set, NFTNL_SET_DATA_TYPE) == NFT_DATA_VERDICT;
 	object->counters = object->flags & NFT_SET_OBJECT &&
 			   nftnl_set_get_u32(set, NFTNL_SET_OBJ_TYPE) == NFT_OBJECT_COUNTER;
-	/* Rules that add elements give them expressions of their own. */
+	/* Rules that add elements may give them any expression. */
 	object->stateful =
 		object->flags & NFT_SET_EVAL || nftnl_set_expr_foreach(set, is_harmless, NULL) < 0;
 	object->number = guard_add_set(parser->rules, object->key_bytes);
 	return guard_ruleset_error(parser->rules);
 }
 
-/* A message about a set: parsed by libnftnl, handed on to add. */
+/* Parses a message by libnftnl, and calls add with the set. */
 static int parse_set(const struct nlmsghdr *nlh, void *ctx,
 		     int (*parse)(const struct nlmsghdr *nlh, struct nftnl_set *set),
 		     int (*add)(struct nf_parser *parser, uint8_t family, struct nftnl_set *set))
@@ -72,10 +70,10 @@ int nf_parse_set(const struct nlmsghdr *nlh, void *ctx)
 }
 
 /*
- * Whether to read its elements. They come and go without a notification if they have a lifetime or
- * if rules add them. Of intervals the keys are not compared, so that only verdicts are of use.
+ * Elements with a lifetime, or that rules add, come and go without a notification. Keys of
+ * intervals are not compared, so that only verdicts are of use.
  */
-static bool is_wanted(const struct nf_parser *parser, const struct nf_object *set)
+static bool is_needed(const struct nf_parser *parser, const struct nf_object *set)
 {
 	if (set->flags & (NFT_SET_TIMEOUT | NFT_SET_EVAL))
 		return false;
@@ -84,30 +82,18 @@ static bool is_wanted(const struct nf_parser *parser, const struct nf_object *se
 	return !(set->flags & NFT_SET_INTERVAL) && guard_set_matters(parser->rules, set->number);
 }
 
-int nf_parser_sets(struct nf_parser *parser, nf_name_fn fn, void *ctx)
+void nf_sets_choose(struct nf_parser *parser)
 {
-	size_t n_wanted = 0;
-	int r;
+	size_t n = 0;
 
-	for (size_t i = 0; i < parser->sets.n; i++) {
-		struct nf_object *set = parser->sets.at[i];
-		const struct nf_name name = { .family = set->family,
-					      .table = set->table,
-					      .name = set->name };
-
-		set->wanted = n_wanted < NF_MAX_SETS && is_wanted(parser, set);
-		n_wanted += set->wanted;
-		if (!set->wanted) {
+	for (struct nf_object *set = parser->sets.first; set; set = set->next) {
+		set->needed = n < NF_MAX_SETS && is_needed(parser, set);
+		n += set->needed;
+		if (!set->needed)
 			guard_set_unknown(parser->rules, set->number);
-			continue;
-		}
-		if (set->flags & NFT_SET_INTERVAL)
+		else if (set->flags & NFT_SET_INTERVAL)
 			guard_set_inexact(parser->rules, set->number);
-		r = fn(ctx, &name);
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 struct elements {
@@ -116,13 +102,13 @@ struct elements {
 	int error;
 };
 
-/* 0 if it is not there, for which libnftnl would read from nowhere. */
+/* 0 if it is missing: libnftnl would dereference NULL. */
 static uint32_t elem_u32(struct nftnl_set_elem *elem, uint16_t attr)
 {
 	return nftnl_set_elem_is_set(elem, attr) ? nftnl_set_elem_get_u32(elem, attr) : 0;
 }
 
-/* The element's key; NULL: of all others. */
+/* *key: NULL for the catch-all element. False: a key of a wrong size. */
 static bool key_of(const struct elements *elements, struct nftnl_set_elem *elem, uint32_t flags,
 		   const void **key)
 {
@@ -142,7 +128,7 @@ static void add_verdict(struct elements *elements, struct nftnl_set_elem *elem, 
 	uint32_t code = elem_u32(elem, NFTNL_SET_ELEM_VERDICT), chain = 0;
 	enum guard_verdict verdict;
 
-	/* "break" is not among a ruleset's verdicts; nor is it among nft's. */
+	/* nft has no "break", and rulesets have none. */
 	if (!nftnl_set_elem_is_set(elem, NFTNL_SET_ELEM_VERDICT))
 		elements->error = -EBADMSG;
 	else if ((int32_t)code == NFT_BREAK)
@@ -185,7 +171,7 @@ static int add_elements(struct nf_parser *parser, uint8_t family, struct nftnl_s
 	elements.set = nf_find(parser, NF_SET, family, table, name);
 	if (!elements.set)
 		return -EINTR;
-	if (elements.set->wanted)
+	if (elements.set->needed)
 		(void)nftnl_set_elem_foreach(set, add_element, &elements);
 	return elements.error ? elements.error : guard_ruleset_error(parser->rules);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The list of IPsec policies that hold packets back. Knows nothing of netlink: see xfrm_parse.c.
- */
+/* The list of policies. policies_entries.c converts it for the datapath. */
 #include "policies.h"
 
 #include <linux/xfrm.h>

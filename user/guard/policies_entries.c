@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Policies as the datapath looks them up: the longest destination prefix first, then the source in
- * the set that this destination names. It never goes back to a wider destination, so a set holds
- * the sources of wider destinations, too.
+ * The datapath looks up the longest destination prefix, then the source in the set of that
+ * destination. It does not go back to a wider destination, so that a set includes the sources of
+ * wider ones.
  *
- * Policies are walked by destination, wider ones first, with the destinations that cover the
- * present one on a stack. Sets are sorted and hold no prefix within another one, so that equal sets
- * are equal bytes: each is stored once. A destination whose set is that of the next wider one
- * needs no entry.
+ * Policies are visited by destination, wider ones first, with those that cover the current one on a
+ * stack. Invariants:
+ * - A set is sorted, without prefixes inside others. Equal sets are equal bytes, and stored once.
+ * - A destination with the same set as the next wider one has no entry.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "../rib/radix.h"
 #include "policies.h"
 
-#define MAX_DEPTH (128 + 1) /* destinations around each other */
+#define MAX_DEPTH (128 + 1) /* nested destinations */
 #define N_BUCKETS 1024u
 #define NO_SET UINT32_MAX
 
-/* Prefixes compared at most, so that a crafted list ends in -E2BIG and not in a long wait. */
+/* Bound of compared prefixes, so that a crafted list does not take long. */
 #define MAX_STEPS (64u * SIXLANE_MAX_POLICIES)
 
 struct set {
@@ -41,7 +41,7 @@ struct plan {
 	size_t n_sets;
 	struct prefix *sources; /* SIXLANE_MAX_POLICIES of them, as in merged */
 	size_t n_sources;
-	struct prefix *merged; /* the set in question */
+	struct prefix *merged; /* the current set */
 	size_t n_merged;
 	size_t steps;
 	struct destination stack[MAX_DEPTH];
@@ -66,12 +66,12 @@ static int compare_policies(const void *a, const void *b)
 }
 
 /*
- * Prefixes come in order, wider ones first: what one that was kept covers comes before anything
- * else does. False: too many.
+ * Sources come in order, wider ones first. One that the last added covers is left out. False: too
+ * many.
  */
-static bool keep_source(struct plan *plan, const struct prefix *source)
+static bool add_source(struct plan *plan, const struct prefix *source)
 {
-	struct prefix *kept;
+	struct prefix *added;
 
 	if (++plan->steps > MAX_STEPS)
 		return false;
@@ -79,14 +79,14 @@ static bool keep_source(struct plan *plan, const struct prefix *source)
 		return true;
 	if (plan->n_merged == SIXLANE_MAX_POLICIES)
 		return false;
-	/* Field by field: the padding of these is compared. */
-	kept = &plan->merged[plan->n_merged++];
-	kept->addr = source->addr;
-	kept->len = source->len;
+	/* By field: the padding stays zero, because sets are compared as bytes. */
+	added = &plan->merged[plan->n_merged++];
+	added->addr = source->addr;
+	added->len = source->len;
 	return true;
 }
 
-/* The sources of policies of one destination, and those of the next wider one. */
+/* Merges the sources of one destination with those of the next wider one. */
 static bool merge_sources(struct plan *plan, const struct policy **policies, size_t n,
 			  uint32_t wider)
 {
@@ -102,7 +102,7 @@ static bool merge_sources(struct plan *plan, const struct policy **policies, siz
 		bool own =
 			j == n_more || (i < n && compare_prefixes(&policies[i]->src, &more[j]) < 0);
 
-		if (!keep_source(plan, own ? &policies[i++]->src : &more[j++]))
+		if (!add_source(plan, own ? &policies[i++]->src : &more[j++]))
 			return false;
 	}
 	return true;
@@ -125,7 +125,7 @@ static bool is_merged(const struct plan *plan, uint32_t set)
 		      plan->n_merged * sizeof(*plan->merged)) == 0;
 }
 
-/* The set that is as merged, a new one if there is none. NO_SET: too many. */
+/* The stored set equal to merged, or a new one. NO_SET: too many. */
 static uint32_t put_set(struct plan *plan)
 {
 	uint32_t *bucket = &plan->buckets[hash_merged(plan) % N_BUCKETS];
@@ -146,7 +146,7 @@ static uint32_t put_set(struct plan *plan)
 	return *bucket;
 }
 
-/* n policies of one destination. */
+/* policies: n of one destination. */
 static int add_destination(struct plan *plan, const struct policy **policies, size_t n)
 {
 	struct destination new = { .prefix = policies[0]->dst };
@@ -192,7 +192,7 @@ static struct sixlane_route_key make_key(uint32_t table, const struct prefix *pr
 					   .addr = prefix->addr };
 }
 
-static int tell(const struct plan *plan,
+static int emit(const struct plan *plan,
 		int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
 		void *ctx)
 {
@@ -226,7 +226,6 @@ static void plan_free(struct plan *plan)
 	free(plan->merged);
 }
 
-/* For n policies. */
 static int plan_init(struct plan *plan, size_t n)
 {
 	*plan = (struct plan){ .destinations = calloc(n, sizeof(*plan->destinations)),
@@ -256,7 +255,7 @@ int policies_entries(const struct policies *policies,
 	if (r == 0)
 		r = make_plan(&plan, order, policies->n);
 	if (r == 0)
-		r = tell(&plan, fn, ctx);
+		r = emit(&plan, fn, ctx);
 	plan_free(&plan);
 	free(order);
 	return r;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rulesets: registers of which some bytes are known, and what the devices of a query put there.
+ * Registers and meta keys of a query. The kernel writes whole words of four bytes, so that a load
+ * makes all bytes of its words unknown first.
  */
-#include "ruleset_internal.h"
+#include "ruleset_registers.h"
 
 #include <netinet/in.h>
 
@@ -10,7 +11,7 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
-_Static_assert(GUARD_REGISTER_BYTES == 64, "a bit of known a byte");
+_Static_assert(GUARD_REGISTER_BYTES == 64, "known has a bit for each byte");
 
 static uint64_t bits_of(unsigned int reg, unsigned int bytes)
 {
@@ -22,7 +23,6 @@ static bool is_known(const struct registers *regs, unsigned int i)
 	return regs->known >> i & 1;
 }
 
-/* Whole registers of four bytes, as the kernel writes them. */
 static void forget(struct registers *regs, unsigned int reg, unsigned int bytes)
 {
 	unsigned int first = reg & ~(WORD_BYTES - 1);
@@ -40,7 +40,7 @@ void registers_write(struct registers *regs, unsigned int reg, unsigned int byte
 }
 
 enum truth registers_load(struct registers *regs, unsigned int reg, unsigned int bytes,
-			  const struct fact_value *value)
+			  const struct meta_value *value)
 {
 	forget(regs, reg, bytes);
 	if (value->state == KNOWN)
@@ -48,7 +48,7 @@ enum truth registers_load(struct registers *regs, unsigned int reg, unsigned int
 	return value->state == KNOWN ? TRUE : value->state == UNKNOWN ? MAYBE : FALSE;
 }
 
-bool registers_know(const struct registers *regs, unsigned int reg, unsigned int bytes)
+bool registers_any_known(const struct registers *regs, unsigned int reg, unsigned int bytes)
 {
 	return regs->known & bits_of(reg, bytes);
 }
@@ -72,7 +72,7 @@ static enum truth truth_of(enum guard_compare how, int order)
 	return MAYBE;
 }
 
-/* Two values that differ in a known byte are different, whatever the others are. */
+/* Values are unequal if any known byte differs. Their order needs all bytes before that one. */
 enum truth registers_compare(const struct registers *regs, unsigned int reg, unsigned int bytes,
 			     enum guard_compare how, const uint8_t *value)
 {
@@ -87,12 +87,10 @@ enum truth registers_compare(const struct registers *regs, unsigned int reg, uns
 	return known ? truth_of(how, 0) : MAYBE;
 }
 
-/* What a hook has for a device. */
-enum side { SIDE_DEVICE, SIDE_ABSENT };
-
-static void set_fact(struct facts *facts, enum guard_fact fact, const void *value, size_t bytes)
+static void set_value(struct meta_values *values, enum guard_meta meta, const void *value,
+		      size_t bytes)
 {
-	struct fact_value *at = &facts->at[fact];
+	struct meta_value *at = &values->at[meta];
 
 	memset(at->bytes, 0, sizeof(at->bytes));
 	memcpy(at->bytes, value, bytes);
@@ -100,29 +98,28 @@ static void set_fact(struct facts *facts, enum guard_fact fact, const void *valu
 }
 
 /*
- * The facts of one device, of which base is the one for its ifindex. Where a hook has no device
- * (nft_meta_get_eval), there is number 0 and no name, and to ask for its type or kind ends the
- * rule.
+ * The keys of one device: base is its IIF or OIF. Where a hook has no device, the kernel loads
+ * index 0 and an empty name, and ends the rule at its type or kind.
  */
-static void set_device(struct facts *facts, enum guard_fact base, const struct guard_iface *iface,
-		       enum side side)
+static void set_device(struct meta_values *values, enum guard_meta base, bool exists,
+		       const struct guard_iface *iface)
 {
 	static const uint32_t none;
-	enum guard_fact name = base + GUARD_FACT_IIFNAME - GUARD_FACT_IIF;
-	enum guard_fact type = base + GUARD_FACT_IIFTYPE - GUARD_FACT_IIF;
-	enum guard_fact kind = base + GUARD_FACT_IIFKIND - GUARD_FACT_IIF;
+	enum guard_meta name = base + GUARD_META_IIFNAME - GUARD_META_IIF;
+	enum guard_meta type = base + GUARD_META_IIFTYPE - GUARD_META_IIF;
+	enum guard_meta kind = base + GUARD_META_IIFKIND - GUARD_META_IIF;
 
-	if (side == SIDE_ABSENT) {
-		set_fact(facts, base, &none, sizeof(none));
-		set_fact(facts, name, "", 0);
-		facts->at[type].state = facts->at[kind].state = BREAKS;
+	if (!exists) {
+		set_value(values, base, &none, sizeof(none));
+		set_value(values, name, "", 0);
+		values->at[type].state = values->at[kind].state = BREAKS;
 	} else if (iface) {
-		set_fact(facts, base, &iface->ifindex, sizeof(iface->ifindex));
-		set_fact(facts, name, iface->name, strnlen(iface->name, NAME_BYTES));
-		set_fact(facts, type, &iface->type, sizeof(iface->type));
-		set_fact(facts, kind, iface->kind, strnlen(iface->kind, NAME_BYTES));
+		set_value(values, base, &iface->ifindex, sizeof(iface->ifindex));
+		set_value(values, name, iface->name, strnlen(iface->name, NAME_BYTES));
+		set_value(values, type, &iface->type, sizeof(iface->type));
+		set_value(values, kind, iface->kind, strnlen(iface->kind, NAME_BYTES));
 		if (!iface->kind[0])
-			facts->at[kind].state = BREAKS;
+			values->at[kind].state = BREAKS;
 	}
 }
 
@@ -137,32 +134,32 @@ static bool has_out(enum guard_hook hook)
 }
 
 /*
- * What nft calls iiftype is the type of skb->dev (NFT_META_IFTYPE, Linux 5.16): behind the routing
- * that of the egress device. Linux 5.15 asks for the ingress device there.
+ * nft's iiftype is the type of skb->dev (NFT_META_IFTYPE, Linux 5.16), which after routing is the
+ * egress device. Linux 5.15 takes the ingress device there.
  */
-static void set_iiftype(struct facts *facts, enum guard_hook hook, const struct guard_iface *in,
-			const struct guard_iface *out)
+static void set_iiftype(struct meta_values *values, enum guard_hook hook,
+			const struct guard_iface *in, const struct guard_iface *out)
 {
-	struct fact_value *iiftype = &facts->at[GUARD_FACT_IIFTYPE];
+	struct meta_value *iiftype = &values->at[GUARD_META_IIFTYPE];
 
 	if (hook == GUARD_HOOK_EGRESS)
-		*iiftype = facts->at[GUARD_FACT_OIFTYPE];
+		*iiftype = values->at[GUARD_META_OIFTYPE];
 	else if (hook == GUARD_HOOK_OUTPUT ||
 		 (hook == GUARD_HOOK_POSTROUTING && (!in || !out || in->type != out->type)))
 		iiftype->state = UNKNOWN;
 }
 
-void ruleset_facts(struct facts *facts, enum guard_hook hook, const struct guard_iface *in,
-		   const struct guard_iface *out)
+void meta_values_init(struct meta_values *values, enum guard_hook hook,
+		      const struct guard_iface *in, const struct guard_iface *out)
 {
 	const uint8_t nfproto = NFPROTO_IPV6;
 	const uint16_t protocol = htons(ETH_P_IPV6);
 
-	set_device(facts, GUARD_FACT_IIF, in, has_in(hook) ? SIDE_DEVICE : SIDE_ABSENT);
-	set_device(facts, GUARD_FACT_OIF, out, has_out(hook) ? SIDE_DEVICE : SIDE_ABSENT);
-	set_iiftype(facts, hook, in, out);
-	set_fact(facts, GUARD_FACT_NFPROTO, &nfproto, sizeof(nfproto));
-	/* A VLAN's device may have written the tag already. */
+	set_device(values, GUARD_META_IIF, has_in(hook), in);
+	set_device(values, GUARD_META_OIF, has_out(hook), out);
+	set_iiftype(values, hook, in, out);
+	set_value(values, GUARD_META_NFPROTO, &nfproto, sizeof(nfproto));
+	/* At egress a VLAN device may have written its tag already. */
 	if (hook != GUARD_HOOK_EGRESS)
-		set_fact(facts, GUARD_FACT_PROTOCOL, &protocol, sizeof(protocol));
+		set_value(values, GUARD_META_PROTOCOL, &protocol, sizeof(protocol));
 }

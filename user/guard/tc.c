@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads traffic control from the kernel: all qdiscs by one dump, and for each one that filters may
- * be attached to whether it has any, by the first message of a dump of its filters, however many
- * there are. tcx programs, which belong to no qdisc, by BPF_PROG_QUERY.
+ * One dump lists all qdiscs. For each qdisc that can have filters, a dump of its filters is ended
+ * after the first one. tcx programs, which belong to no qdisc, are found by BPF_PROG_QUERY.
  *
- * A block of filters that devices share is dumped as if it were the device's own.
+ * The kernel dumps a block of filters that devices share as if it were the device's own.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -15,12 +14,12 @@
 #include <string.h>
 
 #include "../netlink/socket.h"
-#include "reader.h"
+#include "tc.h"
 #include "tc_parse.h"
 
 #define TIMEOUT_MS 5000
-#define TRIES 8
-/* Of those that have to be asked about one by one. */
+#define ATTEMPTS 8
+/* Of those that need requests of their own. */
 #define MAX_QDISCS 262144u
 
 /* BPF_TCX_INGRESS and _EGRESS of Linux 6.6, which the oldest headers lack. */
@@ -33,17 +32,17 @@ struct tc {
 	struct nl_socket *filters; /* NULL after a dump that was ended early */
 };
 
-/* A whole read: what is held back, and qdiscs that are yet to be asked about. */
+/* The result, and qdiscs that need requests of their own. */
 struct reading {
 	struct queueing *queueing;
-	struct qdisc *asks;
+	struct qdisc *pending;
 	size_t n, capacity;
 };
 
 static void reading_clear(struct reading *reading)
 {
 	queueing_free(reading->queueing);
-	free(reading->asks);
+	free(reading->pending);
 }
 
 int tc_new(size_t rcvbuf_bytes, struct tc **out)
@@ -81,7 +80,7 @@ int tc_fd(const struct tc *tc)
 	return nl_socket_fd(tc->notify);
 }
 
-static int take_notification(const struct nlmsghdr *nlh, void *ctx)
+static int notification_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	bool *matters = ctx;
 
@@ -93,12 +92,12 @@ bool tc_follow(struct tc *tc)
 {
 	bool matters = false;
 
-	return nl_socket_read(tc->notify, take_notification, &matters) < 0 || matters;
+	return nl_socket_read(tc->notify, notification_message, &matters) < 0 || matters;
 }
 
 /* --- qdiscs ----------------------------------------------------------------------------------- */
 
-static int keep(struct reading *reading, const struct qdisc *qdisc)
+static int add_pending(struct reading *reading, const struct qdisc *qdisc)
 {
 	if (reading->n == reading->capacity) {
 		size_t capacity = reading->capacity ? 2 * reading->capacity : 64;
@@ -106,27 +105,27 @@ static int keep(struct reading *reading, const struct qdisc *qdisc)
 
 		if (capacity > MAX_QDISCS)
 			return -E2BIG;
-		grown = reallocarray(reading->asks, capacity, sizeof(*grown));
+		grown = reallocarray(reading->pending, capacity, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		reading->asks = grown;
+		reading->pending = grown;
 		reading->capacity = capacity;
 	}
-	reading->asks[reading->n++] = *qdisc;
+	reading->pending[reading->n++] = *qdisc;
 	return 0;
 }
 
-static int judge(struct reading *reading, const struct qdisc *qdisc,
-		 const struct qdisc_device *device)
+static int check_qdisc(struct reading *reading, const struct qdisc *qdisc,
+		       const struct qdisc_device *device)
 {
 	char reason[GUARD_REASON_LEN];
 
-	if (!qdisc_holds(qdisc, device, reason))
+	if (!qdisc_punts(qdisc, device, reason))
 		return 0;
-	return queueing_hold(reading->queueing, qdisc->ifindex, true, reason);
+	return queueing_add(reading->queueing, qdisc->ifindex, true, reason);
 }
 
-static int take_qdisc(const struct nlmsghdr *nlh, void *ctx)
+static int qdisc_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct reading *reading = ctx;
 	struct qdisc qdisc;
@@ -134,10 +133,10 @@ static int take_qdisc(const struct nlmsghdr *nlh, void *ctx)
 
 	if (r)
 		return r == -ENOMSG ? 0 : r;
-	if (qdisc_is_hook(&qdisc) || qdisc_takes_filters(&qdisc) || qdisc_wants_device(&qdisc))
-		r = keep(reading, &qdisc);
-	if (!r && !qdisc_wants_device(&qdisc))
-		r = judge(reading, &qdisc, NULL);
+	if (qdisc_is_hook(&qdisc) || qdisc_takes_filters(&qdisc) || qdisc_needs_device(&qdisc))
+		r = add_pending(reading, &qdisc);
+	if (!r && !qdisc_needs_device(&qdisc))
+		r = check_qdisc(reading, &qdisc, NULL);
 	return r;
 }
 
@@ -159,14 +158,14 @@ static int qdiscs_dump(struct tc *tc, struct reading *reading)
 {
 	uint8_t buf[TC_REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 
-	return nl_socket_dump(tc->dump, tc_request(buf, RTM_GETQDISC, 0, 0), take_qdisc, reading,
+	return nl_socket_dump(tc->dump, tc_request(buf, RTM_GETQDISC, 0, 0), qdisc_message, reading,
 			      NULL, NULL, TIMEOUT_MS, NULL);
 }
 
 /* --- filters ---------------------------------------------------------------------------------- */
 
-/* kind "": none yet. */
-static int take_filter(const struct nlmsghdr *nlh, void *ctx)
+/* Keeps the first filter. */
+static int filter_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct filter *filter = ctx;
 	int r;
@@ -190,9 +189,7 @@ static int wait_for(const struct nl_socket *socket)
 	return r ? 0 : -ETIMEDOUT;
 }
 
-/*
- * The first filter of a class. Only closing its socket ends a dump early, which otherwise goes
- * through all of them.
+/* The first filter of a class; kind is "" without one. Only to close its socket ends a dump early.
  */
 static int filter_find(struct tc *tc, uint32_t ifindex, uint32_t class, struct filter *filter)
 {
@@ -208,17 +205,17 @@ static int filter_find(struct tc *tc, uint32_t ifindex, uint32_t class, struct f
 	while (r == 1 && !filter->kind[0]) {
 		r = wait_for(tc->filters);
 		if (!r)
-			r = nl_socket_dump_next(tc->filters, take_filter, filter);
+			r = nl_socket_dump_next(tc->filters, filter_message, filter);
 	}
 	if (r) {
 		nl_socket_free(tc->filters);
 		tc->filters = NULL;
 	}
-	/* one is enough, whatever changed meanwhile */
+	/* A filter was found, whatever else went wrong. */
 	return filter->kind[0] ? 0 : r;
 }
 
-static int hold_filter(struct tc *tc, struct reading *reading, const struct qdisc *qdisc,
+static int read_filter(struct tc *tc, struct reading *reading, const struct qdisc *qdisc,
 		       uint32_t class, bool egress)
 {
 	char reason[GUARD_REASON_LEN];
@@ -233,22 +230,22 @@ static int hold_filter(struct tc *tc, struct reading *reading, const struct qdis
 	else
 		snprintf(reason, sizeof(reason), "filter %s of qdisc %s %x:, priority %u",
 			 filter.kind, qdisc->kind, TC_H_MAJ(qdisc->handle) >> 16, filter.priority);
-	return queueing_hold(reading->queueing, qdisc->ifindex, egress, reason);
+	return queueing_add(reading->queueing, qdisc->ifindex, egress, reason);
 }
 
-static int ask_hook(struct tc *tc, struct reading *reading, const struct qdisc *qdisc)
+static int read_hook(struct tc *tc, struct reading *reading, const struct qdisc *qdisc)
 {
-	int r = hold_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), false);
+	int r = read_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), false);
 
-	/* An ingress qdisc has the same filters whatever it is asked for. */
+	/* Any class of an ingress qdisc has the same filters. */
 	if (r || strcmp(qdisc->kind, "clsact") != 0)
 		return r;
-	return hold_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
+	return read_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
 }
 
 /* --- devices of fifos --------------------------------------------------------------------- */
 
-static int take_device(const struct nlmsghdr *nlh, void *ctx)
+static int device_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	int r = tc_parse_device(nlh, ctx);
 
@@ -265,33 +262,33 @@ static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *dev
 	nlh->nlmsg_type = RTM_GETLINK;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_index = (int)ifindex;
-	return nl_socket_ask(tc->dump, nlh, take_device, device, TIMEOUT_MS);
+	return nl_socket_ask(tc->dump, nlh, device_message, device, TIMEOUT_MS);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-static int ask_all(struct tc *tc, struct reading *reading)
+static int read_pending(struct tc *tc, struct reading *reading)
 {
 	struct qdisc_device device = { 0 };
-	uint32_t known = 0; /* the ifindex that device is of: those of one come together */
+	uint32_t known = 0; /* the ifindex of device: qdiscs of one device are adjacent */
 	int r = 0;
 
 	for (size_t i = 0; i < reading->n && !r; i++) {
-		const struct qdisc *qdisc = &reading->asks[i];
+		const struct qdisc *qdisc = &reading->pending[i];
 
 		if (qdisc_is_hook(qdisc)) {
-			r = ask_hook(tc, reading, qdisc);
+			r = read_hook(tc, reading, qdisc);
 		} else if (qdisc_takes_filters(qdisc)) {
-			r = hold_filter(tc, reading, qdisc, qdisc->handle, true);
+			r = read_filter(tc, reading, qdisc, qdisc->handle, true);
 		} else {
 			if (known != qdisc->ifindex)
 				r = device_read(tc, qdisc->ifindex, &device);
 			known = qdisc->ifindex;
-			/* gone meanwhile, as the notification says that is to come */
+			/* The device is gone, and its notification is on its way. */
 			if (r == -ENODEV)
 				r = known = 0;
 			else if (!r)
-				r = judge(reading, qdisc, &device);
+				r = check_qdisc(reading, qdisc, &device);
 		}
 	}
 	return r;
@@ -308,7 +305,7 @@ static int read_once(struct tc *tc, struct queueing **out)
 		return -ENOMEM;
 	r = qdiscs_dump(tc, &reading);
 	if (!r)
-		r = ask_all(tc, &reading);
+		r = read_pending(tc, &reading);
 	if (r)
 		return r;
 	*out = reading.queueing;
@@ -320,13 +317,12 @@ int tc_read(struct tc *tc, struct queueing **out)
 {
 	int r = -EINTR;
 
-	for (int i = 0; i < TRIES && r == -EINTR; i++)
+	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++)
 		r = read_once(tc, out);
 	return r;
 }
 
-/* --- tcx
- * ------------------------------------------------------------------------------------------ */
+/* --- tcx ---------------------------------------------------------------------------------- */
 
 static int tcx_query(uint32_t ifindex, enum bpf_attach_type type, const char *where, char *reason)
 {
@@ -337,7 +333,7 @@ static int tcx_query(uint32_t ifindex, enum bpf_attach_type type, const char *wh
 	int r = bpf_prog_query_opts((int)ifindex, type, &query);
 
 	reason[0] = '\0';
-	/* before Linux 6.6 the type is not known */
+	/* EINVAL: before Linux 6.6. */
 	if (r == -EINVAL || r == -ENODEV || (!r && !query.prog_cnt))
 		return 0;
 	if (r && r != -ENOSPC)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * RTM_NEWQDISC, RTM_NEWTFILTER and what of RTM_NEWLINK concerns queues. Of a qdisc's own options
- * the kinds are told apart here by their form alone; what they mean is queueing.c's to know.
- */
+/* Options of qdiscs are parsed by their format; queueing.c knows what they mean. */
 #include "tc_parse.h"
 
 #include <linux/if_arp.h>
@@ -53,7 +50,7 @@ static int options_parse(const struct nlattr *options, struct qdisc *qdisc)
 		option_set(qdisc, attr);
 		step = MNL_ALIGN(mnl_attr_get_len(attr));
 		if (step >= left)
-			break; /* the last one may lack its padding */
+			break; /* the last one may have no padding */
 		left -= step;
 		attr = mnl_attr_next(attr);
 	}
@@ -72,7 +69,7 @@ static int fifo_parse(const struct nlattr *options, struct qdisc *qdisc)
 	return 0;
 }
 
-/* Others have structures or none. */
+/* Other kinds have structures, or no options. */
 static int kind_parse(const struct nlattr *options, struct qdisc *qdisc)
 {
 	if (!options)
@@ -84,27 +81,37 @@ static int kind_parse(const struct nlattr *options, struct qdisc *qdisc)
 	return 0;
 }
 
-int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
+/* Checks a message about traffic control, which has TCA_KIND. 0, -ENOMSG, -EBADMSG. */
+static int tc_message(const struct nlmsghdr *nlh, uint16_t type, const struct tcmsg **tcm,
+		      const struct nlattr **at)
 {
-	const struct tcmsg *tcm = attr_header(nlh, sizeof(*tcm));
-	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
-	struct qdisc qdisc = { 0 };
 	int r;
 
-	if (nlh->nlmsg_type != RTM_NEWQDISC)
+	*tcm = attr_header(nlh, sizeof(**tcm));
+	if (nlh->nlmsg_type != type)
 		return -ENOMSG;
-	if (!tcm || tcm->tcm_ifindex <= 0)
+	if (!*tcm)
 		return -EBADMSG;
-	r = attr_walk_message(nlh, sizeof(*tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
+	r = attr_walk_message(nlh, sizeof(**tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
+	return r < 0 || at[TCA_KIND] ? r : -EBADMSG;
+}
+
+int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
+{
+	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
+	const struct tcmsg *tcm;
+	struct qdisc qdisc = { 0 };
+	int r = tc_message(nlh, RTM_NEWQDISC, &tcm, at);
+
 	if (r < 0)
 		return r;
-	if (!at[TCA_KIND])
+	if (tcm->tcm_ifindex <= 0)
 		return -EBADMSG;
 	attr_copy_string(qdisc.kind, sizeof(qdisc.kind), at[TCA_KIND]);
 	qdisc.ifindex = (uint32_t)tcm->tcm_ifindex;
 	qdisc.handle = tcm->tcm_handle;
 	qdisc.parent = tcm->tcm_parent;
-	qdisc.sized = at[TCA_STAB];
+	qdisc.has_size_table = at[TCA_STAB];
 	r = kind_parse(at[TCA_OPTIONS], &qdisc);
 	if (r < 0)
 		return r;
@@ -114,25 +121,18 @@ int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out)
 
 int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out)
 {
-	const struct tcmsg *tcm = attr_header(nlh, sizeof(*tcm));
 	const struct nlattr *at[ARRAY_SIZE(tc_attrs)];
-	int r;
+	const struct tcmsg *tcm;
+	int r = tc_message(nlh, RTM_NEWTFILTER, &tcm, at);
 
-	if (nlh->nlmsg_type != RTM_NEWTFILTER)
-		return -ENOMSG;
-	if (!tcm)
-		return -EBADMSG;
-	r = attr_walk_message(nlh, sizeof(*tcm), tc_attrs, ARRAY_SIZE(tc_attrs), at, NULL);
 	if (r < 0)
 		return r;
-	if (!at[TCA_KIND])
-		return -EBADMSG;
 	attr_copy_string(out->kind, sizeof(out->kind), at[TCA_KIND]);
 	out->priority = TC_H_MAJ(tcm->tcm_info) >> 16;
 	return 0;
 }
 
-/* What psched_mtu() adds for the link's header is not told. */
+/* Netlink does not report what psched_mtu() adds for the link header. */
 int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out)
 {
 	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));

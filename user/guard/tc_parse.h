@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Messages about traffic control. Pure.
- */
+/* Parses messages about traffic control. Pure. */
 #ifndef GUARD_TC_PARSE_H
 #define GUARD_TC_PARSE_H
 
@@ -9,7 +7,6 @@
 
 #include "queueing.h"
 
-/* A filter, as far as people want to know it. */
 struct filter {
 	char kind[IFNAMSIZ];
 	uint32_t priority;
@@ -18,10 +15,10 @@ struct filter {
 /* 0, -ENOMSG for another message, -EBADMSG. */
 int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out);
 int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out);
-/* Of RTM_NEWLINK, what limits of its fifos are compared with. */
+/* From RTM_NEWLINK. */
 int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out);
 
-/* Whether a notification says that qdiscs or filters may have changed. */
+/* A notification: qdiscs or filters may have changed. */
 bool tc_parse_matters(const struct nlmsghdr *nlh);
 
 #endif

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The kernel's own links from a device to those above it. Netlink tells only some of them:
- * IFLA_MASTER, and IFLA_LINK as far as the upper device's kind sets it (hsr's does not).
- *
- * The kernel makes links between devices of one namespace alone.
- */
+/* Reads the folder of a device in a sysfs of its own. The kernel links only devices of one
+ * namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +9,12 @@
 #include <sys/mount.h>
 
 #include "../lib/util.h"
-#include "reader.h"
+#include "uppers.h"
 
 #define PREFIX "upper_"
 
 struct uppers {
-	int root; /* of a sysfs that is mounted nowhere */
+	int root; /* of a detached sysfs */
 };
 
 static int sysfs_mount(void)

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * IPsec policies of the kernel. Which of them count is xfrm_parse.c's question.
- *
- * A dump of policies goes by a place in the kernel's list and never says that it was interrupted.
- * It cannot miss a policy for good: the kernel tells of a change after it is made, on a socket that
- * joined its group before, so that the caller reads anew. Policies of PF_KEY are told of, too.
+ * A dump of policies continues at a position in the kernel's list, and is never marked as
+ * interrupted. A policy that it misses is not lost: the kernel notifies after each change, also of
+ * PF_KEY, and the caller reads again.
  */
 #include <linux/xfrm.h>
 
@@ -13,11 +11,11 @@
 
 #include "../lib/util.h"
 #include "../netlink/socket.h"
-#include "reader.h"
+#include "xfrm.h"
 #include "xfrm_parse.h"
 
 #define TIMEOUT_MS 10000
-#define MAX_TRIES 5
+#define ATTEMPTS 5
 
 struct xfrm {
 	struct nl_socket *events, *requests; /* NULL: this kernel has no xfrm */
@@ -34,7 +32,7 @@ static int open_sockets(struct xfrm *xfrm)
 	r = nl_socket_join(xfrm->events, XFRMNLGRP_POLICY);
 	if (r < 0)
 		return r;
-	/* A policy that a timer removes is told of here alone. */
+	/* The only notification of a policy that a timer removes. */
 	r = nl_socket_join(xfrm->events, XFRMNLGRP_EXPIRE);
 	if (r < 0)
 		return r;
@@ -118,7 +116,7 @@ static int read_default(struct xfrm *xfrm, struct policies *policies)
 	nlh->nlmsg_type = XFRM_MSG_GETDEFAULT;
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct xfrm_userpolicy_default));
 	r = nl_socket_ask(xfrm->requests, nlh, default_message, policies, TIMEOUT_MS);
-	return r == -EINVAL ? 0 : r; /* before Linux 5.15 there is no default but accept */
+	return r == -EINVAL ? 0 : r; /* before Linux 5.15 the default is accept */
 }
 
 static int read_policies(struct xfrm *xfrm, struct policies *policies)
@@ -155,7 +153,7 @@ int xfrm_read(struct xfrm *xfrm, struct policies **out)
 {
 	int r = -EINTR;
 
-	for (int i = 0; i < MAX_TRIES && r == -EINTR; i++)
+	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++)
 		r = read_once(xfrm, out);
 	return r;
 }

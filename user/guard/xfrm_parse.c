@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which IPsec policies may touch a forwarded packet: ip6_forward() asks for the policy of direction
- * fwd by __xfrm_policy_check(), then for that of direction out by xfrm6_route_forward().
+ * ip6_forward() looks up a policy of direction fwd in __xfrm_policy_check(), then one of direction
+ * out in xfrm6_route_forward().
  *
- * Of those that xfrm_policy_match() can find for a packet, all count but the ones that only allow:
- * without a template nothing is transformed, asked of a key manager or dropped. One that allows may
- * come before one that blocks, and so let packets go on that are held back here. That is only
- * slower.
+ * A policy matters if xfrm_policy_match() can find it for a packet, and it does more than allow.
+ * One that allows may have priority over one that blocks: packets are then punted needlessly, which
+ * is only slower.
  */
 #include "xfrm_parse.h"
 
@@ -17,7 +16,7 @@
 #include "../netlink/parse_attr.h"
 #include "../rib/radix.h"
 
-/* What dump_one_policy() puts behind its header. */
+/* The attributes of dump_one_policy(). */
 static const struct attr_spec policy_attrs[] = {
 	[XFRMA_TMPL] = ATTR_ANY,
 	[XFRMA_SEC_CTX] = ATTR_ANY,
@@ -30,20 +29,20 @@ static const struct attr_spec policy_attrs[] = {
 #define N_ATTRS ARRAY_SIZE(policy_attrs)
 
 /*
- * Per-socket policies, which the dump has as well, follow behind these directions. A forwarded
- * packet has no socket; nor does it meet direction in (but see is_sub()).
+ * A dump includes per-socket policies, with higher directions. A forwarded packet has no socket,
+ * and does not meet direction in (but see is_sub()).
  */
 static bool is_of_forwarding(const struct xfrm_userpolicy_info *info)
 {
 	if (info->dir != XFRM_POLICY_FWD && info->dir != XFRM_POLICY_OUT)
 		return false;
-	/* The kernel takes no AF_UNSPEC today; it would stand for every address. */
+	/* The kernel refuses AF_UNSPEC today; it would mean every address. */
 	return info->sel.family != AF_INET;
 }
 
 /*
- * A packet has if_id 0 unless it comes from an xfrm interface, which is no port, and mark 0 unless
- * a rule of netfilter or tc marks it, of which the guard's other parts know.
+ * A packet has if_id 0 unless it comes from an xfrm interface, which is no port. It has mark 0
+ * unless netfilter or tc sets one, for which other parts of the guard punt.
  */
 static bool can_match(const struct nlattr *const *at)
 {
@@ -54,8 +53,10 @@ static bool can_match(const struct nlattr *const *at)
 	return attr_u32(at[XFRMA_IF_ID], 0) == 0 && (mark.v & mark.m) == 0;
 }
 
-/* Not only its own action counts: after one of direction fwd, __xfrm_policy_check() also asks for
- * one of the main type, and of direction in. */
+/*
+ * More than its own action matters: after one of direction fwd, __xfrm_policy_check() looks up one
+ * of the main type, and of direction in.
+ */
 static bool is_sub(const struct nlattr *const *at)
 {
 	struct xfrm_userpolicy_type type = { .type = XFRM_POLICY_TYPE_MAIN };
@@ -65,7 +66,7 @@ static bool is_sub(const struct nlattr *const *at)
 	return type.type != XFRM_POLICY_TYPE_MAIN;
 }
 
-/* Allows, and no more: no security label is compared, no use starts the clock of an expiry. */
+/* It compares no security label, and its use starts no expiry timer. */
 static bool only_allows(const struct xfrm_userpolicy_info *info, const struct nlattr *const *at)
 {
 	return info->action == XFRM_POLICY_ALLOW && !at[XFRMA_TMPL] && !at[XFRMA_SEC_CTX] &&
@@ -102,18 +103,17 @@ int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out)
 		return -EBADMSG;
 	if (!is_of_forwarding(&info))
 		return 0;
-	/* An attribute that is not known may make it match, or do, anything. */
+	/* A policy with an unknown attribute may match and do anything. */
 	if (!unknown && (!can_match(at) || only_allows(&info, at)))
 		return 0;
 	*out = (struct policy){
 		.dir = info.dir,
-		.block = info.action != XFRM_POLICY_ALLOW,
 		/*
-		 * Since Linux 6.8 an ICMPv6 error for which there is no policy is looked up by the
-		 * packet within, the other way round: among those of direction fwd whatever their
-		 * flags are (xfrm_in_fwd_icmp()), and among those of direction out with this one
-		 * (xfrm_out_fwd_icmp()). What is taken for that packet begins 48 bytes into the
-		 * error, also if extension headers stand there.
+		 * Since Linux 6.8 an ICMPv6 error without a policy is looked up again by the
+		 * packet in it, with source and destination swapped: fwd policies with any flags
+		 * in xfrm_in_fwd_icmp(), out policies with this flag in xfrm_out_fwd_icmp(). That
+		 * packet is taken to begin 48 bytes into the error, also if extension headers are
+		 * there.
 		 */
 		.icmp = info.dir == XFRM_POLICY_FWD || info.flags & XFRM_POLICY_ICMP,
 		.index = info.index,
@@ -147,7 +147,7 @@ bool xfrm_parse_is_change(const struct nlmsghdr *nlh)
 	case XFRM_MSG_FLUSHSA:
 	case XFRM_MSG_EXPIRE:
 	case XFRM_MSG_NEWAE:
-		return false; /* of states; policies name templates, not states */
+		return false; /* of states, which policies do not name */
 	}
 	return true;
 }

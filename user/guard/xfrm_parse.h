@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Messages of NETLINK_XFRM about policies. Pure: knows no socket.
- */
+/* Parses messages of NETLINK_XFRM about policies. Pure. */
 #ifndef GUARD_XFRM_PARSE_H
 #define GUARD_XFRM_PARSE_H
 
@@ -10,16 +8,15 @@
 #include "policies.h"
 
 /*
- * XFRM_MSG_NEWPOLICY, as a dump has it. 1: *out is a policy that may touch a forwarded IPv6 packet
- * of a real port; 0: it cannot, or only lets packets go on as they are. -EBADMSG.
+ * XFRM_MSG_NEWPOLICY, as in a dump. 1: *out may touch a forwarded IPv6 packet of a port; 0: it
+ * cannot, or only allows packets; -EBADMSG.
  */
 int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out);
 
-/* XFRM_MSG_GETDEFAULT, the answer. reason: why everything is held back; "" if it is not. 0 or
- * -EBADMSG. */
+/* The reply to XFRM_MSG_GETDEFAULT. reason: why every packet is punted, or "". 0 or -EBADMSG. */
 int xfrm_parse_default(const struct nlmsghdr *nlh, char reason[GUARD_REASON_LEN]);
 
-/* Whether a notification may mean that policies or defaults are others than before. */
+/* A notification: policies or defaults may have changed. */
 bool xfrm_parse_is_change(const struct nlmsghdr *nlh);
 
 #endif

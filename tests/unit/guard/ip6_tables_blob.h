@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Legacy tables as the kernel hands them out, built by code: entries in the order given, each with
- * what a test wants to see in it.
- */
+/* Builds legacy tables as the kernel returns them, from a list of entries. */
 #ifndef UNIT_GUARD_IP6_TABLES_BLOB_H
 #define UNIT_GUARD_IP6_TABLES_BLOB_H
 
@@ -15,11 +12,11 @@
 #define BLOB_BYTES 16384
 #define BLOB_ENTRIES 32
 
-/* Verdicts, as entries have them. */
+/* Verdicts in entries. */
 #define BLOB_ACCEPT (-NF_ACCEPT - 1)
 #define BLOB_DROP (-NF_DROP - 1)
 #define BLOB_QUEUE (-NF_QUEUE - 1)
-/* A jump to entry n: patched when the offsets are known. */
+/* A jump to entry n, whose offset is filled in at the end. */
 #define BLOB_TO(n) (1000000 + (n))
 
 struct blob_entry {
@@ -120,7 +117,7 @@ static inline int32_t *blob_verdict(struct blob *blob, unsigned int n)
 	return (void *)((uint8_t *)header + header->target_offset + sizeof(struct xt_entry_target));
 }
 
-/* A chain's first entry is its hook's, its last the policy; both may be one (.is: BLOB_HOOK). */
+/* A base chain is from a BLOB_HOOK entry to a BLOB_POLICY entry, or one BLOB_HOOK entry. */
 static inline void blob_build(struct blob *blob, const char *table,
 			      const struct blob_entry *entries, unsigned int n)
 {
@@ -130,7 +127,7 @@ static inline void blob_build(struct blob *blob, const char *table,
 	strncpy(blob->info.name, table, sizeof(blob->info.name) - 1);
 	for (unsigned int i = 0; i < n; i++) {
 		blob_add(blob, &entries[i]);
-		/* Of a chain with a policy alone. */
+		/* A chain with only a policy. */
 		if (entries[i].is == BLOB_HOOK &&
 		    (i + 1 == n || entries[i + 1].chain || entries[i + 1].is == BLOB_HOOK))
 			blob->info.underflow[entries[i].hook] = blob->offsets[i];

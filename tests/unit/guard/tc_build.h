@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages about traffic control as the kernel builds them, for unit tests and the fuzzer. They
- * share one buffer: one message at a time.
+ * Builds messages about traffic control as the kernel does, for unit tests and the fuzzer. All are
+ * built in one buffer.
  */
 #ifndef GUARD_TC_BUILD_H
 #define GUARD_TC_BUILD_H
@@ -28,7 +28,7 @@ static inline struct nlmsghdr *build_tc(uint16_t type, uint32_t handle, uint32_t
 	return nlh;
 }
 
-/* fq_codel as the kernel attaches it. */
+/* With default options. */
 static inline struct nlmsghdr *build_fq_codel(void)
 {
 	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0x80010000, TC_H_ROOT, "fq_codel");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Messages of nfnetlink_hook: which functions punt, and for which reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ struct row {
 	uint32_t type;		   /* of the chain information; 0: there is none */
 	enum guard_hook hook;
 	bool selinux_checks;
-	const char *want; /* NULL: harmless */
+	const char *expected; /* NULL: harmless */
 	bool defragments;
 };
 
@@ -38,30 +39,30 @@ static const struct row rows[] = {
 	{ "ipv6_defrag", "nf_defrag_ipv6", .hook = GUARD_HOOK_PREROUTING, .defragments = true },
 	{ "selinux_ip_forward", .hook = GUARD_HOOK_FORWARD },
 	{ "selinux_ip_forward", .hook = GUARD_HOOK_FORWARD, .selinux_checks = true,
-	  .want = "function selinux_ip_forward at forward" },
+	  .expected = "function selinux_ip_forward at forward" },
 	{ "apparmor_ip_postroute", .hook = GUARD_HOOK_POSTROUTING, .selinux_checks = true },
 	{ "ip_vs_in_hook", "ip_vs", .hook = GUARD_HOOK_FORWARD,
-	  .want = "function ip_vs_in_hook of module ip_vs at forward" },
-	/* The name of a harmless function, in a module that does something else. */
+	  .expected = "function ip_vs_in_hook of module ip_vs at forward" },
+	/* The name of a harmless function in another module. */
 	{ "nf_confirm", "other", .hook = GUARD_HOOK_OUTPUT,
-	  .want = "function nf_confirm of module other at output" },
+	  .expected = "function nf_confirm of module other at output" },
 	{ "apparmor_ip_postroute", "other", .hook = GUARD_HOOK_POSTROUTING,
-	  .want = "function apparmor_ip_postroute of module other at postrouting" },
-	/* Neither the beginning nor more than a name is that name. */
+	  .expected = "function apparmor_ip_postroute of module other at postrouting" },
+	/* Names that begin alike. */
 	{ "nf_conf", "nf_conntrack", .hook = GUARD_HOOK_PREROUTING,
-	  .want = "function nf_conf of module nf_conntrack at prerouting" },
+	  .expected = "function nf_conf of module nf_conntrack at prerouting" },
 	{ "nf_confirm2", "nf_conntrack", .hook = GUARD_HOOK_PREROUTING,
-	  .want = "function nf_confirm2 of module nf_conntrack at prerouting" },
+	  .expected = "function nf_confirm2 of module nf_conntrack at prerouting" },
 	{ ".isra.0", "nf_conntrack", .hook = GUARD_HOOK_INGRESS,
-	  .want = "function .isra.0 of module nf_conntrack at ingress" },
-	{ .hook = GUARD_HOOK_EGRESS, .want = "function without a name at egress" },
-	/* Chains and flowtables by what they say of themselves. */
+	  .expected = "function .isra.0 of module nf_conntrack at ingress" },
+	{ .hook = GUARD_HOOK_EGRESS, .expected = "function without a name at egress" },
+	/* The message says what the function runs. */
 	{ "x", .type = NFNL_HOOK_TYPE_NFTABLES, .hook = GUARD_HOOK_FORWARD },
 	{ "x", .type = TYPE_FLOWTABLE, .hook = GUARD_HOOK_INGRESS },
 	{ "nf_confirm", "nf_conntrack", .type = TYPE_BPF, .hook = GUARD_HOOK_FORWARD,
-	  .want = "BPF program 17 at forward" },
-	/* A type to come is no reason to trust the function, nor not to. */
-	{ "x", .type = 9, .hook = GUARD_HOOK_FORWARD, .want = "function x at forward" },
+	  .expected = "BPF program 17 at forward" },
+	/* With an unknown type the name decides. */
+	{ "x", .type = 9, .hook = GUARD_HOOK_FORWARD, .expected = "function x at forward" },
 	{ "nf_confirm", .type = 9, .hook = GUARD_HOOK_FORWARD },
 };
 
@@ -96,12 +97,13 @@ static char buffer[1024] __attribute__((aligned(8)));
 static void functions(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nf_hooks_facts facts = { .selinux_checks = rows[i].selinux_checks };
+		struct nf_hooks_context context = { .selinux_checks = rows[i].selinux_checks };
 		struct nf_hooks hooks = { .known = true };
 
 		assert_int_equal(
-			nf_hooks_parse(build(&rows[i], buffer), rows[i].hook, &facts, &hooks), 0);
-		assert_string_equal(hooks.unknown[rows[i].hook], rows[i].want ? rows[i].want : "");
+			nf_hooks_parse(build(&rows[i], buffer), rows[i].hook, &context, &hooks), 0);
+		assert_string_equal(hooks.unknown[rows[i].hook],
+				    rows[i].expected ? rows[i].expected : "");
 		assert_int_equal(hooks.defragments, rows[i].defragments);
 		for (int hook = 0; hook < GUARD_N_HOOKS; hook++)
 			if (hook != (int)rows[i].hook)
@@ -109,17 +111,17 @@ static void functions(void **state)
 	}
 }
 
-static void the_first_unknown_one_is_kept(void **state)
+static void first_unknown_is_kept(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	static const struct row first = { .name = "foo", .module = "bar" };
 	static const struct row second = { .name = "other" };
 	struct nf_hooks hooks = { 0 };
 
-	assert_int_equal(nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
-			 0);
-	assert_int_equal(nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &facts, &hooks),
-			 0);
+	assert_int_equal(
+		nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
+	assert_int_equal(
+		nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
 	nf_hooks_add_bpf(&hooks, GUARD_HOOK_FORWARD, 3);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD],
 			    "function foo of module bar at forward");
@@ -127,22 +129,23 @@ static void the_first_unknown_one_is_kept(void **state)
 
 static void a_long_name_is_cut(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	static char name[500];
 	struct row row = { .name = name, .module = name };
 	struct nf_hooks hooks = { 0 };
 	char large[4096] __attribute__((aligned(8)));
 
 	memset(name, 'f', sizeof(name) - 1);
-	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &facts, &hooks), 0);
+	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &context, &hooks),
+			 0);
 	assert_int_equal(strlen(hooks.unknown[GUARD_HOOK_FORWARD]), GUARD_REASON_LEN - 1);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD] + GUARD_REASON_LEN - 5, "f...");
 }
 
-/* Every cut and every wrong length is an error or judged as far as it goes, never read over. */
+/* A truncated message is refused or parsed as far as it goes, never read beyond its end. */
 static void truncations(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build(&rows[i], buffer);
@@ -154,20 +157,20 @@ static void truncations(void **state)
 			assert_non_null(cut);
 			memcpy(cut, nlh, size);
 			cut->nlmsg_len = size;
-			(void)nf_hooks_parse(cut, rows[i].hook, &facts, &hooks);
+			(void)nf_hooks_parse(cut, rows[i].hook, &context, &hooks);
 		}
 	}
 }
 
 static void a_name_without_its_end(void **state)
 {
-	static const struct nf_hooks_facts facts;
+	static const struct nf_hooks_context context;
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct nf_hooks hooks = { 0 };
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
 	mnl_attr_put(nlh, NFNLA_HOOK_FUNCTION_NAME, 4, "abcd");
-	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &facts, &hooks), -EBADMSG);
+	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &context, &hooks), -EBADMSG);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD], "");
 }
 
@@ -175,7 +178,7 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions),
-		cmocka_unit_test(the_first_unknown_one_is_kept),
+		cmocka_unit_test(first_unknown_is_kept),
 		cmocka_unit_test(a_long_name_is_cut),
 		cmocka_unit_test(truncations),
 		cmocka_unit_test(a_name_without_its_end),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages of nf_tables that no nft of Debian can be made to cause, and those that are malformed.
- * What ordinary rulesets come to is tested with the kernel (tests/e2e/test_guard_nft.py).
+ * Messages that no nft of Debian can cause, and malformed ones. Ordinary rulesets are tested with
+ * the kernel, by tests/e2e/test_guard_nft.py.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,9 +21,11 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../../user/guard/nf_tables_parse.h"
+#include "../../../user/guard/nf_tables_rule.h"
+#include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
-#include "ruleset_rules.h"
+#include "ruleset_text.h"
 
 static char buffer[4096] __attribute__((aligned(8)));
 
@@ -41,25 +43,16 @@ static struct nlmsghdr *table_message(uint8_t family)
 	return nlh;
 }
 
-static struct nlmsghdr *chain_message(uint8_t family, const char *table)
+static struct nlmsghdr *chain_message(uint8_t family, const char *table, const char *name)
 {
 	struct nlmsghdr *nlh = message(NFT_MSG_NEWCHAIN, family);
 
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, table);
-	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, "base");
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, name);
 	return nlh;
 }
 
-static void put_hook(struct nlmsghdr *nlh, uint32_t hook)
-{
-	struct nlattr *nest = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
-
-	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(hook));
-	mnl_attr_nest_end(nlh, nest);
-	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
-}
-
-/* A rule of the base chain with one expression; name NULL: without one. */
+/* Of the base chain, with one expression; name NULL: without one. */
 static struct nlmsghdr *rule_message(const char *name)
 {
 	struct nlmsghdr *nlh = message(NFT_MSG_NEWRULE, NFPROTO_INET);
@@ -77,94 +70,109 @@ static struct nlmsghdr *rule_message(const char *name)
 	return nlh;
 }
 
-struct world {
-	struct guard_ruleset *rules;
-	struct nf_parser *parser;
-};
+static struct nlmsghdr *flowtable_message(const char *table)
+{
+	struct nlmsghdr *nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
 
-static void open_world(struct world *world)
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, table);
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
+	return nlh;
+}
+
+/* A hook of a chain or a flowtable; the attributes have the same numbers. device: NULL: none. */
+static void put_hook(struct nlmsghdr *nlh, uint16_t nest, uint32_t number, const char *device,
+		     uint16_t type, bool terminated)
+{
+	struct nlattr *hook = mnl_attr_nest_start(nlh, nest), *devices;
+
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(number));
+	if (device) {
+		devices = mnl_attr_nest_start(
+			nlh, nest == NFTA_CHAIN_HOOK ? NFTA_HOOK_DEVS : NFTA_FLOWTABLE_HOOK_DEVS);
+		mnl_attr_put(nlh, type, strlen(device) + terminated, device);
+		mnl_attr_nest_end(nlh, devices);
+	}
+	mnl_attr_nest_end(nlh, hook);
+}
+
+static struct guard_ruleset *rules;
+static struct nf_parser *parser;
+
+/* Table inet fw, with an accepting chain base at the forward hook. */
+static int setup(void **state)
 {
 	struct nlmsghdr *nlh;
 
-	world->rules = guard_ruleset_new();
-	world->parser = nf_parser_new(world->rules);
-	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), world->parser), 0);
-	nlh = chain_message(NFPROTO_INET, "fw");
-	put_hook(nlh, NF_INET_FORWARD);
-	assert_int_equal(nf_parse_chain(nlh, world->parser), 0);
+	rules = guard_ruleset_new();
+	parser = nf_parser_new(rules);
+	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), parser), 0);
+	nlh = chain_message(NFPROTO_INET, "fw", "base");
+	put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_FORWARD, NULL, 0, false);
+	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
+	assert_int_equal(nf_parse_chain(nlh, parser), 0);
+	return 0;
 }
 
-static void close_world(struct world *world)
+static int teardown(void **state)
 {
-	nf_parser_free(world->parser);
-	guard_ruleset_free(world->rules);
+	nf_parser_free(parser);
+	guard_ruleset_free(rules);
+	return 0;
 }
 
 static void test_unknown_expression(void **state)
 {
 	char reason[GUARD_REASON_LEN];
-	struct world world;
 
-	open_world(&world);
-	assert_int_equal(nf_parse_rule(rule_message("frobnicate"), world.parser), 0);
-	assert_true(guard_ruleset_holds(world.rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
+	assert_int_equal(nf_parse_rule(rule_message("frobnicate"), parser), 0);
+	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
 	assert_string_equal(reason, "table inet fw, chain base, rule handle 7: expression "
 				    "frobnicate, unknown to libnftnl");
-	close_world(&world);
 }
 
 static void test_malformed(void **state)
 {
 	struct nlmsghdr *nlh;
-	struct world world;
 
-	open_world(&world);
-	assert_int_equal(nf_parse_rule(rule_message(NULL), world.parser), -EBADMSG);
-	assert_int_equal(nf_parse_table(message(NFT_MSG_NEWTABLE, NFPROTO_INET), world.parser),
-			 -EBADMSG);
-	assert_int_equal(nf_parse_rule(message(NFT_MSG_NEWRULE, NFPROTO_INET), world.parser),
-			 -EBADMSG);
-	nlh = chain_message(NFPROTO_INET, "fw");
+	assert_int_equal(nf_parse_rule(rule_message(NULL), parser), -EBADMSG);
+	assert_int_equal(nf_parse_rule(message(NFT_MSG_NEWRULE, NFPROTO_INET), parser), -EBADMSG);
+	assert_int_equal(nf_parse_table(message(NFT_MSG_NEWTABLE, NFPROTO_INET), parser), -EBADMSG);
+	nlh = chain_message(NFPROTO_INET, "fw", "base");
 	nlh->nlmsg_len -= 5;
-	assert_int_equal(nf_parse_chain(nlh, world.parser), -EBADMSG);
-	nlh = chain_message(NFPROTO_INET, "fw");
+	assert_int_equal(nf_parse_chain(nlh, parser), -EBADMSG);
+	nlh = chain_message(NFPROTO_INET, "fw", "another");
 	mnl_attr_nest_end(nlh, mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK));
-	assert_int_equal(nf_parse_chain(nlh, world.parser), -EINTR); /* there is one of that name */
-	assert_false(guard_ruleset_holds(world.rules, GUARD_HOOK_FORWARD, &lan, &wan, NULL));
-	close_world(&world);
+	assert_int_equal(nf_parse_chain(nlh, parser), -EBADMSG);
+	assert_int_equal(nf_parse_flowtable(flowtable_message("fw"), parser), -EBADMSG);
+	assert_false(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, NULL));
 }
 
-/* Of another ruleset than the messages before. */
-static void test_what_was_not_told_of(void **state)
+/* The ruleset has changed since the messages before. */
+static void test_another_ruleset(void **state)
 {
-	struct world world;
+	struct nlmsghdr *nlh;
 
-	open_world(&world);
-	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), world.parser), -EINTR);
-	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_INET, "other"), world.parser),
-			 -EINTR);
-	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_IPV6, "fw"), world.parser), -EINTR);
-	close_world(&world);
+	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), parser), -EINTR);
+	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_INET, "fw", "base"), parser), -EINTR);
+	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_INET, "other", "c"), parser), -EINTR);
+	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_IPV6, "fw", "c"), parser), -EINTR);
+	nlh = flowtable_message("other");
+	put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, NULL, 0, false);
+	assert_int_equal(nf_parse_flowtable(nlh, parser), -EINTR);
 }
 
-static void test_other_families_are_left_out(void **state)
+static void test_other_families_are_ignored(void **state)
 {
-	struct world world;
+	struct nlmsghdr *chain = chain_message(NFPROTO_BRIDGE, "any", "c");
 
-	open_world(&world);
-	assert_int_equal(nf_parse_table(table_message(NFPROTO_IPV4), world.parser), 0);
-	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_BRIDGE, "any"), world.parser), 0);
-	assert_false(nf_parser_concerns(world.parser, chain_message(NFPROTO_IPV4, "fw")));
-	close_world(&world);
+	assert_int_equal(nf_parse_chain(chain, parser), 0);
+	assert_int_equal(nf_parse_table(table_message(NFPROTO_IPV4), parser), 0);
+	assert_int_equal(nf_parse_flowtable(message(NFT_MSG_NEWFLOWTABLE, NFPROTO_IPV4), parser),
+			 0);
+	assert_false(nf_parser_concerns(parser, table_message(NFPROTO_IPV4)));
 }
 
-static struct nlmsghdr *typed(struct nlmsghdr *nlh, uint16_t type)
-{
-	nlh->nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | type;
-	return nlh;
-}
-
-static void test_what_concerns(void **state)
+static void test_notifications(void **state)
 {
 	static const struct {
 		uint16_t type;
@@ -176,129 +184,88 @@ static void test_what_concerns(void **state)
 		{ NFT_MSG_NEWSET, false },	{ NFT_MSG_DELSET, false },
 		{ NFT_MSG_NEWOBJ, false },	{ NFT_MSG_NEWGEN, false },
 		{ NFT_MSG_NEWFLOWTABLE, true }, { NFT_MSG_DELFLOWTABLE, true },
+		{ NFT_MSG_NEWSETELEM, true },	{ NFT_MSG_DELSETELEM, true }, /* of which set? */
 	};
 	struct nlmsghdr *nlh;
-	struct world world;
 
-	open_world(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(nf_parser_concerns(world.parser, typed(table_message(NFPROTO_INET),
-									rows[i].type)),
+		assert_int_equal(nf_parser_concerns(parser, message(rows[i].type, NFPROTO_INET)),
 				 rows[i].expected);
-	/* Elements: of a set that is not known, and of one that cannot be told. */
-	nlh = typed(message(NFT_MSG_NEWSETELEM, NFPROTO_INET), NFT_MSG_NEWSETELEM);
-	assert_true(nf_parser_concerns(world.parser, nlh));
+	nlh = message(NFT_MSG_NEWSETELEM, NFPROTO_INET);
 	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, "set");
-	assert_false(nf_parser_concerns(world.parser, nlh));
-	close_world(&world);
+	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, "unknown");
+	assert_false(nf_parser_concerns(parser, nlh));
 }
 
-static bool hangs_at(const char *device, uint16_t type, bool terminated)
-{
-	struct nlmsghdr *nlh = chain_message(NFPROTO_INET, "fw");
-	struct world world = { .rules = guard_ruleset_new() };
-	struct nlattr *hook, *devices;
-	bool held;
-
-	world.parser = nf_parser_new(world.rules);
-	hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
-	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_INGRESS));
-	devices = mnl_attr_nest_start(nlh, NFTA_HOOK_DEVS);
-	mnl_attr_put(nlh, type, strlen(device) + terminated, device);
-	mnl_attr_nest_end(nlh, devices);
-	mnl_attr_nest_end(nlh, hook);
-	{
-		_cleanup_free_ void *copy = malloc(nlh->nlmsg_len);
-
-		memcpy(copy, nlh, nlh->nlmsg_len);
-		assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), world.parser), 0);
-		assert_int_equal(nf_parse_chain(copy, world.parser), 0);
-	}
-	held = guard_ruleset_holds(world.rules, GUARD_HOOK_INGRESS, &lan, NULL, NULL);
-	close_world(&world);
-	return held;
-}
-
-/* Prefixes as Linux 6.16 says them (without a NUL), and 6.18 (by another attribute). */
+/* A prefix is a name without NUL in Linux 6.16, and has an attribute of its own in 6.18. */
 static void test_devices(void **state)
 {
-	assert_true(hangs_at("lan0", 1, true));
-	assert_false(hangs_at("lan", 1, true));
-	assert_true(hangs_at("lan", 1, false));
-	assert_true(hangs_at("lan", 2, true));
-	assert_false(hangs_at("wan", 2, true));
-	assert_false(hangs_at("wan", 1, false));
-}
+	static const struct {
+		const char *device;
+		uint16_t type;
+		bool terminated, matches_lan0;
+	} rows[] = {
+		{ "lan0", 1, true, true }, { "lan", 1, true, false }, { "lan", 1, false, true },
+		{ "lan", 2, true, true },  { "wan", 2, true, false }, { "wan", 1, false, false },
+	};
 
-/* At one device. flags: NFTA_FLOWTABLE_FLAGS; 0: older kernels do not say them. */
-static enum guard_flows flows_of(const char *device, uint16_t type, uint32_t flags)
-{
-	struct nlmsghdr *nlh;
-	struct nlattr *hook, *devices;
-	enum guard_flows flows;
-	char reason[GUARD_REASON_LEN] = "";
-	struct world world;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nlmsghdr *nlh;
 
-	open_world(&world);
-	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
-	hook = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK);
-	mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_HOOK_NUM, htonl(NF_NETDEV_INGRESS));
-	devices = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK_DEVS);
-	mnl_attr_put_strz(nlh, type, device);
-	mnl_attr_nest_end(nlh, devices);
-	mnl_attr_nest_end(nlh, hook);
-	if (flags)
-		mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(flags));
-	assert_int_equal(nf_parse_flowtable(nlh, world.parser), 0);
-	flows = guard_ruleset_flows(world.rules, &lan, reason);
-	assert_string_equal(reason, flows ? "table inet fw, flowtable f: forwards its flows" : "");
-	close_world(&world);
-	return flows;
+		teardown(state);
+		setup(state);
+		nlh = chain_message(NFPROTO_INET, "fw", "in");
+		put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_INGRESS, rows[i].device, rows[i].type,
+			 rows[i].terminated);
+		assert_int_equal(nf_parse_chain(nlh, parser), 0);
+		assert_int_equal(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &lan, NULL, NULL),
+				 rows[i].matches_lan0);
+	}
 }
 
 static void test_flowtables(void **state)
 {
-	assert_int_equal(flows_of("lan0", 1, 0), GUARD_FLOWS_XDP);
-	assert_int_equal(flows_of("lan", 2, 0), GUARD_FLOWS_XDP);
-	assert_int_equal(flows_of("wan0", 1, 0), GUARD_FLOWS_NONE);
-	assert_int_equal(flows_of("lan0", 1, NFT_FLOWTABLE_HW_OFFLOAD), GUARD_FLOWS_KERNEL);
-	assert_int_equal(flows_of("lan0", 1, NFT_FLOWTABLE_COUNTER), GUARD_FLOWS_KERNEL);
+	static const struct {
+		const char *device;
+		uint16_t type;
+		uint32_t flags; /* 0: not in messages of older kernels */
+		enum guard_flows expected;
+	} rows[] = {
+		{ "lan0", 1, 0, GUARD_FLOWS_XDP },
+		{ "lan", 2, 0, GUARD_FLOWS_XDP },
+		{ "wan0", 1, 0, GUARD_FLOWS_NONE },
+		{ "lan0", 1, NFT_FLOWTABLE_HW_OFFLOAD, GUARD_FLOWS_KERNEL },
+		{ "lan0", 1, NFT_FLOWTABLE_COUNTER, GUARD_FLOWS_KERNEL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nlmsghdr *nlh;
+		char reason[GUARD_REASON_LEN] = "";
+
+		teardown(state);
+		setup(state);
+		nlh = flowtable_message("fw");
+		put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, rows[i].device, rows[i].type,
+			 true);
+		if (rows[i].flags)
+			mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(rows[i].flags));
+		assert_int_equal(nf_parse_flowtable(nlh, parser), 0);
+		assert_int_equal(guard_ruleset_flows(rules, &lan, reason), rows[i].expected);
+		assert_string_equal(reason, rows[i].expected ? "table inet fw, flowtable f: "
+							       "forwards its flows"
+							     : "");
+	}
 }
 
-static void test_flowtables_that_are_damaged(void **state)
-{
-	struct nlmsghdr *nlh;
-	struct world world;
-
-	open_world(&world);
-	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
-	assert_int_equal(nf_parse_flowtable(nlh, world.parser), -EBADMSG);
-	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "other");
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
-	mnl_attr_nest_end(nlh, mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK));
-	assert_int_equal(nf_parse_flowtable(nlh, world.parser), -EINTR);
-	assert_int_equal(
-		nf_parse_flowtable(message(NFT_MSG_NEWFLOWTABLE, NFPROTO_IPV4), world.parser), 0);
-	close_world(&world);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unknown_expression),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_what_was_not_told_of),
-		cmocka_unit_test(test_other_families_are_left_out),
-		cmocka_unit_test(test_what_concerns),
-		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_flowtables),
-		cmocka_unit_test(test_flowtables_that_are_damaged),
+		TEST(test_unknown_expression), TEST(test_malformed),
+		TEST(test_another_ruleset),    TEST(test_other_families_are_ignored),
+		TEST(test_notifications),      TEST(test_devices),
+		TEST(test_flowtables),
 	};
 
 	return cmocka_run_group_tests_name("nf_tables messages", tests, NULL, NULL);

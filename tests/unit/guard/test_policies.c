@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * IPsec policies as a list, and as the entries that the datapath looks up: both must hold back the
- * same packets.
- */
+/* The list of policies and the entries for the datapath must punt the same packets. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/xfrm.h>
@@ -41,7 +38,7 @@ static void add(struct policies *policies, const char *src, const char *dst, uin
 	assert_int_equal(policies_add(policies, &policy), 0);
 }
 
-static int take_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int store_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
 	struct entries *e = ctx;
 
@@ -53,10 +50,10 @@ static int take_entry(void *ctx, const struct sixlane_route_key *key, uint32_t v
 	return 0;
 }
 
-static void flatten(const struct policies *policies)
+static void make_entries(const struct policies *policies)
 {
 	entries.n = 0;
-	assert_int_equal(policies_entries(policies, take_entry, &entries), 0);
+	assert_int_equal(policies_entries(policies, store_entry, &entries), 0);
 }
 
 /* The value of the longest match, or 0. */
@@ -80,15 +77,60 @@ static uint32_t lookup(uint32_t table, const union sixlane_addr *addr)
 	return value;
 }
 
-static bool is_held(const union sixlane_addr *src, const union sixlane_addr *dst)
+static bool is_punted(const union sixlane_addr *src, const union sixlane_addr *dst)
 {
 	uint32_t set = lookup(0, dst);
 
 	return set && lookup(set, src);
 }
 
-static void check(const struct policies *policies, const char *src, const char *dst,
-		  const char *words)
+#define A "2001:db8:a::/64"
+#define B "2001:db8:b::/64"
+
+static const struct {
+	const char *name;
+	struct {
+		const char *src, *dst;
+		uint32_t priority; /* the index is 8 times that and 1 */
+	} policies[4];
+	struct {
+		const char *src, *dst;
+		const char *text; /* of the policy that punts; NULL: none */
+	} packets[5];
+	size_t n_entries;
+} rows[] = {
+	{ "no policy", { { NULL } }, { { "2001:db8:a::1", "2001:db8:b::1", NULL } }, 0 },
+	{ "both prefixes",
+	  { { A, B, 5 } },
+	  { { "2001:db8:a::1", "2001:db8:b::1", "policy out " A " to " B ", index 41, priority 5" },
+	    { "2001:db8:c::1", "2001:db8:b::1", NULL },
+	    { "2001:db8:a::1", "2001:db8:c::1", NULL },
+	    { "2001:db8:b::1", "2001:db8:a::1", NULL } },
+	  2 },
+	/* Three destinations; one source, two, and ::/0 alone. */
+	{ "policies of wider destinations punt, too",
+	  { { "2001:db8:1::/48", "2001:db8::/32", 1 },
+	    { "2001:db8:2::/48", "2001:db8:b::/48", 2 },
+	    { "::/0", "2001:db8:b::5/128", 3 } },
+	  { { "2001:db8:1::1", "2001:db8:b::1",
+	      "policy out 2001:db8:1::/48 to 2001:db8::/32, index 9, priority 1" },
+	    { "2001:db8:2::1", "2001:db8:b::1",
+	      "policy out 2001:db8:2::/48 to 2001:db8:b::/48, index 17, priority 2" },
+	    { "2001:db8:2::1", "2001:db8:c::1", NULL },
+	    { "2001:db8:3::1", "2001:db8:b::5",
+	      "policy out ::/0 to 2001:db8:b::5/128, index 25, priority 3" } },
+	  3 + 1 + 2 + 1 },
+	{ "priority",
+	  { { "::/0", "::/0", 7 },
+	    { "2001:db8::/32", "::/0", 2 },
+	    { "2001:db8:1::/48", "::/0", 9 } },
+	  { { "2001:db8:1::1", "::1", "policy out 2001:db8::/32 to ::/0, index 17, priority 2" },
+	    { "2001:db7::1", "::1", "policy out ::/0 to ::/0, index 57, priority 7" } },
+	  2 },
+};
+
+static void check_packet(const struct policies *policies, const char *src, const char *dst,
+			 const char *text)
 {
 	const struct policy *policy;
 	union sixlane_addr s, d;
@@ -99,62 +141,24 @@ static void check(const struct policies *policies, const char *src, const char *
 	policy = policies_find(policies, &s, &d);
 	if (policy)
 		policy_words(policy, reason);
-	assert_string_equal(reason, words);
-	flatten(policies);
-	assert_int_equal(is_held(&s, &d), policy != NULL);
+	assert_string_equal(reason, text ? text : "");
+	assert_int_equal(is_punted(&s, &d), policy != NULL);
 }
 
-static void test_none(void **state)
+static void test_rows(void **state)
 {
-	_cleanup_(policies_freep) struct policies *policies = policies_new();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(policies_freep) struct policies *policies = policies_new();
 
-	check(policies, "2001:db8:a::1", "2001:db8:b::1", "");
-	assert_int_equal(entries.n, 0);
-}
-
-static void test_both_prefixes(void **state)
-{
-	_cleanup_(policies_freep) struct policies *policies = policies_new();
-	const char *words = "policy out 2001:db8:a::/64 to 2001:db8:b::/64, index 41, priority 5";
-
-	add(policies, "2001:db8:a::/64", "2001:db8:b::/64", 5);
-	check(policies, "2001:db8:a::1", "2001:db8:b::1", words);
-	check(policies, "2001:db8:c::1", "2001:db8:b::1", "");
-	check(policies, "2001:db8:a::1", "2001:db8:c::1", "");
-	check(policies, "2001:db8:b::1", "2001:db8:a::1", "");
-	assert_int_equal(entries.n, 2);
-}
-
-/* The longest destination decides in the datapath, but all policies hold. */
-static void test_wider_destination(void **state)
-{
-	_cleanup_(policies_freep) struct policies *policies = policies_new();
-
-	add(policies, "2001:db8:1::/48", "2001:db8::/32", 1);
-	add(policies, "2001:db8:2::/48", "2001:db8:b::/48", 2);
-	add(policies, "::/0", "2001:db8:b::5/128", 3);
-	check(policies, "2001:db8:1::1", "2001:db8:b::1",
-	      "policy out 2001:db8:1::/48 to 2001:db8::/32, index 9, priority 1");
-	check(policies, "2001:db8:2::1", "2001:db8:b::1",
-	      "policy out 2001:db8:2::/48 to 2001:db8:b::/48, index 17, priority 2");
-	check(policies, "2001:db8:2::1", "2001:db8:c::1", "");
-	check(policies, "2001:db8:3::1", "2001:db8:b::5",
-	      "policy out ::/0 to 2001:db8:b::5/128, index 25, priority 3");
-	/* Three destinations; one source, two, and ::/0 alone. */
-	assert_int_equal(entries.n, 3 + 1 + 2 + 1);
-}
-
-static void test_priority(void **state)
-{
-	_cleanup_(policies_freep) struct policies *policies = policies_new();
-
-	add(policies, "::/0", "::/0", 7);
-	add(policies, "2001:db8::/32", "::/0", 2);
-	add(policies, "2001:db8:1::/48", "::/0", 9);
-	check(policies, "2001:db8:1::1", "::1",
-	      "policy out 2001:db8::/32 to ::/0, index 17, priority 2");
-	check(policies, "2001:db7::1", "::1", "policy out ::/0 to ::/0, index 57, priority 7");
-	assert_int_equal(entries.n, 2);
+		for (size_t j = 0; rows[i].policies[j].src; j++)
+			add(policies, rows[i].policies[j].src, rows[i].policies[j].dst,
+			    rows[i].policies[j].priority);
+		make_entries(policies);
+		assert_int_equal(entries.n, rows[i].n_entries);
+		for (size_t j = 0; rows[i].packets[j].src; j++)
+			check_packet(policies, rows[i].packets[j].src, rows[i].packets[j].dst,
+				     rows[i].packets[j].text);
+	}
 }
 
 /* Equal sets are stored once, and none where the next wider destination has it. */
@@ -170,7 +174,7 @@ static void test_shared_sets(void **state)
 		snprintf(text, sizeof(text), "2001:db8:%x:1::/64", i);
 		add(policies, "2001:db8:b::/72", text, i);
 	}
-	flatten(policies);
+	make_entries(policies);
 	assert_int_equal(entries.n, 100 + 2);
 }
 
@@ -184,7 +188,7 @@ static void test_too_many_policies(void **state)
 		add(policies, "::/0", text, i);
 	}
 	assert_string_equal(policies->all, "");
-	flatten(policies);
+	make_entries(policies);
 	assert_int_equal(entries.n, POLICIES_MAX + 1);
 	add(policies, "::/0", "2001:db9::/32", 1);
 	assert_string_equal(policies->all, "more than 16384 IPsec policies");
@@ -224,7 +228,7 @@ static void test_too_many_entries(void **state)
 	char text[64];
 
 	add_nested(policies, 1000);
-	flatten(policies);
+	make_entries(policies);
 	assert_int_equal(entries.n, 1001 + 1000 + 1001);
 	for (unsigned int i = 0; i < 80; i++) {
 		snprintf(text, sizeof(text), "2001:db7:%x::/48", i);
@@ -233,7 +237,7 @@ static void test_too_many_entries(void **state)
 	expect_too_big(policies);
 }
 
-/* What is merged in vain is bounded, too. */
+/* Merged sets without new entries are bounded, too. */
 static void test_too_much_work(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
@@ -308,11 +312,12 @@ static void check_random_set(unsigned int n)
 
 		assert_int_equal(policies_add(policies, &policy), 0);
 	}
-	flatten(policies);
+	make_entries(policies);
 	for (int i = 0; i < 100; i++) {
 		const union sixlane_addr src = random_address(), dst = random_address();
 
-		assert_int_equal(is_held(&src, &dst), policies_find(policies, &src, &dst) != NULL);
+		assert_int_equal(is_punted(&src, &dst),
+				 policies_find(policies, &src, &dst) != NULL);
 	}
 }
 
@@ -325,10 +330,7 @@ static void test_random(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_both_prefixes),
-		cmocka_unit_test(test_wider_destination),
-		cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_shared_sets),
 		cmocka_unit_test(test_too_many_policies),
 		cmocka_unit_test(test_too_many_entries),

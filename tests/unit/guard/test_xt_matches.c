@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Classes and texts of x_tables extensions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,10 @@
 #include "../unit.h"
 
 struct row {
-	enum xt_class (*class_of)(const char *name, char *words);
+	enum xt_class (*class_of)(const char *name, char *text);
 	const char *name;
-	enum xt_class want;
-	const char *words;
+	enum xt_class expected;
+	const char *text;
 };
 
 static const struct row rows[] = {
@@ -35,21 +36,21 @@ static const struct row rows[] = {
 	{ xt_target_class, "", XT_STATEFUL, "target , unknown to sixlane" },
 };
 
-static void classes_and_words(void **state)
+static void classes_and_texts(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char words[XT_WORDS_LEN];
+		char text[XT_TEXT_LEN];
 
-		assert_int_equal(rows[i].class_of(rows[i].name, words), rows[i].want);
-		assert_string_equal(words, rows[i].words);
-		assert_int_equal(rows[i].class_of(rows[i].name, NULL), rows[i].want);
+		assert_int_equal(rows[i].class_of(rows[i].name, text), rows[i].expected);
+		assert_string_equal(text, rows[i].text);
+		assert_int_equal(rows[i].class_of(rows[i].name, NULL), rows[i].expected);
 	}
 }
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes_and_words),
+		cmocka_unit_test(classes_and_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

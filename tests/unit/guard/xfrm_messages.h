@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages of NETLINK_XFRM, for test_xfrm_parse.c and the fuzzer. They share one buffer: one
- * message at a time.
+ * Builds messages of NETLINK_XFRM, for test_xfrm_parse.c and the fuzzer. All are built in one
+ * buffer.
  */
 #ifndef GUARD_XFRM_MESSAGES_H
 #define GUARD_XFRM_MESSAGES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A ruleset without memory: whichever allocation fails, it holds everything back, and says why. All
- * of it is built into this test with allocations that fail when told.
+ * Whichever allocation fails, the ruleset punts every packet, and gives the reason. The code is
+ * compiled into this test with allocations that fail on request.
  */
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -30,69 +30,59 @@ static bool allocation_fails(void)
 	return allocations_left == 0;
 }
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *calloc_or_fail(size_t n, size_t size)
 {
 	return allocation_fails() ? NULL : calloc(n, size);
 }
 
-static void *realloc_unless_told(void *old, size_t size)
+static void *realloc_or_fail(void *old, size_t size)
 {
 	return allocation_fails() ? NULL : realloc(old, size);
 }
 
-static char *strdup_unless_told(const char *text)
+static char *strdup_or_fail(const char *text)
 {
 	return allocation_fails() ? NULL : strdup(text);
 }
 
-static void *tsearch_unless_told(const void *key, void **root,
-				 int (*compare)(const void *, const void *))
+static void *tsearch_or_fail(const void *key, void **root,
+			     int (*compare)(const void *, const void *))
 {
 	return allocation_fails() ? NULL : tsearch(key, root, compare);
 }
 
-#define calloc calloc_unless_told
-#define realloc realloc_unless_told
+#define calloc calloc_or_fail
+#define realloc realloc_or_fail
 #undef strdup
-#define strdup strdup_unless_told
-#define tsearch tsearch_unless_told
+#define strdup strdup_or_fail
+#define tsearch tsearch_or_fail
 #include "../../../../user/guard/ruleset.c"
-#include "../../../../user/guard/ruleset_names.c"
+#include "../../../../user/guard/ruleset_devices.c"
+#include "../../../../user/guard/ruleset_query.c"
 #include "../../../../user/guard/ruleset_registers.c"
-#include "../../../../user/guard/ruleset_walk.c"
+#include "../../../../user/guard/ruleset_store.c"
 #undef calloc
 #undef realloc
 #undef strdup
 #undef tsearch
 
-#include "../ruleset_rules.h"
+#include "../ruleset_text.h"
 
-/* Some of each kind. Without a drop or an effect that a packet from the lan may meet. */
+/* Some of each kind, so that each array grows. Packets from the lan meet nothing. */
 static struct guard_ruleset *build(void)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();
-	uint32_t forward, other, set, map;
 
 	if (!rules)
 		return NULL;
-	forward = add_forward(rules, true);
-	other = guard_add_chain(rules, 0, "other");
-	guard_set_base(rules, other, GUARD_HOOK_INGRESS, true, "wan0", false);
-	set = guard_add_set(rules, 16);
-	map = guard_add_set(rules, 16);
+	ruleset_text_add(rules, "base forward accept; base ingress accept at wan0; flowtable wan0\n"
+				"set s 16; set m 16");
 	for (unsigned int i = 0; i < 40; i++) {
-		set_name(rules, set, "wan0");
-		map_name(rules, map, "wan0", GUARD_JUMP, other);
+		ruleset_text_add(rules, "set s 16; add s wan0; set m 16; add m wan0 : accept\n"
+					"iifname = wan* do log; iifname @s iifname vmap m");
+		guard_add_element(rules, 0, "wan0\0\0\0\0\0\0\0\0\0\0\0");
+		guard_add_verdict_element(rules, 1, "wan0\0\0\0\0\0\0\0\0\0\0\0", GUARD_JUMP, 1);
 	}
-	for (unsigned int i = 0; i < 40; i++) {
-		add_rule(rules, forward);
-		iifname(rules, "wan*");
-		guard_effect(rules, "log");
-	}
-	add_rule(rules, forward);
-	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
-	guard_lookup(rules, set, 0, false);
-	guard_lookup_verdict(rules, map, 0);
 	return rules;
 }
 
@@ -100,18 +90,18 @@ static void test_every_allocation(void **state)
 {
 	char reason[GUARD_REASON_LEN];
 	unsigned int n_failed = 0;
-	bool held = true;
+	bool punted = true;
 
-	for (int i = 1; held; i++) {
+	for (int i = 1; punted; i++) {
 		struct guard_ruleset *rules;
 
 		allocations_left = i;
 		rules = build();
 		if (!rules)
 			continue;
-		held = guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason);
+		punted = guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason);
 		allocations_left = -1;
-		if (held) {
+		if (punted) {
 			n_failed++;
 			assert_string_equal(reason, "out of memory for the rules");
 		} else {

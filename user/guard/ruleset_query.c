@@ -1,68 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rulesets: what a packet may meet, by abstract interpretation. Each condition holds, does not, or
- * may do either; each chain is walked once a query, since what it comes to does not depend on how
- * it was reached.
+ * Abstract interpretation of rules. Each condition is true, false or maybe. Each chain is evaluated
+ * once a query: its outcome does not depend on how it was reached, because registers do not outlive
+ * a rule.
  */
-#include "ruleset_internal.h"
+#include "ruleset_query.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What may come next. Bits, since several may. None: what was looked for has been found. */
+#include "ruleset_registers.h"
+
+enum goal { GOAL_PUNT, GOAL_CONNTRACK };
+
+/* Where a packet may go next, as bits. 0: the goal was found, and the query ends. */
 enum outcome {
 	OUTCOME_REST = 1,	/* the operations that follow */
 	OUTCOME_NEXT = 2,	/* the next rule */
-	OUTCOME_END = 4,	/* the chain's end */
-	OUTCOME_ACCEPT = 8,	/* the base chain's end, in acceptance */
-	OUTCOME_WALKING = 0x80, /* of a chain that is being walked */
+	OUTCOME_END = 4,	/* the end of the chain */
+	OUTCOME_ACCEPT = 8,	/* past the base chain */
+	OUTCOME_WALKING = 0x80, /* the chain's evaluation is under way */
 };
 
 struct walk {
 	const struct guard_ruleset *rules;
 	enum goal goal;
-	struct facts facts;
-	uint8_t *chains, *sets; /* outcomes, 0: not yet; of sets: of any element */
+	struct meta_values metas;
+	uint8_t *chains; /* outcomes, or 0 */
+	uint8_t *sets;	 /* outcomes of a lookup of an unknown key, or 0 */
 	uint32_t depth, steps;
 	char *reason;
 	bool found;
-	const struct base *base;
 };
 
-/* --- finding --- */
-
-/* rule: NULL if it is not a rule's doing. Returns no outcome. */
-static uint8_t find(struct walk *walk, uint32_t number, const struct rule *rule, const char *words)
+/* The goal is reached in a chain. rule: NULL if no rule did it. Returns no outcome. */
+static uint8_t find(struct walk *walk, uint32_t number, const struct rule *rule, const char *text)
 {
 	const struct chain *chain = &walk->rules->chains[number];
 	const char *table = walk->rules->tables[chain->table];
 
 	if (walk->reason && !walk->found && rule && rule->handle)
 		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s, rule handle %llu: %s",
-			 table, chain->name, (unsigned long long)rule->handle, words);
+			 table, chain->name, (unsigned long long)rule->handle, text);
 	else if (walk->reason && !walk->found)
 		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s: %s", table, chain->name,
-			 words);
+			 text);
 	walk->found = true;
 	return 0;
 }
 
-/* Something that ends acceleration, but no search for connection tracking. */
-static uint8_t find_held(struct walk *walk, uint32_t chain, const struct rule *rule,
-			 const char *words, uint8_t otherwise)
+/* Something that punts packets: the goal, unless connection tracking is. */
+static uint8_t find_punt(struct walk *walk, uint32_t chain, const struct rule *rule,
+			 const char *text, uint8_t otherwise)
 {
-	return walk->goal == GOAL_HELD ? find(walk, chain, rule, words) : otherwise;
+	return walk->goal == GOAL_PUNT ? find(walk, chain, rule, text) : otherwise;
 }
 
-/* Whether there is time for so many more steps. */
-static bool step(struct walk *walk, uint32_t chain, uint32_t n)
+/* False: that was one step too many. */
+static bool step(struct walk *walk, uint32_t chain)
 {
-	if (walk->steps + n > GUARD_MAX_STEPS)
+	if (++walk->steps > GUARD_MAX_STEPS)
 		find(walk, chain, NULL, "its rules take too long to analyse");
-	else
-		walk->steps += n;
 	return !walk->found;
 }
 
@@ -71,16 +71,14 @@ static bool step(struct walk *walk, uint32_t chain, uint32_t n)
 static enum truth matches(const struct set *set, uint32_t element, const struct registers *regs,
 			  unsigned int reg)
 {
-	if (set->inexact)
-		return MAYBE;
 	return registers_compare(regs, reg, set->key_bytes, GUARD_EQ,
 				 set->keys + (size_t)element * set->key_bytes);
 }
 
-/* Whether nothing is known of a key, so that one element is like another. */
-static bool is_any(const struct set *set, const struct registers *regs, unsigned int reg)
+/* Nothing is known of the key, so that a lookup may match any element. */
+static bool is_unknown_key(const struct set *set, const struct registers *regs, unsigned int reg)
 {
-	return set->inexact || !registers_know(regs, reg, set->key_bytes);
+	return set->inexact || !registers_any_known(regs, reg, set->key_bytes);
 }
 
 static enum truth lookup(struct walk *walk, uint32_t chain, const struct set *set,
@@ -90,9 +88,9 @@ static enum truth lookup(struct walk *walk, uint32_t chain, const struct set *se
 
 	if (set->unknown)
 		return MAYBE;
-	if (is_any(set, regs, reg))
+	if (is_unknown_key(set, regs, reg))
 		return set->catch_all ? TRUE : set->n ? MAYBE : FALSE;
-	for (uint32_t i = 0; i < set->n && step(walk, chain, 1); i++) {
+	for (uint32_t i = 0; i < set->n && step(walk, chain); i++) {
 		enum truth truth = matches(set, i, regs, reg);
 
 		if (truth == TRUE)
@@ -111,14 +109,13 @@ static uint8_t walk_target(struct walk *walk, uint32_t chain, const struct rule 
 	return walk_verdict(walk, chain, rule, target->verdict, target->chain);
 }
 
-/* Of a key that no element surely has. */
-static uint8_t walk_other(struct walk *walk, uint32_t chain, const struct rule *rule,
-			  const struct set *set)
+/* The outcome for a key that no element is sure to match. */
+static uint8_t walk_catch_all(struct walk *walk, uint32_t chain, const struct rule *rule,
+			      const struct set *set)
 {
 	return set->catch_all ? walk_target(walk, chain, rule, &set->other) : OUTCOME_NEXT;
 }
 
-/* What may come of a lookup that knows nothing of the key. */
 static uint8_t walk_any_element(struct walk *walk, uint32_t chain, const struct rule *rule,
 				uint32_t number)
 {
@@ -127,8 +124,8 @@ static uint8_t walk_any_element(struct walk *walk, uint32_t chain, const struct 
 
 	if (outcome)
 		return outcome;
-	outcome = walk_other(walk, chain, rule, set);
-	for (uint32_t i = 0; i < set->n && !walk->found && step(walk, chain, 1); i++)
+	outcome = walk_catch_all(walk, chain, rule, set);
+	for (uint32_t i = 0; i < set->n && step(walk, chain); i++)
 		outcome |= walk_target(walk, chain, rule, &set->targets[i]);
 	walk->sets[number] = outcome;
 	return outcome;
@@ -141,11 +138,11 @@ static uint8_t lookup_verdict(struct walk *walk, uint32_t chain, const struct ru
 	uint8_t outcome = 0;
 
 	if (set->unknown || ((set->n || set->catch_all) && !set->map))
-		return find_held(walk, chain, rule, "an unknown verdict map",
+		return find_punt(walk, chain, rule, "an unknown verdict map",
 				 OUTCOME_NEXT | OUTCOME_END | OUTCOME_ACCEPT | OUTCOME_REST);
-	if (is_any(set, regs, reg))
+	if (is_unknown_key(set, regs, reg))
 		return walk_any_element(walk, chain, rule, number);
-	for (uint32_t i = 0; i < set->n && !walk->found && step(walk, chain, 1); i++) {
+	for (uint32_t i = 0; i < set->n && step(walk, chain); i++) {
 		enum truth truth = matches(set, i, regs, reg);
 
 		if (truth == TRUE)
@@ -153,20 +150,17 @@ static uint8_t lookup_verdict(struct walk *walk, uint32_t chain, const struct ru
 		if (truth == MAYBE)
 			outcome |= walk_target(walk, chain, rule, &set->targets[i]);
 	}
-	return outcome | walk_other(walk, chain, rule, set);
+	return outcome | walk_catch_all(walk, chain, rule, set);
 }
 
 /* --- rules and chains --- */
 
-/* No deeper than GUARD_MAX_DEPTH. */
 static uint8_t walk_chain(struct walk *walk, uint32_t number);
 
 static uint8_t walk_jump(struct walk *walk, uint32_t target, uint8_t at_end)
 {
 	uint8_t outcome = walk_chain(walk, target);
 
-	if (walk->found)
-		return 0;
 	return (outcome & OUTCOME_ACCEPT) | (outcome & OUTCOME_END ? at_end : 0);
 }
 
@@ -177,7 +171,7 @@ static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule
 	case GUARD_ACCEPT:
 		return OUTCOME_ACCEPT;
 	case GUARD_DROP:
-		return find_held(walk, chain, rule, "drop", OUTCOME_ACCEPT);
+		return find_punt(walk, chain, rule, "drop", OUTCOME_ACCEPT);
 	case GUARD_JUMP:
 		return walk_jump(walk, target, OUTCOME_NEXT);
 	case GUARD_GOTO:
@@ -185,9 +179,9 @@ static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule
 	case GUARD_RETURN:
 		return OUTCOME_END;
 	case GUARD_CONTINUE:
-		return OUTCOME_REST;
+		break;
 	}
-	return find_held(walk, chain, rule, "a verdict unknown to sixlane", OUTCOME_ACCEPT);
+	return OUTCOME_REST;
 }
 
 static uint32_t operand_u32(const uint8_t *at)
@@ -213,15 +207,15 @@ static enum truth invert(enum truth truth, bool inverted)
 static uint8_t walk_effect(struct walk *walk, uint32_t chain, const struct rule *rule,
 			   const uint8_t *at)
 {
-	char words[UINT8_MAX + 1];
+	char text[UINT8_MAX + 1];
 
-	memcpy(words, at + 1, at[0]);
-	words[at[0]] = '\0';
-	/* A side effect may end a rule (limit) or not (log): which ones do is not told. */
-	return find_held(walk, chain, rule, words, OUTCOME_REST | OUTCOME_NEXT);
+	memcpy(text, at + 1, at[0]);
+	text[at[0]] = '\0';
+	/* It may end the rule (limit) or not (log). */
+	return find_punt(walk, chain, rule, text, OUTCOME_REST | OUTCOME_NEXT);
 }
 
-/* One operation; *at goes behind it. */
+/* Evaluates the operation at *at, and moves *at to the next one. */
 static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rule,
 		       struct registers *regs, const uint8_t **at)
 {
@@ -232,7 +226,7 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 	case OP_LOAD:
 		*at = operands + 3;
 		return outcome_of(registers_load(regs, operands[0], operands[1],
-						 &walk->facts.at[operands[2]]));
+						 &walk->metas.at[operands[2]]));
 	case OP_STORE:
 		*at = operands + 2 + operands[1];
 		registers_write(regs, operands[0], operands[1], operands + 2);
@@ -250,8 +244,8 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 			lookup(walk, chain, &sets[operand_u32(operands + 2)], regs, operands[0]),
 			operands[1]));
 	case OP_LOOKUP_VERDICT:
-		*at = operands + 1 + sizeof(uint32_t);
-		return lookup_verdict(walk, chain, rule, operand_u32(operands + 1), regs,
+		*at = operands + 2 + sizeof(uint32_t);
+		return lookup_verdict(walk, chain, rule, operand_u32(operands + 2), regs,
 				      operands[0]);
 	case OP_VERDICT:
 		*at = operands + 1 + sizeof(uint32_t);
@@ -259,13 +253,12 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 	case OP_EFFECT:
 		*at = operands + 1 + operands[0];
 		return walk_effect(walk, chain, rule, operands);
-	case OP_CONNTRACK:
+	default: /* OP_CONNTRACK */
 		*at = operands;
-		if (walk->goal == GOAL_TRACKED)
+		if (walk->goal == GOAL_CONNTRACK)
 			return find(walk, chain, rule, "connection tracking");
 		return OUTCOME_REST;
 	}
-	return find(walk, chain, rule, "an operation unknown to sixlane");
 }
 
 static uint8_t walk_rule(struct walk *walk, uint32_t chain, uint32_t number)
@@ -278,7 +271,7 @@ static uint8_t walk_rule(struct walk *walk, uint32_t chain, uint32_t number)
 	uint8_t outcome = OUTCOME_REST;
 
 	while (outcome & OUTCOME_REST && at < rules->code + end) {
-		if (!step(walk, chain, 1))
+		if (!step(walk, chain))
 			return 0;
 		outcome &= (uint8_t)~OUTCOME_REST;
 		outcome |= walk_op(walk, chain, rule, &regs, &at);
@@ -298,7 +291,7 @@ static uint8_t walk_rules(struct walk *walk, uint32_t number)
 	for (uint32_t i = rules->chains[number].first; i != NONE; i = rules->rules[i].next) {
 		if (!(outcome & OUTCOME_NEXT))
 			return outcome;
-		if (!step(walk, number, 1))
+		if (!step(walk, number))
 			return 0;
 		outcome &= (uint8_t)~OUTCOME_NEXT;
 		outcome |= walk_rule(walk, number, i);
@@ -324,15 +317,14 @@ static uint8_t walk_chain(struct walk *walk, uint32_t number)
 	walk->depth++;
 	outcome = walk_rules(walk, number);
 	walk->depth--;
-	/* Never 0 without a find: a walk ends somewhere. */
 	walk->chains[number] = outcome;
 	return outcome;
 }
 
 /* --- queries --- */
 
-/* Whether packets of a device meet what hangs at one of this name; iface NULL: of any. */
-static bool hangs_at(const char device[NAME_BYTES], const struct guard_iface *iface)
+/* device: "" or as of guard_set_base(). iface: NULL for any. */
+static bool is_attached(const char device[NAME_BYTES], const struct guard_iface *iface)
 {
 	size_t length = strlen(device);
 
@@ -343,14 +335,6 @@ static bool hangs_at(const char device[NAME_BYTES], const struct guard_iface *if
 	return !strcmp(device, iface->name);
 }
 
-static void walk_base(struct walk *walk, const struct base *base)
-{
-	uint8_t outcome = walk_chain(walk, base->chain);
-
-	if (!walk->found && outcome & OUTCOME_END && !base->accepts)
-		find_held(walk, base->chain, NULL, "policy drop", 0);
-}
-
 static void walk_hook(struct walk *walk, enum guard_hook hook, const struct guard_iface *in,
 		      const struct guard_iface *out)
 {
@@ -359,12 +343,13 @@ static void walk_hook(struct walk *walk, enum guard_hook hook, const struct guar
 	for (uint32_t i = 0; i < walk->rules->n_bases && !walk->found; i++) {
 		const struct base *base = &walk->rules->bases[i];
 
-		if (base->hook == hook && hangs_at(base->device, at))
-			walk_base(walk, base);
+		if (base->hook == hook && is_attached(base->device, at) &&
+		    walk_chain(walk, base->chain) & OUTCOME_END && !base->accepts)
+			find_punt(walk, base->chain, NULL, "policy drop", 0);
 	}
 }
 
-static const char *error_words(int error)
+static const char *error_text(int error)
 {
 	switch (error) {
 	case -ENOMEM:
@@ -375,37 +360,45 @@ static const char *error_words(int error)
 	return "rules that sixlane cannot read";
 }
 
-static bool say_error(char *reason, int error)
+static bool report_error(char *reason, int error)
 {
 	if (reason)
-		snprintf(reason, GUARD_REASON_LEN, "%s", error_words(error));
+		snprintf(reason, GUARD_REASON_LEN, "%s", error_text(error));
 	return true;
 }
 
-bool ruleset_walk(const struct guard_ruleset *rules, enum goal goal, enum guard_hook hook,
+static bool query(const struct guard_ruleset *rules, enum goal goal, enum guard_hook hook,
 		  const struct guard_iface *in, const struct guard_iface *out, char *reason,
 		  uint32_t *steps)
 {
 	struct walk walk = { .rules = rules, .goal = goal, .reason = reason };
 
 	if (rules->error)
-		return say_error(reason, rules->error);
+		return report_error(reason, rules->error);
 	walk.chains = calloc((size_t)rules->n_chains + rules->n_sets + 1, 1);
 	if (!walk.chains)
-		return say_error(reason, -ENOMEM);
+		return report_error(reason, -ENOMEM);
 	walk.sets = walk.chains + rules->n_chains;
-	ruleset_facts(&walk.facts, hook, in, out);
+	meta_values_init(&walk.metas, hook, in, out);
 	walk_hook(&walk, hook, in, out);
 	free(walk.chains);
-	if (steps)
-		*steps = walk.steps;
+	*steps = walk.steps;
 	return walk.found;
 }
 
 bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook,
 			 const struct guard_iface *in, const struct guard_iface *out, char *reason)
 {
-	return ruleset_walk(rules, GOAL_HELD, hook, in, out, reason, NULL);
+	uint32_t steps;
+
+	return query(rules, GOAL_PUNT, hook, in, out, reason, &steps);
+}
+
+bool ruleset_query_steps(const struct guard_ruleset *rules, enum guard_hook hook,
+			 const struct guard_iface *in, const struct guard_iface *out,
+			 uint32_t *steps)
+{
+	return query(rules, GOAL_PUNT, hook, in, out, NULL, steps);
 }
 
 bool guard_ruleset_is_empty(const struct guard_ruleset *rules)
@@ -417,18 +410,23 @@ bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
 {
 	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
 						 GUARD_HOOK_POSTROUTING };
+	uint32_t steps;
 
-	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
-		if (ruleset_walk(rules, GOAL_TRACKED, hooks[i], NULL, NULL, reason, NULL))
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (query(rules, GOAL_CONNTRACK, hooks[i], NULL, NULL, reason, &steps))
 			return true;
-	}
 	return false;
+}
+
+bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules)
+{
+	return rules->conntrack;
 }
 
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason)
 {
 	if (rules->error)
-		return say_error(reason, rules->error);
+		return report_error(reason, rules->error);
 	for (uint32_t i = 0; i < rules->n_bases; i++) {
 		const struct base *base = &rules->bases[i];
 		const struct chain *chain = &rules->chains[base->chain];
@@ -451,7 +449,7 @@ enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,
 	for (uint32_t i = 0; i < rules->n_flowtables; i++) {
 		const struct flowtable *flowtable = &rules->flowtables[i];
 
-		if (!hangs_at(flowtable->device, in))
+		if (!is_attached(flowtable->device, in))
 			continue;
 		if (reason)
 			snprintf(reason, GUARD_REASON_LEN, "%s, flowtable %s: forwards its flows",

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Functions at netfilter's hooks that are no tables of rules, by nfnetlink_hook (Linux 5.14).
+ * Functions here return 0, or -errno and leave *out as it was.
+ */
+#ifndef GUARD_NF_HOOKS_H
+#define GUARD_NF_HOOKS_H
+
+#include "terms.h"
+
+struct nf_hooks {
+	bool known;	  /* the kernel lists its hooks; otherwise nothing else is known */
+	bool defragments; /* IPv6 fragments are reassembled before they are forwarded */
+	/* By hook, a function that may touch packets: "BPF program 12 at forward", "function foo of
+	 * module bar at postrouting"; "" for none. */
+	char unknown[GUARD_N_HOOKS][GUARD_REASON_LEN];
+};
+
+/* At prerouting, forward, output and postrouting of IPv6. */
+int nf_hooks_read(struct nf_hooks *out);
+/* At a device: sets known, and unknown[] of _INGRESS and _EGRESS. -ENODEV: it is gone. */
+int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *out);
+/*
+ * If hooks are not known: add BPF programs that links attach (Linux 6.4); needs CAP_SYS_ADMIN. A
+ * link does not tell its network namespace, so that those of all namespaces count.
+ */
+int nf_hooks_read_bpf(struct nf_hooks *out);
+/*
+ * If hooks are not known: whether this namespace has tracked connections, and so defragments. That
+ * is a guess: it may defragment without one, and those may be of IPv4. Ask
+ * guard_ruleset_asks_conntrack() as well.
+ */
+int nf_hooks_guess_defragments(bool *out);
+
+#endif
