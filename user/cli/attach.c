@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane attach: all of the named ports or none.
+ * sixlane attach: attaches to all of the ports or to none.
  */
 #include <string.h>
 
@@ -27,7 +27,8 @@ static bool runs_sixlane(const char *port)
 	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
 }
 
-/* Attach the ports in turn, up to the first that fails. Returns how many were done, all or not. */
+/* Attaches in turn, up to the first failure. Returns how many succeeded. fresh[i]: port i did not
+ * run sixlane before. */
 static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fresh)
 {
 	char err[LOADER_ERR];
@@ -71,8 +72,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc < 1)
 		return cmd_usage(&cmd_attach, "a device is needed");
 	for (int i = 0; i < argc; i++) {
-		if (argv[i][0] == '-')
-			return cmd_usage(&cmd_attach, "unknown option \"%s\"", argv[i]);
+		if (cmd_refuse_options(&cmd_attach, 1, &argv[i]))
+			return CMD_USAGE;
 		if (nl_link_find(argv[i], NULL))
 			continue;
 		if (i && i == argc - 1 && !mode_given)
@@ -82,10 +83,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return CMD_FAILED;
 	}
 	fresh = calloc((size_t)argc, sizeof(*fresh));
-	if (!fresh) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
+	if (!fresh)
+		return cmd_no_memory();
 	rc = attach_all(argv, argc, mode, fresh);
 	free(fresh);
 	return rc;

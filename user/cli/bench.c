@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane bench: the harness (user/bench), which is in Python. This executes it, as git does with
- * what is no part of itself.
+ * sixlane bench: executes the harness (user/bench), which is in Python.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,9 +12,9 @@
 #include "cmd.h"
 
 #define PYTHON "/usr/bin/python3"
-#define MOST_WORDS 256
+#define MAX_WORDS 256
 
-/* Of this program, in path. 0 or -errno. */
+/* Sets path to this program's. 0 or -errno. */
 static int read_own_path(char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -26,7 +25,7 @@ static int read_own_path(char path[PATH_MAX])
 	return 0;
 }
 
-/* Where it is built, beside the program; or where it is installed. */
+/* Beside the program when built, or where it is installed. NULL: neither. */
 static const char *find_harness(const char *own, char path[PATH_MAX])
 {
 	static const char *const places[] = { "harness", "../lib/sixlane/harness" };
@@ -42,7 +41,7 @@ static const char *find_harness(const char *own, char path[PATH_MAX])
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	char *words[MOST_WORDS + 5] = { PYTHON }, path[PATH_MAX], own[PATH_MAX];
+	char *words[MAX_WORDS + 5] = { PYTHON }, path[PATH_MAX], own[PATH_MAX];
 	int n = 2;
 
 	if (read_own_path(own) || !find_harness(own, path)) {
@@ -50,15 +49,15 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 			"the harness is neither beside this command nor in ../lib/sixlane: run make, or make install");
 		return CMD_FAILED;
 	}
-	if (argc > MOST_WORDS)
-		return cmd_usage(&cmd_bench, "more than %d words", MOST_WORDS);
+	if (argc > MAX_WORDS)
+		return cmd_usage(&cmd_bench, "more than %d words", MAX_WORDS);
 	words[1] = path;
 	if (options->json)
 		words[n++] = "--json";
 	if (options->pretty)
 		words[n++] = "--pretty";
 	memcpy(&words[n], argv, (size_t)argc * sizeof(*argv));
-	/* By which the harness finds the other programs, and runs this one. */
+	/* the harness finds all programs by this path */
 	setenv("SIXLANE", own, 1);
 	execv(PYTHON, words);
 	log_error(PYTHON ": %s: install python3", strerror(errno));

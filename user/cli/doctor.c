@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane doctor: why packets of these ports would not be fast, or not be right, and what to do
- * about each reason, before and after attaching. Runs tables of checks; changes nothing.
+ * sixlane doctor: why packets of these ports are not forwarded fast, or not correctly, and what to
+ * do about each reason, before and after attaching. Runs tables of checks; changes nothing.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,38 +9,9 @@
 #include "../lib/log.h"
 #include "../netlink/socket_features.h"
 #include "doctor.h"
+#include "gateways.h"
 
-/* Without maps the devices alone. 0 or -errno. */
-static int open_view(struct cmd_view *view, bool *has_maps)
-{
-	int rc;
-
-	*view = (struct cmd_view){ 0 };
-	*has_maps = !loader_open_maps(&view->fds, true, NULL);
-	if (*has_maps && maps_open(&view->maps, &view->fds, false)) {
-		loader_close_maps(&view->fds);
-		*has_maps = false;
-	}
-	if (!*has_maps) {
-		view->maps = (struct maps){ 0 };
-		for (int i = 0; i < LOADER_N_MAPS; i++)
-			view->fds.fd[i] = view->maps.fd[i] = -1;
-	}
-	rc = ports_read(&view->ports);
-	if (rc)
-		log_error("cannot read the network devices: %s", strerror(-rc));
-	return rc;
-}
-
-static void close_view(struct cmd_view *view, bool has_maps)
-{
-	ports_free(&view->ports);
-	if (has_maps)
-		maps_close(&view->maps);
-	loader_close_maps(&view->fds);
-}
-
-static void take_features(void *ctx, uint32_t ifindex, uint64_t features)
+static void set_features(void *ctx, uint32_t ifindex, uint64_t features)
 {
 	struct status_ports *ports = ctx;
 
@@ -52,42 +23,36 @@ static void take_features(void *ctx, uint32_t ifindex, uint64_t features)
 	}
 }
 
-/*
- * Of ports that a daemon serves the maps say what is held back, of others what the guard says
- * by itself.
- */
-static int read_held(struct checkup *checkup)
+/* If a daemon serves all ports, the maps contain the restrictions; else they are predicted. */
+static int read_restrictions(struct checkup *checkup)
 {
-	const struct link **links = calloc(checkup->ports.n + 1, sizeof(*links));
+	_cleanup_free_ const struct link **links = calloc(checkup->ports.n + 1, sizeof(*links));
 	bool served = checkup->has_maps && checkup->daemon;
 	size_t n = 0;
-	int rc;
 
 	if (!links)
 		return -ENOMEM;
 	for (size_t i = 0; i < checkup->ports.n; i++) {
 		const struct status_port *port = &checkup->ports.at[i];
 
-		if (!status_asked_has(&checkup->asked, port->link->ifindex))
+		if (!asked_has(&checkup->asked, port->link->ifindex))
 			continue;
 		links[n++] = port->link;
 		served &= !!(port->port.flags & SIXLANE_PORT_INGRESS);
 	}
-	rc = served ? held_read(checkup->view, &checkup->held)
-		    : held_foresee(checkup->view, links, n, &checkup->held);
-	free(links);
-	return rc;
+	return served ? restrictions_read(checkup->view, &checkup->restrictions)
+		      : restrictions_predict(checkup->view, links, n, &checkup->restrictions);
 }
 
-static int examine(struct checkup *checkup)
+static int run_checks(struct checkup *checkup)
 {
 	int rc = checkup_read(checkup);
 
 	if (rc)
 		return rc;
-	/* a kernel that does not tell is no finding */
-	(void)nl_features_each(take_features, &checkup->ports);
-	rc = read_held(checkup);
+	/* old kernels do not report features */
+	(void)nl_features_each(set_features, &checkup->ports);
+	rc = read_restrictions(checkup);
 	if (rc)
 		return rc;
 	checks_run(checkup, &doctor_machine);
@@ -114,31 +79,26 @@ static int show(const struct cmd_options *options, struct checkup *checkup)
 		findings_text(findings);
 		rc = print_flush();
 	}
-	return rc ?: findings_count(findings, FINDING_MUST) ? CMD_FAILED : CMD_OK;
+	return rc ?: findings_count(findings, FINDING_ERROR) ? CMD_FAILED : CMD_OK;
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	struct doctor_gateways gateways = { 0 };
-	struct checkup checkup = { .options = options, .gateways = &gateways };
+	struct gateways gateways = { 0 };
 	struct cmd_view view;
+	struct checkup checkup = { .options = options, .view = &view, .gateways = &gateways };
 	int rc;
 
-	for (int i = 0; i < argc; i++)
-		if (argv[i][0] == '-')
-			return cmd_usage(&cmd_doctor, "unknown option \"%s\"", argv[i]);
-	rc = status_asked_find(argc, argv, &checkup.asked);
-	if (!rc) {
-		checkup.view = &view;
-		rc = open_view(&view, &checkup.has_maps);
-	}
-	rc = rc ?: examine(&checkup);
+	if (cmd_refuse_options(&cmd_doctor, argc, argv))
+		return CMD_USAGE;
+	if (asked_find(argc, argv, &checkup.asked))
+		return cmd_no_memory();
+	rc = cmd_view_open_partly(&view, &checkup.has_maps) ?: run_checks(&checkup);
 	if (rc)
 		log_error("cannot check everything: %s", strerror(-rc));
 	rc = rc ? CMD_FAILED : show(options, &checkup);
 	checkup_free(&checkup);
-	if (checkup.view)
-		close_view(&view, checkup.has_maps);
+	cmd_view_close(&view);
 	return rc;
 }
 

@@ -8,8 +8,8 @@
 
 static const char *const severity_names[FINDING_N_SEVERITIES] = {
 	[FINDING_NOTE] = "note",
-	[FINDING_SHOULD] = "warning",
-	[FINDING_MUST] = "error",
+	[FINDING_WARNING] = "warning",
+	[FINDING_ERROR] = "error",
 };
 
 static void free_one(struct finding *finding)
@@ -20,9 +20,9 @@ static void free_one(struct finding *finding)
 }
 
 void findings_add(struct findings *findings, const char *check, enum finding_severity severity,
-		  const char *port, const char *fmt, va_list ap)
+		  const char *port, const char *usual, const char *fmt, va_list ap)
 {
-	struct finding *grown, added = { .check = check, .severity = severity };
+	struct finding *grown, added = { .check = check, .severity = severity, .usual = usual };
 
 	grown = reallocarray(findings->at, findings->n + 1, sizeof(*grown));
 	if (grown)
@@ -111,11 +111,11 @@ json_t *findings_json(const struct findings *findings)
 		const struct finding *finding = &findings->at[i];
 		json_t *object = json_object();
 
-		print_set(object, "check", print_string(finding->check));
-		print_set(object, "severity", print_string(severity_names[finding->severity]));
-		print_set(object, "port", print_string(finding->port));
-		print_set(object, "text", print_string(finding->text));
-		print_set(object, "advice", print_string(advice_of(finding)));
+		print_set(object, "check", finding->check);
+		print_set(object, "severity", severity_names[finding->severity]);
+		print_set(object, "port", finding->port);
+		print_set(object, "text", finding->text);
+		print_set(object, "advice", advice_of(finding));
 		print_append(array, object);
 	}
 	return array;
@@ -131,6 +131,6 @@ void findings_text(const struct findings *findings)
 			printf("        -> %s\n", advice_of(finding));
 	}
 	printf("%s%zu errors, %zu warnings, %zu notes\n", findings->n ? "\n" : "",
-	       findings_count(findings, FINDING_MUST), findings_count(findings, FINDING_SHOULD),
+	       findings_count(findings, FINDING_ERROR), findings_count(findings, FINDING_WARNING),
 	       findings_count(findings, FINDING_NOTE));
 }

@@ -1,131 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See route_view.h. Members and weights of groups are in route_group.c.
+ * See route_view.h.
  */
 #include "route_view.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* --- one next hop ------------------------------------------------------------------------ */
-
-static void set_limit(struct hop_view *hop, uint32_t limit)
-{
-	hop->limit = limit;
-	hop->mtu = hop->egress.mtu;
-	if (limit && limit < hop->mtu)
-		hop->mtu = limit;
-}
-
-void route_view_fate(const struct maps *maps, union sixlane_fate fate, struct hop_view *hop)
-{
-	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .fate = fate };
-	if (fate.kind != SIXLANE_FORWARD && !sixlane_is_fate(fate.kind))
-		return;
-	hop->verdict = fate.kind;
-	if (hop->verdict != SIXLANE_FORWARD)
-		return;
-	if (fate.port < SIXLANE_MAX_PORTS) {
-		hop->port = fate.port;
-		hop->egress = maps->ports[fate.port];
-	}
-	set_limit(hop, 0);
-	if (fate.neighbour && fate.neighbour < SIXLANE_MAX_NEIGHBOURS) {
-		hop->has_gateway = true;
-		hop->neigh = maps->neighbours[fate.neighbour];
-		hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
-	}
-}
-
-void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop)
-{
-	union sixlane_fate fate = { .kind = SIXLANE_PUNT_ROUTE };
-
-	if (id < SIXLANE_MAX_NEXT_HOPS)
-		fate.word = route_view_load64(&maps->next_hops[id].fate.word);
-	route_view_fate(maps, fate, hop);
-	hop->id = id;
-}
-
-void route_view_on_link(const struct maps *maps, const union sixlane_addr *dst,
-			struct hop_view *hop)
-{
-	uint32_t slot = maps_neigh_slot(maps, hop->egress.ifindex, dst);
-
-	if (!slot)
-		return;
-	hop->neigh = maps->neighbours[slot];
-	hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
-}
-
-static enum sixlane_verdict check_device(const struct route_packets *packets, uint32_t flags)
-{
-	if (flags & SIXLANE_PORT_BRIDGE)
-		return SIXLANE_PUNT_BRIDGE;
-	if (flags & SIXLANE_PORT_MACVLAN)
-		return SIXLANE_PUNT_MACVLAN;
-	if (flags & SIXLANE_PORT_TUNNEL)
-		return SIXLANE_PUNT_TUNNEL;
-	return flags & SIXLANE_PORT_STRANGE || (!packets->generic && !(flags & SIXLANE_PORT_XMIT))
-		       ? SIXLANE_PASS_EGRESS_DEVICE
-		       : SIXLANE_FORWARD;
-}
-
-static enum sixlane_verdict check_egress(const struct route_packets *packets,
-					 const struct sixlane_port *egress)
-{
-	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
-
-	if (packets->in && packets->in->ifindex == egress->ifindex)
-		return SIXLANE_PASS_SAME_PORT;
-	if (!egress->ifindex || (egress->flags & alive) != alive)
-		return SIXLANE_PASS_EGRESS_DOWN;
-	if (egress->flags & SIXLANE_PORT_OUT_HELD)
-		return egress->flags & SIXLANE_PORT_OUT_FIREWALL ? SIXLANE_PASS_FIREWALL
-								 : SIXLANE_PASS_TC;
-	return check_device(packets, egress->flags);
-}
-
-/* Of packets of any protocol. */
-static enum sixlane_verdict check_guard(const struct maps *maps,
-					const struct route_packets *packets, uint32_t out_slot)
-{
-	static const union sixlane_addr none;
-	const uint32_t flags = route_view_load(&maps->meta->flags);
-
-	if (!packets->in || !(packets->in->flags & SIXLANE_PORT_GUARD))
-		return SIXLANE_FORWARD;
-	if (flags & SIXLANE_META_IPSEC_ALL ||
-	    (flags & SIXLANE_META_IPSEC &&
-	     maps_has_policy(maps, packets->src ?: &none, packets->dst)))
-		return SIXLANE_PASS_IPSEC;
-	return maps_pair_is_free(maps, packets->in_slot, out_slot) ? SIXLANE_FORWARD
-								   : SIXLANE_PASS_FIREWALL;
-}
-
-void route_view_check(const struct maps *maps, const struct route_packets *packets,
-		      struct hop_view *hop)
-{
-	if (hop->verdict != SIXLANE_FORWARD)
-		return;
-	if (!hop->has_gateway)
-		route_view_on_link(maps, packets->dst, hop);
-	if (packets->in && !(packets->in->flags & SIXLANE_PORT_FORWARDING))
-		hop->verdict = SIXLANE_PASS_NO_FORWARDING;
-	else
-		hop->verdict = check_egress(packets, &hop->egress)
-				       ?: check_guard(maps, packets, hop->port);
-	if (!hop->verdict && !hop->has_mac)
-		hop->verdict = SIXLANE_PASS_UNRESOLVED;
-	/* a bond that uses none */
-	if (!hop->verdict && hop->egress.flags & SIXLANE_PORT_SLAVES && !hop->egress.n_slaves)
-		hop->verdict = SIXLANE_PASS_EGRESS_DOWN;
-}
-
 /* --- the exception ----------------------------------------------------------------------- */
 
-uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
-			 const struct sixlane_exception *entry)
+uint32_t route_view_punted(const struct maps *maps, const union sixlane_addr *dst,
+			   const struct sixlane_exception *entry)
 {
 	if (!entry && maps_punted_has(maps->punted, dst))
 		return SIXLANE_TRACE_EXCEPTION_FILTERED;
@@ -154,18 +39,18 @@ static void find_exception(const struct maps *maps, uint32_t table, const union 
 	struct exception_view *found = &view->exception;
 	bool has_entry;
 
-	found->asked = view->marks || maps_looks(maps);
-	if (!found->asked)
+	found->applies = view->has_exceptions || maps_looks(maps);
+	if (!found->applies)
 		return;
 	has_entry = !maps_exception(maps, dst, &found->value);
-	found->outcome = route_view_punt(maps, dst, has_entry ? &found->value : NULL);
+	found->outcome = route_view_punted(maps, dst, has_entry ? &found->value : NULL);
 	if (has_entry && found->outcome == SIXLANE_TRACE_EXCEPTION_ABSENT)
 		found->outcome = outcome_of(table, &found->value);
 }
 
-/* What it makes of one hop that leads out. */
-static void except(const struct maps *maps, const struct exception_view *exception,
-		   struct hop_view *hop)
+/* Changes a hop that leads out as the exception demands. */
+static void apply_exception(const struct maps *maps, const struct exception_view *exception,
+			    struct hop_view *hop)
 {
 	const struct sixlane_exception *value = &exception->value;
 	uint32_t limit = hop->limit;
@@ -184,16 +69,16 @@ static void except(const struct maps *maps, const struct exception_view *excepti
 	if (value->flags & SIXLANE_EXCEPTION_MTU)
 		limit = value->mtu;
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP)
-		route_view_hop(maps, value->next_hop, hop);
-	set_limit(hop, limit);
+		hop_view_read(maps, value->next_hop, hop);
+	hop_view_set_limit(hop, limit);
 	hop->by_exception = value->flags & SIXLANE_EXCEPTION_MTU;
 }
 
 /* --- the route --------------------------------------------------------------------------- */
 
-/* Of several, the best of those in use. packets NULL: whatever the exception. */
-static void choose_any(const struct maps *maps, const struct route_packets *packets,
-		       struct route_view *view)
+/* Of several members, the best verdict of those in use. packets NULL: without exceptions. */
+static void set_best_verdict(const struct maps *maps, const struct packet_filter *packets,
+			     struct route_view *view)
 {
 	const struct group_view *group = &view->group;
 	struct hop_view hop;
@@ -203,9 +88,9 @@ static void choose_any(const struct maps *maps, const struct route_packets *pack
 		if (group->members[i].skipped)
 			continue;
 		hop = group->members[i].hop;
-		if (packets && view->exception.asked && hop.port) {
-			except(maps, &view->exception, &hop);
-			route_view_check(maps, packets, &hop);
+		if (packets && view->exception.applies && hop.port) {
+			apply_exception(maps, &view->exception, &hop);
+			hop_view_check(maps, packets, &hop);
 		}
 		if (!any || (view->verdict && !hop.verdict))
 			view->verdict = hop.verdict;
@@ -215,8 +100,8 @@ static void choose_any(const struct maps *maps, const struct route_packets *pack
 		view->verdict = SIXLANE_PASS_EGRESS_DOWN;
 }
 
-static void choose(const struct maps *maps, const struct route_packets *packets,
-		   struct route_view *view)
+static void set_verdict(const struct maps *maps, const struct packet_filter *packets,
+			struct route_view *view)
 {
 	const struct group_view *group = &view->group;
 	bool first = group->kind == SIXLANE_KIND_FIRST;
@@ -227,94 +112,73 @@ static void choose(const struct maps *maps, const struct route_packets *packets,
 		view->hop = group->members[0].hop;
 		view->verdict = view->hop.verdict;
 	} else {
-		choose_any(maps, packets, view);
+		set_best_verdict(maps, packets, view);
 	}
 	if (view->expires_ns && util_now_ns() >= view->expires_ns)
 		view->verdict = SIXLANE_PUNT_EXPIRES;
 }
 
-static int take_source(const struct maps *maps, const union sixlane_addr *src,
-		       struct route_view *view)
+static void read_next_hop(const struct maps *maps, struct route_view *view)
 {
-	static const union sixlane_addr none;
-	uint32_t value;
-
-	if (maps_source_lookup(maps, view->set, src ?: &none, &value)) {
-		view->verdict = SIXLANE_PUNT_SOURCE_ROUTE;
-		return -ENOENT;
-	}
-	view->next_hop = sixlane_route_next_hop(value);
-	return 0;
-}
-
-static uint16_t kind_of(const struct maps *maps, const struct route_view *view)
-{
-	union sixlane_fate fate;
-
-	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
-		return SIXLANE_PUNT_ROUTE;
-	fate.word = route_view_load64(&maps->next_hops[view->next_hop].fate.word);
-	return fate.kind;
-}
-
-static void take_next_hop(const struct maps *maps, struct route_view *view)
-{
+	const union sixlane_fate entry = hop_view_entry(maps, view->next_hop);
 	const struct sixlane_next_hop *next_hop = &maps->next_hops[view->next_hop];
-	union sixlane_fate fate;
 
 	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 		return;
-	fate.word = route_view_load64(&next_hop->fate.word);
 	view->flags = next_hop->flags;
-	if (fate.kind == SIXLANE_KIND_GROUP || fate.kind == SIXLANE_KIND_FIRST) {
+	if (entry.kind == SIXLANE_KIND_GROUP || entry.kind == SIXLANE_KIND_FIRST) {
 		view->expires_ns = next_hop->expires_ns;
-		route_view_group(maps, fate, view->flags, next_hop->mtu, &view->group);
-		choose(maps, NULL, view);
+		group_view_read(maps, entry, view->flags, next_hop->mtu, &view->group);
+		set_verdict(maps, NULL, view);
 		return;
 	}
-	route_view_hop(maps, view->next_hop, &view->hop);
+	hop_view_read(maps, view->next_hop, &view->hop);
 	if (view->hop.verdict == SIXLANE_FORWARD)
-		set_limit(&view->hop, next_hop->mtu);
+		hop_view_set_limit(&view->hop, next_hop->mtu);
 	view->verdict = view->hop.verdict;
 }
 
-void route_view_value(const struct maps *maps, uint32_t value, const union sixlane_addr *src,
-		      struct route_view *out)
+void route_view_read(const struct maps *maps, uint32_t value, const union sixlane_addr *src,
+		     struct route_view *out)
 {
-	/* The members are of any use only as far as their number says, and they are many. */
+	static const union sixlane_addr none;
+
+	/* the members are many, and valid only up to n_members */
 	memset(out, 0, offsetof(struct route_view, group.members));
 	out->value = value;
 	out->prefix_len = sixlane_route_len(value);
-	out->marks = value & ROUTE_MARKS;
+	out->has_exceptions = value & SIXLANE_ROUTE_EXCEPTIONS;
 	out->next_hop = sixlane_route_next_hop(value);
 	out->verdict = SIXLANE_PUNT_ROUTE;
-	if (kind_of(maps, out) == SIXLANE_KIND_SOURCES) {
+	if (hop_view_entry(maps, out->next_hop).kind == SIXLANE_KIND_SOURCES) {
 		out->by_source = true;
 		out->set = maps->next_hops[out->next_hop].fate.set;
-		if (take_source(maps, src, out))
+		if (maps_source_lookup(maps, out->set, src ?: &none, &value)) {
+			out->verdict = SIXLANE_PUNT_SOURCE_ROUTE;
 			return;
+		}
+		out->next_hop = sixlane_route_next_hop(value);
 	}
-	take_next_hop(maps, out);
+	read_next_hop(maps, out);
 }
 
-void route_view_resolve(const struct maps *maps, uint32_t table,
-			const struct route_packets *packets, struct route_view *view)
+void route_view_check(const struct maps *maps, uint32_t table, const struct packet_filter *packets,
+		      struct route_view *view)
 {
-	struct exception_view *exception = &view->exception;
 	struct group_view *group = &view->group;
 
 	if (!view->hop.port && !group->n_members)
 		return;
 	find_exception(maps, table, packets->dst, view);
 	for (uint32_t i = 0; i < group->n_members; i++)
-		route_view_check(maps, packets, &group->members[i].hop);
+		hop_view_check(maps, packets, &group->members[i].hop);
 	if (group->n_members > 1 && group->kind == SIXLANE_KIND_GROUP) {
-		choose(maps, packets, view);
+		set_verdict(maps, packets, view);
 		return;
 	}
-	if (exception->asked && view->hop.port)
-		except(maps, exception, &view->hop);
-	route_view_check(maps, packets, &view->hop);
+	if (view->exception.applies && view->hop.port)
+		apply_exception(maps, &view->exception, &view->hop);
+	hop_view_check(maps, packets, &view->hop);
 	if (view->verdict != SIXLANE_PUNT_EXPIRES)
 		view->verdict = view->hop.verdict;
 }

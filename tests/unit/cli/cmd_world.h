@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Maps in memory for the tests of `sixlane lookup` and `sixlane explain`: the readers of the
- * kernel's maps are replaced by lists. From two plain Ethernet ports, IN to OUT, everything is
- * there to forward.
+ * Maps in memory for the tests of `sixlane lookup` and `sixlane explain`, in place of the readers
+ * of the pinned maps. Packets from the Ethernet port IN to OUT can be forwarded.
  */
 #ifndef UNIT_CLI_CMD_WORLD_H
 #define UNIT_CLI_CMD_WORLD_H
@@ -17,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../../user/cli/entries.h"
 #include "../../../user/cli/route_view.h"
 
 #define IN 7u /* ifindexes */
@@ -31,12 +31,6 @@
 
 enum { SLOT_IN = 1, SLOT_OUT, SLOT_OTHER, SLOT_MORE };
 enum { GATEWAY = 1, ON_LINK, OTHER_GATEWAY };
-
-struct entry {
-	uint32_t table; /* or set */
-	union sixlane_addr addr;
-	uint32_t len, value;
-};
 
 struct exception {
 	union sixlane_addr dst;
@@ -73,27 +67,20 @@ static inline union sixlane_addr address(const char *text)
 	return addr;
 }
 
-static inline bool covers(const struct entry *entry, uint32_t table, const union sixlane_addr *addr)
-{
-	for (uint32_t bit = 0; bit < entry->len; bit++) {
-		if ((entry->addr.bytes[bit / 8] ^ addr->bytes[bit / 8]) >> (7 - bit % 8) & 1)
-			return false;
-	}
-	return entry->table == table;
-}
-
 static inline int longest(const struct entry *entries, uint32_t n, uint32_t table,
 			  const union sixlane_addr *addr, uint32_t *value)
 {
+	const struct prefix host = { .addr = *addr, .len = 128 };
 	int best = -1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!covers(&entries[i], table, addr) || (int)entries[i].len <= best)
+		if (entries[i].table != table || entries[i].prefix.len <= best ||
+		    !prefix_covers(&entries[i].prefix, &host))
 			continue;
-		best = (int)entries[i].len;
+		best = entries[i].prefix.len;
 		*value = entries[i].value;
 	}
-	return best < 0 ? -2 : 0;
+	return best < 0 ? -ENOENT : 0;
 }
 
 int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
@@ -151,19 +138,20 @@ uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union si
 }
 
 static inline void world_add(struct entry *entries, uint32_t *n, uint32_t table, const char *addr,
-			     uint32_t len, uint32_t id)
+			     uint8_t len, uint32_t id)
 {
 	assert_true(*n < WORLD_ENTRIES);
-	entries[(*n)++] = (struct entry){ table, address(addr), len, sixlane_route_value(id, len) };
+	entries[(*n)++] =
+		(struct entry){ table, { address(addr), len }, sixlane_route_value(id, len) };
 }
 
 /* A route, or a source of a set; the value names the destination's length in both. */
-static inline void world_route(uint32_t table, const char *addr, uint32_t len, uint32_t id)
+static inline void world_route(uint32_t table, const char *addr, uint8_t len, uint32_t id)
 {
 	world_add(routes, &n_routes, table, addr, len, id);
 }
 
-static inline void world_source(uint32_t set, const char *addr, uint32_t len, uint32_t id)
+static inline void world_source(uint32_t set, const char *addr, uint8_t len, uint32_t id)
 {
 	world_add(sources, &n_sources, set, addr, len, id);
 }

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../../../user/cli/doctor.h"
+#include "../../../user/cli/gateways.h"
+#include "../../../user/cli/traffic.h"
 #include "../../../user/loader/driver.h"
 #include "../../../user/loader/loader_internal.h"
 #include "../unit.h"
@@ -24,7 +25,7 @@ static void add(struct findings *findings, enum finding_severity severity, const
 	va_list ap;
 
 	va_start(ap, fmt);
-	findings_add(findings, "check", severity, port, fmt, ap);
+	findings_add(findings, "check", severity, port, "usual", fmt, ap);
 	va_end(ap);
 }
 
@@ -44,17 +45,17 @@ static void the_gravest_come_first(void **state)
 	struct findings findings = { 0 };
 
 	add(&findings, FINDING_NOTE, NULL, "note %d", 1);
-	add(&findings, FINDING_MUST, NULL, "must %d", 1);
-	add(&findings, FINDING_SHOULD, "p0", "should");
+	add(&findings, FINDING_ERROR, NULL, "must %d", 1);
+	add(&findings, FINDING_WARNING, "p0", "should");
 	add(&findings, FINDING_NOTE, NULL, "note %d", 2);
-	add(&findings, FINDING_MUST, NULL, "must %d", 2);
+	add(&findings, FINDING_ERROR, NULL, "must %d", 2);
 	findings_sort(&findings);
 	assert_int_equal(findings.n, ARRAY_SIZE(wanted));
 	for (size_t i = 0; i < findings.n; i++)
 		assert_string_equal(findings.at[i].text, wanted[i]);
 	assert_string_equal(findings.at[2].port, "p0");
-	assert_int_equal(findings_count(&findings, FINDING_MUST), 2);
-	assert_int_equal(findings_count(&findings, FINDING_SHOULD), 1);
+	assert_int_equal(findings_count(&findings, FINDING_ERROR), 2);
+	assert_int_equal(findings_count(&findings, FINDING_WARNING), 1);
 	assert_true(findings_has(&findings, "check"));
 	assert_false(findings_has(&findings, "other"));
 	findings_free(&findings);
@@ -68,10 +69,8 @@ static void advice_is_of_the_last_finding(void **state)
 	char *warning;
 
 	advise(&findings, "to nobody");
-	add(&findings, FINDING_MUST, NULL, "first");
-	findings.at[0].usual = "usual";
-	add(&findings, FINDING_MUST, "p0", "second");
-	findings.at[1].usual = "usual";
+	add(&findings, FINDING_ERROR, NULL, "first");
+	add(&findings, FINDING_ERROR, "p0", "second");
 	advise(&findings, "do %s", "this");
 	advise(&findings, "do %s", "that");
 	warning = finding_warning(&findings.at[0]);
@@ -92,52 +91,48 @@ static void advice_is_of_the_last_finding(void **state)
 	findings_free(&findings);
 }
 
-/* Frames of other protocols are no part of it, and a few packets no share at all. */
+/* Frames of other protocols do not count, and of few packets no share is notable. */
 static void shares_are_of_ipv6(void **state)
 {
-	uint64_t packets[SIXLANE_N_VERDICTS] = { 0 };
-	bool worth;
+	struct traffic traffic = { 0 };
 
-	assert_true(doctor_share(packets, SIXLANE_PUNT_ENCAP) == 0);
-	packets[SIXLANE_PASS_NOT_IPV6] = 1000;
-	packets[SIXLANE_FORWARD] = 98;
-	packets[SIXLANE_PUNT_ENCAP] = 1;
-	doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth);
-	assert_false(worth);
-	packets[SIXLANE_FORWARD] = 99;
-	assert_true(doctor_share(packets, SIXLANE_PUNT_ENCAP) == 1.0);
-	assert_int_equal(doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth), FINDING_SHOULD);
-	assert_true(worth);
-	packets[SIXLANE_FORWARD] = 100;
-	assert_int_equal(doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth), FINDING_NOTE);
-	assert_false(worth);
+	assert_true(traffic_share(&traffic, SIXLANE_PUNT_ENCAP) == 0);
+	traffic.packets[SIXLANE_PASS_NOT_IPV6] = 1000;
+	traffic.packets[SIXLANE_FORWARD] = 98;
+	traffic.packets[SIXLANE_PUNT_ENCAP] = 1;
+	assert_false(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
+	traffic.packets[SIXLANE_FORWARD] = 99;
+	assert_true(traffic_share(&traffic, SIXLANE_PUNT_ENCAP) == 1.0);
+	assert_true(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
+	traffic.packets[SIXLANE_FORWARD] = 100;
+	assert_false(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
 }
 
-/* Counters tell of the past: no share makes an exit status, and what could be faster has advice. */
+/* Counters are about the past: no share is an error, and what could be faster has advice. */
 static void verdicts_have_advice(void **state)
 {
 	for (uint32_t verdict = 0; verdict < SIXLANE_N_VERDICTS; verdict++) {
-		const struct doctor_verdict *of = doctor_verdict(verdict);
+		const struct traffic_verdict *of = traffic_verdict(verdict);
 		const char *name = cmd_verdict_name(verdict);
 
-		assert_true(of->severity <= FINDING_SHOULD);
-		if (of->severity == FINDING_SHOULD || !strncmp(name, "punt_", 5))
+		assert_true(of->severity <= FINDING_WARNING);
+		if (of->severity == FINDING_WARNING || !strncmp(name, "punt_", 5))
 			assert_non_null(of->advice);
 	}
 }
 
-static void gateways_are_told_once(void **state)
+static void gateways_are_reported_once(void **state)
 {
-	struct doctor_gateways gateways = { 0 };
+	struct gateways gateways = { 0 };
 	union sixlane_addr addr = { .bytes = { 0x20, 0x01 } };
 
 	for (int twice = 0; twice < 2; twice++)
-		for (uint32_t i = 0; i < DOCTOR_MAX_GATEWAYS; i++)
-			doctor_add_gateway(&gateways, &addr, i + 1);
-	assert_int_equal(gateways.n, DOCTOR_MAX_GATEWAYS);
+		for (uint32_t i = 0; i < GATEWAYS_MAX; i++)
+			gateways_add(&gateways, &addr, i + 1);
+	assert_int_equal(gateways.n, GATEWAYS_MAX);
 	assert_int_equal(gateways.more, 0);
-	doctor_add_gateway(&gateways, &addr, DOCTOR_MAX_GATEWAYS + 1);
-	assert_int_equal(gateways.n, DOCTOR_MAX_GATEWAYS);
+	gateways_add(&gateways, &addr, GATEWAYS_MAX + 1);
+	assert_int_equal(gateways.n, GATEWAYS_MAX);
 	assert_int_equal(gateways.more, 1);
 }
 
@@ -197,7 +192,7 @@ UNIT_TESTS()
 		cmocka_unit_test(advice_is_of_the_last_finding),
 		cmocka_unit_test(shares_are_of_ipv6),
 		cmocka_unit_test(verdicts_have_advice),
-		cmocka_unit_test(gateways_are_told_once),
+		cmocka_unit_test(gateways_are_reported_once),
 		cmocka_unit_test(the_device_below_is_attached_to),
 		cmocka_unit_test(locks_of_whole_files_for_writing),
 		cmocka_unit_test(limits_of_drivers),

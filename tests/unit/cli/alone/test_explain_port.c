@@ -5,12 +5,10 @@
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain.h"
+#include "../../../../user/cli/explain_port.h"
 #include "../../../../user/netlink/socket_route.h"
 #include "../../unit.h"
 #include "../cmd_stubs.h"
-
-const struct cmd cmd_explain = { .name = "explain" };
 
 enum { BY_IN = 5, BY_OUT, BY_OTHER };
 
@@ -46,7 +44,8 @@ static void fill(void)
 
 static const char *chosen(void)
 {
-	assert_int_equal(explain_find_port(&explain, NULL), CMD_OK);
+	explain.port = NULL;
+	assert_int_equal(explain_find_port(&explain), CMD_OK);
 	return explain.port->name;
 }
 

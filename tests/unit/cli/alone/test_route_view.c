@@ -54,19 +54,19 @@ static void fill(void)
 }
 
 /* The verdict for packets to DESTINATION by a route with such an id and marks. */
-static uint32_t verdict_of_packets(uint32_t id, uint32_t marks, struct route_packets packets)
+static uint32_t verdict_of_packets(uint32_t id, uint32_t marks, struct packet_filter packets)
 {
 	const union sixlane_addr dst = address(DESTINATION);
 
 	packets.dst = &dst;
-	route_view_value(&maps, sixlane_route_value(id, 48) | marks, NULL, &view);
-	route_view_resolve(&maps, SIXLANE_TABLE_MAIN, &packets, &view);
+	route_view_read(&maps, sixlane_route_value(id, 48) | marks, NULL, &view);
+	route_view_check(&maps, SIXLANE_TABLE_MAIN, &packets, &view);
 	return view.verdict;
 }
 
 static uint32_t verdict_of(uint32_t id, uint32_t marks)
 {
-	return verdict_of_packets(id, marks, (struct route_packets){ 0 });
+	return verdict_of_packets(id, marks, (struct packet_filter){ 0 });
 }
 
 static const struct member_view *member(uint32_t id)
@@ -136,7 +136,7 @@ static void the_port_of_arrival_decides(void **state)
 		{ SERVED, SIXLANE_META_IPSEC_ALL, SIXLANE_FORWARD, false, true },
 	};
 	const union sixlane_addr src = address(SOURCE);
-	struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+	struct packet_filter packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 
 	fill();
 	has_policy = true;
@@ -179,7 +179,7 @@ static void the_first_reason_counts(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+		struct packet_filter packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 
 		fill();
 		pair_is_free = false;
@@ -192,14 +192,14 @@ static void the_first_reason_counts(void **state)
 
 static void members_are_asked_one_by_one(void **state)
 {
-	struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+	struct packet_filter packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
 	fill();
 	ports[SLOT_OTHER].flags = SERVED;
 	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
 	assert_int_equal(member(BY_OUT)->hop.verdict, SIXLANE_FORWARD);
 	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_SAME_PORT);
-	packets = (struct route_packets){ .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+	packets = (struct packet_filter){ .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 	world_port(SLOT_IN, IN, SERVED | SIXLANE_PORT_GUARD);
 	pair_is_free = true;
 	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
@@ -249,7 +249,7 @@ static void members_have_their_weights(void **state)
 		assert_int_equal(view.group.n_members, rows[i].n);
 		for (uint32_t k = 0; k < rows[i].n; k++)
 			assert_int_equal(member(BY_OUT + k)->weight, rows[i].wanted[k]);
-		assert_false(view.group.buckets);
+		assert_false(view.group.resilient);
 		assert_int_equal(view.hop.port, 0);
 	}
 }
@@ -264,7 +264,7 @@ static void buckets_are_counted(void **state)
 	}
 	put_group(SIXLANE_KIND_GROUP, 64);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
-	assert_true(view.group.buckets);
+	assert_true(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 40);
 	assert_int_equal(member(BY_OTHER)->weight, 24);
 	/* a cell of two members is no bucket, even if one of them is there twice */
@@ -272,7 +272,7 @@ static void buckets_are_counted(void **state)
 		(union sixlane_cell){ .bound = 1u << 31, .below = BY_OUT, .above = BY_OTHER };
 	put_group(SIXLANE_KIND_GROUP, 3);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
-	assert_false(view.group.buckets);
+	assert_false(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 5);
 }
 
@@ -333,7 +333,7 @@ static void a_source_set_is_asked_for_the_source(void **state)
 	world_source(SET, "2001:db8:a::", 64, BY_OTHER);
 	assert_int_equal(verdict_of(BY_OUT + 20, 0), SIXLANE_DROP_BLACKHOLE);
 	assert_true(view.by_source && view.set == SET);
-	route_view_value(&maps, sixlane_route_value(BY_OUT + 20, 48), &src, &view);
+	route_view_read(&maps, sixlane_route_value(BY_OUT + 20, 48), &src, &view);
 	assert_int_equal(view.hop.id, BY_OTHER);
 	assert_int_equal(view.prefix_len, 48);
 	n_sources = 0;
@@ -357,7 +357,7 @@ static void an_exception_holds_for_marked_routes(void **state)
 	fill();
 	except(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_NEXT_HOP);
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
-	assert_false(view.exception.asked);
+	assert_false(view.exception.applies);
 	assert_int_equal(view.hop.id, BY_OUT);
 	assert_int_equal(verdict_of(BY_OUT, mark), SIXLANE_FORWARD);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_APPLIED);
@@ -372,7 +372,7 @@ static void an_exception_holds_for_marked_routes(void **state)
 
 static void an_exception_may_lead_back(void **state)
 {
-	const struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+	const struct packet_filter packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
 	fill();
 	world_port(SLOT_OTHER, OTHER, SERVED);

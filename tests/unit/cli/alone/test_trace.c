@@ -4,9 +4,10 @@
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain.h"
+#include "../../../../user/cli/explain_egress.h"
+#include "../../../../user/cli/explain_route.h"
 #include "../../../../user/cli/guard.h"
-#include "../../../../user/cli/lookup.h"
+#include "../../../../user/cli/lookup_route.h"
 #include "../../unit.h"
 #include "../cmd_stubs.h"
 
@@ -99,8 +100,8 @@ static void a_route_by_a_gateway(void **state)
 	end_by(SIXLANE_FORWARD);
 	assert_int_equal(trace->slot, SLOT_IN);
 	assert_int_equal(trace->port.ifindex, IN);
-	assert_false(trace->by_slave || trace->route.by_rules);
-	assert_int_equal(trace->route.table, SIXLANE_TABLE_MAIN);
+	assert_false(trace->by_slave || trace->by_rules);
+	assert_int_equal(trace->table, SIXLANE_TABLE_MAIN);
 	assert_int_equal(trace->view.prefix_len, 48);
 	assert_int_equal(trace->view.hop.port, SLOT_OUT);
 	assert_int_equal(trace->view.hop.mtu, 1350);
@@ -123,8 +124,8 @@ static void a_rule_that_decides(void **state)
 	assert_int_equal(trace->rules[0].rule.priority, 100);
 	assert_int_equal(trace->rules[0].selector, SIXLANE_RULE_SOURCE);
 	assert_int_equal(trace->rules[1].rule.priority, 200);
-	assert_true(trace->route.by_rules);
-	assert_int_equal(trace->route.table, 100);
+	assert_true(trace->by_rules);
+	assert_int_equal(trace->table, 100);
 	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
 }
 
@@ -137,7 +138,7 @@ static void a_route_of_a_rule_that_goes_on_does_not_count(void **state)
 	       .table = 100);
 	RECORD(RULE, FORWARD, rule, .at = 1, .outcome = SIXLANE_TRACE_RULE_DIFFERS);
 	end_by(SIXLANE_PASS_NO_ROUTE);
-	assert_int_equal(trace->route.value, 0);
+	assert_int_equal(trace->view.value, 0);
 	assert_int_equal(trace->view.hop.port, 0);
 	/* nor does any where a rule says the verdict itself */
 	fill();
@@ -146,8 +147,8 @@ static void a_route_of_a_rule_that_goes_on_does_not_count(void **state)
 	RECORD(RULE, FORWARD, rule, .at = 0, .outcome = SIXLANE_TRACE_RULE_NO_ROUTE, .table = 100);
 	RECORD(RULE, PASS_PROHIBIT, rule, .at = 1, .outcome = SIXLANE_TRACE_RULE_DECIDES);
 	end_by(SIXLANE_PASS_PROHIBIT);
-	assert_int_equal(trace->route.table, 0);
-	assert_int_equal(trace->route.value, 0);
+	assert_int_equal(trace->table, 0);
+	assert_int_equal(trace->view.value, 0);
 }
 
 static void fill_group(void)
@@ -170,10 +171,10 @@ static void the_last_draw_is_taken(void **state)
 	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
 	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
 	end_by(SIXLANE_FORWARD);
-	assert_int_equal(trace->choice.n_draws, 2);
-	assert_true(trace->choice.draws[0].skipped);
-	assert_false(trace->choice.draws[1].skipped || trace->choice.scanned);
-	assert_int_equal(trace->view.group.members[trace->choice.chosen].hop.id, BY_OTHER);
+	assert_int_equal(trace->n_draws, 2);
+	assert_true(trace->draws[0].skipped);
+	assert_false(trace->draws[1].skipped || trace->scanned);
+	assert_int_equal(trace->view.group.members[trace->chosen].hop.id, BY_OTHER);
 	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
 }
 
@@ -183,14 +184,14 @@ static void what_is_found_by_asking_all_is_taken(void **state)
 	RECORD(SCAN, FORWARD, none, .words = { 0 });
 	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
 	end_by(SIXLANE_FORWARD);
-	assert_true(trace->choice.scanned && trace->choice.draws[0].skipped);
-	assert_int_equal(trace->view.group.members[trace->choice.chosen].hop.id, BY_OTHER);
+	assert_true(trace->scanned && trace->draws[0].skipped);
+	assert_int_equal(trace->view.group.members[trace->chosen].hop.id, BY_OTHER);
 	/* or nothing is */
 	fill_group();
 	RECORD(SCAN, FORWARD, none, .words = { 0 });
 	RECORD(MEMBER, PASS_EGRESS_DOWN, member, .fate = next_hops[GROUP].fate);
 	end_by(SIXLANE_PASS_EGRESS_DOWN);
-	assert_int_equal(trace->choice.chosen, TRACE_NO_MEMBER);
+	assert_int_equal(trace->chosen, TRACE_NO_MEMBER);
 	assert_int_equal(trace->view.hop.port, 0);
 }
 
@@ -202,7 +203,7 @@ static void an_exception_takes_the_packet_elsewhere(void **state)
 	       .flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_MTU, .mtu = 1300,
 	       .next_hop = BY_OTHER);
 	end_by(SIXLANE_PASS_HOP_LIMIT);
-	assert_true(trace->view.exception.asked);
+	assert_true(trace->view.exception.applies);
 	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
 	assert_int_equal(trace->view.hop.mtu, 1300);
 	assert_true(trace->view.hop.by_exception);
@@ -253,7 +254,10 @@ static void tell(uint32_t verdict)
 	explain.port = explain.ingress = &links[0];
 	explain.port_reason = "as asked for";
 	explain.result.verdict = verdict;
-	assert_true(explain_tell(&explain));
+	explain_add_ingress(&explain);
+	explain_add_route(&explain);
+	explain_add_egress(&explain);
+	explain_add_verdict(&explain);
 }
 
 static void forget(void)
@@ -407,7 +411,7 @@ static void selectors_that_were_not_told_are_open(void **state)
 		const struct lookup_query query = { .has_src = rows[i].has_src,
 						    .ingress = rows[i].has_port ? IN : 0 };
 
-		assert_int_equal(lookup_left_open(&tried, 1, &query), rows[i].open);
+		assert_int_equal(lookup_depends(&tried, 1, &query), rows[i].open);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 #include "../../unit.h"
 
-#include "../../../../user/cli/options.c"
+#include "../../../../user/cli/args.c"
 
 static const struct cmd attach = { .name = "attach" }, detach = { .name = "detach" },
 			stats = { .name = "stats" }, status = { .name = "status" },
@@ -35,12 +35,13 @@ static void commands_are_abbreviated(void **state)
 	const struct cmd *found[ARRAY_SIZE(cmds)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		assert_int_equal(cmd_match(cmds, ARRAY_SIZE(cmds), rows[i].word, found), rows[i].n);
+		assert_int_equal(args_match(cmds, ARRAY_SIZE(cmds), rows[i].word, found),
+				 rows[i].n);
 		if (rows[i].n)
 			assert_ptr_equal(found[0], rows[i].first);
 	}
 	/* A name that is spelt out is meant, although others begin with it. */
-	assert_int_equal(cmd_match(inner, ARRAY_SIZE(inner), "stat", found), 1);
+	assert_int_equal(args_match(inner, ARRAY_SIZE(inner), "stat", found), 1);
 	assert_ptr_equal(found[0], &stat);
 }
 
@@ -59,7 +60,7 @@ static struct taken take(const char *line, const char *left)
 	strcpy(copy, line);
 	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	argc = cmd_take_options(argc, argv, &taken.options, &taken.help, &taken.version);
+	argc = args_parse_options(argc, argv, &taken.options, &taken.help, &taken.version);
 	for (int i = 0; i < argc; i++) {
 		strcat(rest, i ? " " : "");
 		strcat(rest, argv[i]);
@@ -103,27 +104,27 @@ static void numbers_are_whole(void **state)
 {
 	uint32_t number = 7;
 
-	assert_true(cmd_parse_number("0", 0, &number) && number == 0);
-	assert_true(cmd_parse_number("4294967295", UINT32_MAX, &number) && number == UINT32_MAX);
-	assert_false(cmd_parse_number("4294967296", UINT32_MAX, &number));
-	assert_false(cmd_parse_number("99999999999999999999", UINT32_MAX, &number));
-	assert_false(cmd_parse_number("129", 128, &number));
-	assert_false(cmd_parse_number("", 128, &number));
-	assert_false(cmd_parse_number(" 1", 128, &number));
-	assert_false(cmd_parse_number("-1", 128, &number));
-	assert_false(cmd_parse_number("1x", 128, &number));
+	assert_true(args_parse_number("0", 0, &number) && number == 0);
+	assert_true(args_parse_number("4294967295", UINT32_MAX, &number) && number == UINT32_MAX);
+	assert_false(args_parse_number("4294967296", UINT32_MAX, &number));
+	assert_false(args_parse_number("99999999999999999999", UINT32_MAX, &number));
+	assert_false(args_parse_number("129", 128, &number));
+	assert_false(args_parse_number("", 128, &number));
+	assert_false(args_parse_number(" 1", 128, &number));
+	assert_false(args_parse_number("-1", 128, &number));
+	assert_false(args_parse_number("1x", 128, &number));
 }
 
 static void tables_have_names(void **state)
 {
 	uint32_t table = 0;
 
-	assert_true(cmd_parse_table("main", &table) && table == 254);
-	assert_true(cmd_parse_table("local", &table) && table == 255);
-	assert_true(cmd_parse_table("default", &table) && table == 253);
-	assert_true(cmd_parse_table("4294900000", &table) && table == 4294900000u);
-	assert_false(cmd_parse_table("0", &table));
-	assert_false(cmd_parse_table("mai", &table));
+	assert_true(args_parse_table("main", &table) && table == 254);
+	assert_true(args_parse_table("local", &table) && table == 255);
+	assert_true(args_parse_table("default", &table) && table == 253);
+	assert_true(args_parse_table("4294900000", &table) && table == 4294900000u);
+	assert_false(args_parse_table("0", &table));
+	assert_false(args_parse_table("mai", &table));
 }
 
 UNIT_TESTS()

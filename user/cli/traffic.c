@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See traffic.h.
+ */
+#include "traffic.h"
+
+#include <string.h>
+
+/* A share is reported from so many percent on, if there were so many IPv6 packets. */
+#define NOTABLE_PERCENT 1.0
+#define NOTABLE_PACKETS 100u
+
+static const struct traffic_verdict verdicts[SIXLANE_N_VERDICTS] = {
+	[SIXLANE_PASS_NOT_READY] = { FINDING_NOTE,
+				     "this counter rises only while sixlaned starts" },
+	[SIXLANE_PUNT_RULES] = { FINDING_WARNING, "remove some rules" },
+	[SIXLANE_PASS_UNKNOWN_PORT] = { FINDING_WARNING,
+					"start sixlaned, or run 'sixlane detach' on the port" },
+	[SIXLANE_PASS_PORT] = { FINDING_NOTE, "pass_ports in sixlaned.conf names this port" },
+	[SIXLANE_PASS_PORT_UPPER] = { FINDING_WARNING,
+				      "attach to other ports, or to the bond itself" },
+	[SIXLANE_PASS_FIREWALL] = { FINDING_NOTE, "'sixlane explain SRC DST' names the rule" },
+	[SIXLANE_PASS_TC] = { FINDING_NOTE, "'sixlane explain SRC DST' names the filter or qdisc" },
+	[SIXLANE_PASS_IPSEC] = { FINDING_NOTE, "'sixlane explain SRC DST' names the policy" },
+	[SIXLANE_PUNT_VLAN_DEPTH] = { FINDING_WARNING, "use no more than two VLAN tags" },
+	[SIXLANE_PASS_TRUNCATED] = { FINDING_NOTE,
+				     "check the senders and cables for damaged packets" },
+	[SIXLANE_PASS_IPV6_OFF] = { FINDING_WARNING, "sysctl -w net.ipv6.conf.DEV.disable_ipv6=0" },
+	[SIXLANE_PUNT_RULE] = { FINDING_WARNING,
+				"use rules that match only address, protocol, port, traffic class or ingress" },
+	[SIXLANE_PASS_NO_ROUTE] = { FINDING_NOTE,
+				    "add a route if these packets are to be forwarded" },
+	[SIXLANE_PUNT_MULTIPATH] = { FINDING_WARNING, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_NEXT_HOP_OBJECT] = { FINDING_WARNING, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_ENCAP] = { FINDING_WARNING, "use a route without encap where possible" },
+	[SIXLANE_PUNT_SOURCE_ROUTE] = { FINDING_WARNING,
+					"use a rule ('from') and a table instead" },
+	[SIXLANE_PUNT_EXPIRES] = { FINDING_WARNING, "use a route without a lifetime" },
+	[SIXLANE_PUNT_EQUAL_METRIC] = { FINDING_WARNING, "give the routes different metrics" },
+	[SIXLANE_PUNT_ROUTE] = { FINDING_WARNING, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_MAP_FULL] = { FINDING_WARNING, "raise max_routes in sixlaned.conf" },
+	[SIXLANE_PUNT_MISMATCH] = { FINDING_WARNING, "see the log of sixlaned, and report it" },
+	[SIXLANE_PUNT_HASH] = { FINDING_WARNING, "sysctl -w net.ipv6.fib_multipath_hash_policy=0" },
+	[SIXLANE_PUNT_EXCEPTION] = { FINDING_WARNING,
+				     "see 'sixlane exception show'; raise max_exceptions in sixlaned.conf" },
+	[SIXLANE_PASS_NO_FORWARDING] = { FINDING_WARNING,
+					 "sysctl -w net.ipv6.conf.all.forwarding=1" },
+	[SIXLANE_PASS_CHECKSUM] = { FINDING_WARNING, "run 'ethtool -K DEV tx off' at the sender" },
+	[SIXLANE_PASS_SAME_PORT] = { FINDING_WARNING,
+				     "let the senders accept Redirects, or give them routes" },
+	[SIXLANE_PUNT_BRIDGE] = { FINDING_WARNING, "route through a port that is in no bridge" },
+	[SIXLANE_PUNT_MACVLAN] = { FINDING_WARNING, "route through its lower device" },
+	[SIXLANE_PUNT_TUNNEL] = { FINDING_NOTE, "the kernel adds the headers" },
+	[SIXLANE_PASS_EGRESS_DEVICE] = { FINDING_WARNING,
+					 "run 'sixlane attach' on the egress port; for a veth, enable GRO on its peer" },
+	[SIXLANE_PASS_TOO_BIG] = { FINDING_WARNING,
+				   "set answer_too_big in sixlaned.conf, or use equal MTUs" },
+	[SIXLANE_PASS_UNRESOLVED] = { FINDING_WARNING,
+				      "'ip -6 neigh' shows which neighbours do not answer" },
+	[SIXLANE_PASS_NO_HEADROOM] = { FINDING_WARNING, "use another driver at the ingress port" },
+	[SIXLANE_PASS_TRIM_FAILED] = { FINDING_WARNING, "use another driver at the ingress port" },
+};
+
+const struct traffic_verdict *traffic_verdict(uint32_t verdict)
+{
+	return &verdicts[verdict];
+}
+
+int traffic_read(const struct checkup *checkup, struct traffic *traffic)
+{
+	const struct maps *maps = &checkup->view->maps;
+	struct sixlane_counters counters;
+	int rc;
+
+	*traffic = (struct traffic){ 0 };
+	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
+		const uint32_t ifindex = maps->ports[slot].ifindex;
+
+		/* slot 0 counts the packets of unknown ports */
+		if (slot ? !ifindex || !asked_has(&checkup->asked, ifindex) : !checkup->asked.all)
+			continue;
+		rc = maps_counters(maps, slot, &counters);
+		if (rc)
+			return rc;
+		for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++)
+			traffic->packets[v] += counters.verdicts[v].packets;
+	}
+	return 0;
+}
+
+static uint64_t count_ipv6(const struct traffic *traffic)
+{
+	uint64_t all = 0;
+
+	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++)
+		all += v == SIXLANE_PASS_NOT_IPV6 ? 0 : traffic->packets[v];
+	return all;
+}
+
+double traffic_share(const struct traffic *traffic, uint32_t verdict)
+{
+	uint64_t all = count_ipv6(traffic);
+
+	return all ? 100.0 * (double)traffic->packets[verdict] / (double)all : 0;
+}
+
+bool traffic_is_notable(const struct traffic *traffic, uint32_t verdict)
+{
+	return count_ipv6(traffic) >= NOTABLE_PACKETS &&
+	       traffic_share(traffic, verdict) >= NOTABLE_PERCENT;
+}
