@@ -54,10 +54,10 @@ static void by_the_longest_prefix(void **state)
 	fill();
 	assert_string_equal(chosen(), "in0");
 	assert_non_null(strstr(explain.port_reason, "first"));
-	world_route(SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
 	assert_string_equal(chosen(), "other0");
 	assert_non_null(strstr(explain.port_reason, "reached by it"));
-	world_route(SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
 	assert_string_equal(chosen(), "out0");
 }
 
@@ -66,14 +66,14 @@ static void in_the_table_of_its_vrf(void **state)
 	fill();
 	ports[SLOT_OUT].flags |= SIXLANE_PORT_VRF | SIXLANE_PORT_RULES;
 	ports[SLOT_OUT].table = 10;
-	world_route(10, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, 10, "2001:db8:a::", 64, BY_OUT);
 	assert_string_equal(chosen(), "out0");
 	assert_non_null(strstr(explain.port_reason, "reached by it"));
 	/* main has a shorter one by another port */
-	world_route(SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
 	assert_string_equal(chosen(), "out0");
 	/* a route of the VRF's table by a port that is in another one is no way back for it */
-	world_route(10, "2001:db8:a::1", 128, BY_IN);
+	world_add(&routes, 10, "2001:db8:a::1", 128, BY_IN);
 	assert_string_equal(chosen(), "other0");
 }
 
@@ -82,7 +82,7 @@ static void with_rules_by_the_kernels_word(void **state)
 	fill();
 	for (uint32_t slot = SLOT_IN; slot <= SLOT_OTHER; slot++)
 		ports[slot].flags |= SIXLANE_PORT_RULES;
-	world_route(SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
 	assert_non_null(strstr((chosen(), explain.port_reason), "first"));
 	kernel_ifindex = OTHER;
 	kernel_len = 64;
