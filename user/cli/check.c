@@ -26,25 +26,26 @@ void check_advise(struct checkup *checkup, const char *fmt, ...)
 	va_end(ap);
 }
 
-void checks_run(struct checkup *checkup, const struct checks *checks)
+void checks_run(struct checkup *checkup, const struct check *checks)
 {
-	for (size_t i = 0; i < checks->n; i++) {
-		checkup->running = &checks->at[i];
-		checks->at[i].run(checkup);
+	for (; checks->name; checks++) {
+		checkup->running = checks;
+		checks->run(checkup);
 	}
 }
 
-static void run_port(struct checkup *checkup, const struct checks *checks,
+static void run_port(struct checkup *checkup, const struct check *checks,
 		     const struct status_port *port)
 {
-	for (size_t i = 0; i < checks->n; i++) {
-		checkup->running = &checks->at[i];
-		if (!checks->at[i].run_port(checkup, port))
-			return;
+	bool more = true;
+
+	for (; checks->name && more; checks++) {
+		checkup->running = checks;
+		more = checks->run_port(checkup, port);
 	}
 }
 
-void checks_run_ports(struct checkup *checkup, const struct checks *checks)
+void checks_run_ports(struct checkup *checkup, const struct check *checks)
 {
 	for (size_t i = 0; i < checkup->ports.n; i++) {
 		const struct status_port *port = &checkup->ports.at[i];

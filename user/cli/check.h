@@ -32,17 +32,13 @@ struct check {
 	const char *usual; /* advice for findings without their own; NULL: none */
 };
 
-struct checks {
-	const struct check *at;
-	size_t n;
-};
+/* The tables end with a row without a name. */
+extern const struct check checks_of_maps[];	/* check_maps.c */
+extern const struct check checks_of_programs[]; /* check_program.c: by port */
 
-extern const struct checks checks_of_maps;     /* check_maps.c */
-extern const struct checks checks_of_programs; /* check_program.c: by port */
-
-void checks_run(struct checkup *checkup, const struct checks *checks);
+void checks_run(struct checkup *checkup, const struct check *checks);
 /* For the ports that were asked for; a bond stands for its slaves. */
-void checks_run_ports(struct checkup *checkup, const struct checks *checks);
+void checks_run_ports(struct checkup *checkup, const struct check *checks);
 
 /* Adds a finding of the running check. port: a name, or NULL. */
 void check_report(struct checkup *checkup, enum finding_severity severity, const char *port,

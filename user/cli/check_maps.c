@@ -160,7 +160,7 @@ static void check_names(struct checkup *checkup)
 	}
 }
 
-static const struct check checks[] = {
+const struct check checks_of_maps[] = {
 	{ "verifier", check_refused, .usual = NULL },
 	{ "guard", check_guard, .usual = GUARD_ADVICE },
 	{ "bypass", check_bypass,
@@ -173,6 +173,5 @@ static const struct check checks[] = {
 	{ "default_route", check_default, .usual = NULL },
 	{ "fib", check_fib, .usual = "'sixlane fib' shows details" },
 	{ "port_names", check_names, .usual = "correct the setting, or create the device" },
+	{ .name = NULL },
 };
-
-const struct checks checks_of_maps = { checks, ARRAY_SIZE(checks) };

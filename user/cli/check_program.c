@@ -159,7 +159,7 @@ static bool check_egress(struct checkup *checkup, const struct status_port *port
 	return true;
 }
 
-static const struct check checks[] = {
+const struct check checks_of_programs[] = {
 	{ "capabilities", .run_port = check_seen, .usual = "run as root" },
 	{ "program", .run_port = check_program },
 	{ "other_program", .run_port = check_other,
@@ -170,6 +170,5 @@ static const struct check checks[] = {
 	{ "xdp_tx_lock", .run_port = check_lock },
 	{ "port_passes", .run_port = check_passed },
 	{ "egress", .run_port = check_egress, .usual = CHECK_EGRESS_ADVICE },
+	{ .name = NULL },
 };
-
-const struct checks checks_of_programs = { checks, ARRAY_SIZE(checks) };

@@ -55,30 +55,24 @@ static int run_checks(struct checkup *checkup)
 	rc = read_restrictions(checkup);
 	if (rc)
 		return rc;
-	checks_run(checkup, &doctor_machine);
-	checks_run(checkup, &checks_of_maps);
-	checks_run_ports(checkup, &checks_of_programs);
-	checks_run_ports(checkup, &doctor_devices);
-	checks_run_ports(checkup, &doctor_queues);
-	checks_run_ports(checkup, &doctor_bonds);
-	checks_run(checkup, &doctor_traffic);
+	checks_run(checkup, doctor_machine);
+	checks_run(checkup, checks_of_maps);
+	checks_run_ports(checkup, checks_of_programs);
+	checks_run_ports(checkup, doctor_devices);
+	checks_run_ports(checkup, doctor_queues);
+	checks_run_ports(checkup, doctor_bonds);
+	checks_run(checkup, doctor_traffic);
 	checks_run(checkup,
-		   checkup->has_maps && checkup->daemon ? &doctor_routes : &doctor_kernel_routes);
+		   checkup->has_maps && checkup->daemon ? doctor_routes : doctor_kernel_routes);
 	return checkup->findings.lost ? -ENOMEM : 0;
 }
 
-static int show(const struct cmd_options *options, struct checkup *checkup)
+static int show(const struct cmd_options *options, struct findings *findings)
 {
-	struct findings *findings = &checkup->findings;
 	int rc;
 
 	findings_sort(findings);
-	if (options->json) {
-		rc = print_json(options, findings_json(findings));
-	} else {
-		findings_text(findings);
-		rc = print_flush();
-	}
+	rc = options->json ? print_json(options, findings_json(findings)) : findings_text(findings);
 	return rc ?: findings_count(findings, FINDING_ERROR) ? CMD_FAILED : CMD_OK;
 }
 
@@ -96,7 +90,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	rc = cmd_view_open_partly(&view, &checkup.has_maps) ?: run_checks(&checkup);
 	if (rc)
 		log_error("cannot check everything: %s", strerror(-rc));
-	rc = rc ? CMD_FAILED : show(options, &checkup);
+	rc = rc ? CMD_FAILED : show(options, &checkup.findings);
 	checkup_free(&checkup);
 	cmd_view_close(&view);
 	return rc;

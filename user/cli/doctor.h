@@ -7,12 +7,12 @@
 
 #include "check.h"
 
-extern const struct checks doctor_machine;	 /* doctor_machine.c */
-extern const struct checks doctor_devices;	 /* doctor_device.c: by port */
-extern const struct checks doctor_queues;	 /* doctor_queues.c: by port */
-extern const struct checks doctor_bonds;	 /* doctor_bond.c: by port */
-extern const struct checks doctor_traffic;	 /* doctor_traffic.c */
-extern const struct checks doctor_routes;	 /* doctor_routes.c: with maps */
-extern const struct checks doctor_kernel_routes; /* doctor_neigh.c: without */
+extern const struct check doctor_machine[];	  /* doctor_machine.c */
+extern const struct check doctor_devices[];	  /* doctor_device.c: by port */
+extern const struct check doctor_queues[];	  /* doctor_queues.c: by port */
+extern const struct check doctor_bonds[];	  /* doctor_bond.c: by port */
+extern const struct check doctor_traffic[];	  /* doctor_traffic.c */
+extern const struct check doctor_routes[];	  /* doctor_routes.c: with maps */
+extern const struct check doctor_kernel_routes[]; /* doctor_neigh.c: without */
 
 #endif

@@ -78,10 +78,9 @@ static bool check_slaves(struct checkup *checkup, const struct status_port *port
 	return true;
 }
 
-static const struct check checks[] = {
+const struct check doctor_bonds[] = {
 	{ "bond_mode", .run_port = check_mode,
 	  .usual = "use balance-rr, active-backup, balance-xor or 802.3ad" },
 	{ "bond_slaves", .run_port = check_slaves },
+	{ .name = NULL },
 };
-
-const struct checks doctor_bonds = { checks, ARRAY_SIZE(checks) };

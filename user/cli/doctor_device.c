@@ -206,7 +206,7 @@ static bool check_detach(struct checkup *checkup, const struct status_port *port
 	return true;
 }
 
-static const struct check checks[] = {
+const struct check doctor_devices[] = {
 	{ "attach_device", .run_port = check_place },
 	{ "upper_device", .run_port = check_upper },
 	{ "native", .run_port = check_native },
@@ -218,6 +218,5 @@ static const struct check checks[] = {
 	  .usual = "run 'ethtool -K DEV tx off' at the sender" },
 	{ "dispatcher", .run_port = check_detach,
 	  .usual = "run 'sixlane detach', then 'sixlane attach'" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_devices = { checks, ARRAY_SIZE(checks) };

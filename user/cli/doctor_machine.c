@@ -178,7 +178,7 @@ static void check_ports(struct checkup *checkup)
 	check_error(checkup, NULL, "no port of this network namespace runs sixlane");
 }
 
-static const struct check checks[] = {
+const struct check doctor_machine[] = {
 	{ "arguments", check_absent, .usual = "'ip link' lists the devices" },
 	{ "kernel", check_kernel, .usual = "boot a newer kernel" },
 	{ "capabilities", check_rights, .usual = "run as root" },
@@ -195,6 +195,5 @@ static const struct check checks[] = {
 	  .usual =
 		  "give each namespace its own bpffs: 'unshare -m', 'mount -t bpf bpf /sys/fs/bpf', then start sixlaned" },
 	{ "ports", check_ports, .usual = "run 'sixlane attach PORT...', or 'sixlaned PORT...'" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_machine = { checks, ARRAY_SIZE(checks) };

@@ -121,9 +121,8 @@ static void check_gateways(struct checkup *checkup)
 	gateways_report(checkup);
 }
 
-static const struct check checks[] = {
+const struct check doctor_kernel_routes[] = {
 	{ "neighbours", check_gateways,
 	  .usual = "none needed if it was not in use: sixlaned lets the kernel resolve it" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_kernel_routes = { checks, ARRAY_SIZE(checks) };

@@ -38,9 +38,8 @@ static bool check_spread(struct checkup *checkup, const struct status_port *port
 	return true;
 }
 
-static const struct check checks[] = {
+const struct check doctor_queues[] = {
 	{ "queues", .run_port = check_number, .usual = "none: its driver has no more queues" },
 	{ "rss", .run_port = check_spread },
+	{ .name = NULL },
 };
-
-const struct checks doctor_queues = { checks, ARRAY_SIZE(checks) };

@@ -108,10 +108,9 @@ static void check_routes(struct checkup *checkup)
 	report_punted(checkup, punted);
 }
 
-static const struct check checks[] = {
+const struct check doctor_routes[] = {
 	{ "routes", check_routes, .usual = "'sixlane routes' shows the routes" },
 	{ "neighbours", gateways_report,
 	  .usual = "check that the neighbour is up and answers; 'ip -6 neigh' shows its state" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_routes = { checks, ARRAY_SIZE(checks) };

@@ -59,9 +59,8 @@ static void check_egresses(struct checkup *checkup)
 	}
 }
 
-static const struct check checks[] = {
+const struct check doctor_traffic[] = {
 	{ "egress", check_egresses, .usual = CHECK_EGRESS_ADVICE },
 	{ "traffic", check_counters, .usual = "none needed: the kernel must see these packets" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_traffic = { checks, ARRAY_SIZE(checks) };

@@ -275,7 +275,7 @@ static int run_programs(struct explain *explain)
 
 /* --- the output -------------------------------------------------------------------------- */
 
-static void to_text(const struct explain *explain)
+static int to_text(const struct explain *explain)
 {
 	const char *last = "";
 
@@ -285,6 +285,7 @@ static void to_text(const struct explain *explain)
 		printf("%-13s %s\n", strcmp(name, last) != 0 ? name : "", explain->steps[i].text);
 		last = name;
 	}
+	return print_flush();
 }
 
 static int print_steps(const struct cmd_options *options, struct explain *explain)
@@ -298,12 +299,7 @@ static int print_steps(const struct cmd_options *options, struct explain *explai
 	for (size_t i = 0; i < explain->n_steps; i++)
 		if (!explain->steps[i].text)
 			return cmd_no_memory();
-	if (options->json) {
-		rc = print_json(options, explain_json(explain));
-	} else {
-		to_text(explain);
-		rc = print_flush();
-	}
+	rc = options->json ? print_json(options, explain_json(explain)) : to_text(explain);
 	return explain->differs ? CMD_FAILED : rc;
 }
 

@@ -50,7 +50,7 @@ static void route_json(const struct explain *explain, json_t *object)
 	const struct entry *source = explain->source;
 	char text[PRINT_PREFIX_LEN];
 
-	print_set(object, "table", trace->table ? json_integer(trace->table) : json_null());
+	print_set(object, "table", print_nonzero(trace->table));
 	print_set(object, "rule",
 		  trace->n_rules ? json_integer(trace->rules[trace->n_rules - 1].rule.priority)
 				 : json_null());
@@ -97,7 +97,7 @@ static void hop_json(const struct explain *explain, json_t *object)
 	}
 	print_set(object, "member", member);
 	print_set(object, "neighbour", neighbour_json(explain));
-	print_set(object, "mtu", hop->mtu ? json_integer(hop->mtu) : json_null());
+	print_set(object, "mtu", print_nonzero(hop->mtu));
 }
 
 /* Packet Too Big by the program. */

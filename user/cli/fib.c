@@ -19,10 +19,8 @@ static int show(const struct cmd_options *options)
 
 	if (cmd_view_open(&view, false))
 		return CMD_FAILED;
-	if (options->json)
-		return print_json(options, fib_json(&view.maps, daemon));
-	fib_text(&view.maps, daemon);
-	return print_flush();
+	return options->json ? print_json(options, fib_json(&view.maps, daemon))
+			     : fib_text(&view.maps, daemon);
 }
 
 /* The next packet uses it. The setting lasts until a daemon starts. */

@@ -81,7 +81,7 @@ static void built_text(const struct sixlane_meta *meta)
 	putchar('\n');
 }
 
-void fib_text(const struct maps *maps, bool daemon)
+int fib_text(const struct maps *maps, bool daemon)
 {
 	const struct sixlane_meta *meta = maps->meta;
 	const char *why = fib_why_inactive(maps, daemon);
@@ -97,6 +97,7 @@ void fib_text(const struct maps *maps, bool daemon)
 	built_text(meta);
 	printf("replans     %llu\n", meta->fib_replans);
 	printf("failures    %llu\n", meta->fib_failures);
+	return print_flush();
 }
 
 void fib_status_text(const struct cmd_options *options, const struct maps *maps, bool daemon)

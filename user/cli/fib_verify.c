@@ -288,7 +288,7 @@ static void daemon_text(const struct verify *verify)
 		       verify->daemon.compared);
 }
 
-static void to_text(const struct verify *verify, uint32_t seed)
+static int to_text(const struct verify *verify, uint32_t seed)
 {
 	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN], trie[VALUE_LEN], compiled[VALUE_LEN];
 
@@ -310,18 +310,14 @@ static void to_text(const struct verify *verify, uint32_t seed)
 		printf("%llu more addresses are left to the LPM trie\n",
 		       verify->n - verify->compared);
 	daemon_text(verify);
+	return print_flush();
 }
 
 static int print_result(const struct verify *verify, uint32_t seed)
 {
-	int rc;
+	const int rc = verify->options->json ? print_json(verify->options, to_json(verify, seed))
+					     : to_text(verify, seed);
 
-	if (verify->options->json) {
-		rc = print_json(verify->options, to_json(verify, seed));
-	} else {
-		to_text(verify, seed);
-		rc = print_flush();
-	}
 	if (!verify->compared || verify->wrong || verify->daemon.wrong ||
 	    (verify->daemon.runs && !verify->daemon.done))
 		return CMD_FAILED;

@@ -121,7 +121,7 @@ json_t *findings_json(const struct findings *findings)
 	return array;
 }
 
-void findings_text(const struct findings *findings)
+int findings_text(const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->n; i++) {
 		const struct finding *finding = &findings->at[i];
@@ -133,4 +133,5 @@ void findings_text(const struct findings *findings)
 	printf("%s%zu errors, %zu warnings, %zu notes\n", findings->n ? "\n" : "",
 	       findings_count(findings, FINDING_ERROR), findings_count(findings, FINDING_WARNING),
 	       findings_count(findings, FINDING_NOTE));
+	return print_flush();
 }

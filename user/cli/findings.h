@@ -48,6 +48,7 @@ void findings_sort(struct findings *findings);
 char *finding_warning(const struct finding *finding);
 
 json_t *findings_json(const struct findings *findings);
-void findings_text(const struct findings *findings);
+/* CMD_OK, or CMD_FAILED after logging. */
+int findings_text(const struct findings *findings);
 
 #endif

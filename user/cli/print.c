@@ -102,6 +102,11 @@ json_t *print_string(const char *string)
 	return string ? json_string(string) : json_null();
 }
 
+json_t *print_nonzero(uint32_t number)
+{
+	return number ? json_integer(number) : json_null();
+}
+
 void print_append(json_t *array, json_t *value)
 {
 	if (json_array_append_new(array, value))

@@ -47,8 +47,9 @@ void print_set_string(json_t *object, const char *key, const char *value);
 void print_set_bool(json_t *object, const char *key, bool value);
 void print_set_real(json_t *object, const char *key, double value);
 void print_set_number(json_t *object, const char *key, unsigned long long value);
-/* NULL: null. */
+/* NULL and 0: null. */
 json_t *print_string(const char *string);
+json_t *print_nonzero(uint32_t number);
 /* Appends a value, which is taken over. */
 void print_append(json_t *array, json_t *value);
 

@@ -217,7 +217,6 @@ static void refresh_ports(struct cmd_view *view)
 static int watch(const struct cmd_options *options, struct cmd_view *view, const struct watch *how,
 		 struct snapshot *snapshots)
 {
-	struct snapshot *now = &snapshots[0], *before = &snapshots[1], *swap;
 	sigset_t signals;
 	int rc;
 
@@ -226,8 +225,10 @@ static int watch(const struct cmd_options *options, struct cmd_view *view, const
 	sigaddset(&signals, SIGTERM);
 	/* never unblocked: the command ends when one has come */
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	rc = read_counters(&view->maps, before);
+	rc = read_counters(&view->maps, &snapshots[1]);
 	for (unsigned long i = 0; !rc && (!how->count || i < how->count); i++) {
+		struct snapshot *now = &snapshots[i % 2], *before = &snapshots[(i + 1) % 2];
+
 		if (!wait_for(how->seconds, &signals))
 			break;
 		refresh_ports(view);
@@ -236,9 +237,6 @@ static int watch(const struct cmd_options *options, struct cmd_view *view, const
 			break;
 		rates(now, before, &snapshots[2]);
 		rc = print_snapshot(options, view, &snapshots[2], true);
-		swap = before;
-		before = now;
-		now = swap;
 	}
 	return rc;
 }

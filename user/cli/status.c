@@ -183,7 +183,7 @@ static void maps_text(const struct maps *maps)
 		       occupancies[i].entries, occupancies[i].max_entries);
 }
 
-static void to_text(const struct cmd_options *options, const struct checkup *checkup)
+static int to_text(const struct cmd_options *options, const struct checkup *checkup)
 {
 	const struct findings *findings = &checkup->findings;
 	const struct sixlane_meta *meta = &checkup->meta;
@@ -215,6 +215,7 @@ static void to_text(const struct cmd_options *options, const struct checkup *che
 
 		printf("%swarning: %s\n", i ? "" : "\n", warning ? warning : "out of memory");
 	}
+	return print_flush();
 }
 
 /* --- the command ------------------------------------------------------------------------- */
@@ -239,16 +240,12 @@ static int show(const struct cmd_options *options, struct checkup *checkup)
 	checkup->has_maps = true;
 	if (checkup_read(checkup) || restrictions_read(checkup->view, &checkup->restrictions))
 		return cmd_no_memory();
-	checks_run(checkup, &checks_of_maps);
-	checks_run_ports(checkup, &checks_of_programs);
+	checks_run(checkup, checks_of_maps);
+	checks_run_ports(checkup, checks_of_programs);
 	refused = refusals_json(checkup->view, &checkup->ports); /* of all ports */
 	filter_ports(checkup);
-	if (options->json) {
-		rc = print_json(options, to_json(checkup, json_incref(refused)));
-	} else {
-		to_text(options, checkup);
-		rc = print_flush();
-	}
+	rc = options->json ? print_json(options, to_json(checkup, json_incref(refused)))
+			   : to_text(options, checkup);
 	json_decref(refused);
 	if (!in_sync(checkup) || !(checkup->meta.flags & SIXLANE_META_READY) ||
 	    findings_count(&checkup->findings, FINDING_ERROR) || checkup->findings.lost)

@@ -230,11 +230,9 @@ static const char *icmp_source(const struct sixlane_port *port, char buf[PRINT_P
 
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
 {
-	json_t *object = json_object(), *flags = json_array(), *link_id = json_null();
+	json_t *object = json_object(), *flags = json_array();
 	char text[PRINT_PREFIX_LEN], compiler[LOADER_COMPILER_LEN];
 
-	if (port->link_id && port->link_id != LOADER_LINK_UNKNOWN)
-		link_id = json_integer(port->link_id);
 	print_set(object, "name", port->link->name);
 	print_set(object, "ifindex", port->link->ifindex);
 	print_set(object, "slot", port->slot);
@@ -242,14 +240,13 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "program", program_name(port));
 	print_set(object, "flavour", flavour_name(port));
 	print_set(object, "program_id", port->prog.id);
-	print_set(object, "link_id", link_id);
+	print_set(object, "link_id",
+		  print_nonzero(port->link_id == LOADER_LINK_UNKNOWN ? 0 : port->link_id));
 	print_set(object, "compiler", compiler_of(port, compiler));
 	print_set(object, "rx_queues", port->link->n_rx_queues);
 	print_set(object, "tx_queues", port->link->n_tx_queues);
-	print_set(object, "rx_queues_in_use",
-		  port->rx_in_use ? json_integer(port->rx_in_use) : json_null());
-	print_set(object, "tx_queues_in_use",
-		  port->tx_in_use ? json_integer(port->tx_in_use) : json_null());
+	print_set(object, "rx_queues_in_use", print_nonzero(port->rx_in_use));
+	print_set(object, "tx_queues_in_use", print_nonzero(port->tx_in_use));
 	print_set(object, "mac", print_mac(port->link->mac, text));
 	print_set(object, "mtu", port->slot ? port->port.mtu : port->link->mtu);
 	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++)
