@@ -14,29 +14,22 @@
 #define PYTHON "/usr/bin/python3"
 #define MAX_WORDS 256
 
-/* Sets path to this program's. 0 or -errno. */
-static int read_own_path(char path[PATH_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-
-	if (n < 0)
-		return -errno;
-	path[n] = '\0';
-	return 0;
-}
-
-/* Beside the program when built, or where it is installed. NULL: neither. */
-static const char *find_harness(const char *own, char path[PATH_MAX])
+/* Beside the program when built, or where it is installed. Sets own to this program's path. False:
+ * neither. */
+static bool find_harness(char own[PATH_MAX], char path[PATH_MAX])
 {
 	static const char *const places[] = { "harness", "../lib/sixlane/harness" };
-	int folder = (int)(strrchr(own, '/') - own);
+	const ssize_t n = readlink("/proc/self/exe", own, PATH_MAX - 1);
 
+	if (n < 0)
+		return false;
+	own[n] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, PATH_MAX, "%.*s/%s", folder, own, places[i]);
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)(strrchr(own, '/') - own), own, places[i]);
 		if (!access(path, R_OK))
-			return path;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
@@ -44,7 +37,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	char *words[MAX_WORDS + 5] = { PYTHON }, path[PATH_MAX], own[PATH_MAX];
 	int n = 2;
 
-	if (read_own_path(own) || !find_harness(own, path)) {
+	if (!find_harness(own, path)) {
 		log_error(
 			"the harness is neither beside this command nor in ../lib/sixlane: run make, or make install");
 		return CMD_FAILED;

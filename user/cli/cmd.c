@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
+#include "../lib/poke.h"
 #include "../loader/arena.h"
 #include "args.h"
 
@@ -35,6 +36,20 @@ int cmd_no_memory(void)
 {
 	log_error("out of memory");
 	return CMD_FAILED;
+}
+
+bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns)
+{
+	static const struct timespec pause = { .tv_nsec = 200000 };
+	const uint64_t until = util_now_ns() + timeout_ns;
+
+	poke_send();
+	while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < number) {
+		if (util_now_ns() >= until)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
 }
 
 const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word)

@@ -36,6 +36,12 @@ int cmd_refuse_options(const struct cmd *cmd, int argc, char **argv);
 /* Log "out of memory". CMD_FAILED. */
 int cmd_no_memory(void);
 
+/*
+ * Wakes up the daemon and waits until *done, in sl_meta, has reached number. A daemon of another
+ * network namespace polls once a second. False: it has not within timeout_ns.
+ */
+bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns);
+
 /* The first words of a command with several forms. */
 #define CMD_MAX_VERBS 8
 struct cmd_verbs {

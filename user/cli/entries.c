@@ -23,9 +23,9 @@ int entries_add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 	if ((entries->table && entry.table != entries->table) ||
 	    !prefix_covers(&entries->within, &entry.prefix))
 		return 0;
-	if (entries->n == entries->size) {
-		entries->size = entries->size ? 2 * entries->size : 64;
-		grown = reallocarray(entries->at, entries->size, sizeof(*grown));
+	/* the size doubles whenever the number is a power of two */
+	if (!(entries->n & (entries->n - 1))) {
+		grown = reallocarray(entries->at, entries->n ? 2 * entries->n : 1, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		entries->at = grown;

@@ -18,7 +18,7 @@ struct entry {
 /* All zero at first. Free with entries_free(). */
 struct entries {
 	struct entry *at; /* by table, then address, then length */
-	size_t n, size;
+	size_t n;
 	bool sorted;
 	/* What entries_add() is to accept: a table (0: all), and prefixes within this one. */
 	uint32_t table;

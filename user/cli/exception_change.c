@@ -11,13 +11,11 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
 #include "show.h"
 
 /* How long the daemon may take: so long, and for each request. */
 #define WAIT_NS 3000000000ull
 #define WAIT_EACH_NS 100000ull
-#define PAUSE_NS 200000
 /* Warnings about single exceptions. */
 #define MAX_SHOWN 10
 
@@ -142,24 +140,6 @@ static bool write_all(struct change *change)
 
 /* --- the daemon and the result ----------------------------------------------------------- */
 
-/* False: the daemon has not finished in time. */
-static bool wait_for_daemon(const struct change *change)
-{
-	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	const struct sixlane_meta *meta = change->view.maps.meta;
-	const uint64_t until = util_now_ns() + WAIT_NS + change->n_done * WAIT_EACH_NS;
-
-	if (!change->daemon)
-		return true;
-	poke_send(); /* a daemon of another network namespace polls once a second */
-	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < change->number) {
-		if (util_now_ns() >= until)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
 /* Why a written request is not in effect; NULL: it is, or somebody has changed it again. */
 static const char *why_not(const struct change *change, const struct exception *one,
 			   char buf[EXCEPTION_WHY])
@@ -226,7 +206,9 @@ int exception_change(const struct cmd_options *options, enum exception_change ki
 
 	if (!rc) {
 		good = (kind != EXCEPTION_FLUSH || read_all(&change)) && write_all(&change);
-		in_time = wait_for_daemon(&change);
+		in_time = !change.daemon ||
+			  cmd_wait_for_daemon(&change.view.maps.meta->operator_done, change.number,
+					      WAIT_NS + change.n_done * WAIT_EACH_NS);
 		n_inactive = warn(&change);
 		rc = print_result(options, &change, n_inactive);
 		/* in time but inactive: it waits for a route, a device or the daemon */

@@ -17,20 +17,10 @@ static struct fib_table *find_table(const struct fib_routes *routes, uint32_t id
 	return NULL;
 }
 
-/* Makes place for one more element of so many bytes. False: no memory. */
-static bool grow(void **at, size_t n, size_t *size, size_t bytes)
+/* The array with place for one more element: its size doubles at powers of two. NULL: no memory. */
+static void *grow(void *at, size_t n, size_t bytes)
 {
-	const size_t wanted = *size ? 2 * *size : 64;
-	void *grown;
-
-	if (n < *size)
-		return true;
-	grown = reallocarray(*at, wanted, bytes);
-	if (!grown)
-		return false;
-	*at = grown;
-	*size = wanted;
-	return true;
+	return n & (n - 1) ? at : reallocarray(at, n ? 2 * n : 1, bytes);
 }
 
 /* NULL: no memory. */
@@ -40,9 +30,11 @@ static struct fib_table *get_table(struct fib_routes *routes, uint32_t id)
 
 	if (table)
 		return table;
-	if (!grow((void **)&routes->tables, routes->n_tables, &routes->tables_size, sizeof(*table)))
+	table = grow(routes->tables, routes->n_tables, sizeof(*table));
+	if (!table)
 		return NULL;
-	table = &routes->tables[routes->n_tables++];
+	routes->tables = table;
+	table += routes->n_tables++;
 	*table = (struct fib_table){ .id = id };
 	return table;
 }
@@ -53,14 +45,17 @@ static int add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 				 .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS) };
 	struct fib_routes *routes = ctx;
 	struct fib_table *table;
-	struct fib_route *route;
+	struct fib_route *route, **grown;
 
 	/* the daemon ignores such a key, too */
 	if (key->prefix_len < SIXLANE_TABLE_BITS)
 		return 0;
 	prefix_mask(&prefix);
 	table = get_table(routes, ntohl(key->table));
-	if (!table || !grow((void **)&routes->at, routes->n, &routes->size, sizeof(*routes->at)))
+	grown = grow(routes->at, routes->n, sizeof(*grown));
+	if (grown)
+		routes->at = grown;
+	if (!table || !grown)
 		return -ENOMEM;
 	/* a walk of a trie that changes may return an entry twice */
 	route = (struct fib_route *)radix_find(&table->routes, &prefix);

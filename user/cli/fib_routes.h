@@ -21,7 +21,7 @@ struct fib_table {
 struct fib_routes {
 	struct fib_route **at;
 	struct fib_table *tables;
-	size_t n, size, n_tables, tables_size;
+	size_t n, n_tables;
 };
 
 /* 0 or -errno. Free with fib_routes_free() in either case. */

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
 #include "fib_routes.h"
 #include "fib_status.h"
 #include "show.h"
@@ -25,7 +24,6 @@
 /* How long the daemon may take, which handles routes in between. */
 #define WAIT_NS 5000000000ull
 #define WAIT_EACH_NS 20000ull
-#define WAIT_PAUSE_NS 1000000
 
 struct difference {
 	uint32_t table;
@@ -200,22 +198,15 @@ static void compare_random(struct verify *verify, uint32_t n)
 
 static void run_daemon_check(struct verify *verify)
 {
-	static const struct timespec pause = { .tv_nsec = WAIT_PAUSE_NS };
 	struct sixlane_meta *meta = verify->maps->meta;
-	uint64_t until = util_now_ns() + WAIT_NS + verify->routes.n * WAIT_EACH_NS, number;
+	uint64_t number;
 
 	verify->daemon.runs = loader_daemon_runs();
 	if (!verify->daemon.runs)
 		return;
 	number = __atomic_add_fetch(&meta->fib_verify_wanted, 1, __ATOMIC_SEQ_CST);
-	/* a daemon of another network namespace polls once a second */
-	poke_send();
-	while (!verify->daemon.done && util_now_ns() < until) {
-		verify->daemon.done =
-			__atomic_load_n(&meta->fib_verify_done, __ATOMIC_ACQUIRE) >= number;
-		if (!verify->daemon.done)
-			nanosleep(&pause, NULL);
-	}
+	verify->daemon.done = cmd_wait_for_daemon(&meta->fib_verify_done, number,
+						  WAIT_NS + verify->routes.n * WAIT_EACH_NS);
 	verify->daemon.compared = meta->fib_verify_checked;
 	verify->daemon.wrong = meta->fib_verify_wrong;
 	if (!verify->daemon.done)
