@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Source sets in order, whatever the trie's order and however often it shows an entry.
+ * Entries in order, whatever the trie's order, and once, however often a walk returns them.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static struct entries read_all(void)
 	return sources;
 }
 
-static void sets_are_told_apart(void **state)
+static void tables_are_separate(void **state)
 {
 	struct entries sources = read_all();
 	const struct entry *at;
@@ -95,11 +95,38 @@ static void the_longest_prefix_matches(void **state)
 	entries_free(&sources);
 }
 
+static void only_what_is_asked_for_is_added(void **state)
+{
+	static const struct {
+		uint32_t table;
+		const char *within;
+		uint8_t len;
+		size_t n;
+	} rows[] = {
+		{ 0, "::", 0, 5 },
+		{ 2, "::", 0, 3 },
+		{ 2, "2001:db8::", 32, 2 },
+		{ 0, "2001:db8::", 33, 2 },
+		{ 300, "2001:db8:b::", 48, 0 },
+	};
+	const struct maps maps = { .fd = { [LOADER_SOURCES] = SOURCES_FD } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct entries kept = { .table = rows[i].table, .within.len = rows[i].len };
+
+		inet_pton(AF_INET6, rows[i].within, &kept.within.addr);
+		assert_int_equal(entries_read_sources(&maps, &kept), 0);
+		assert_int_equal(kept.n, rows[i].n);
+		entries_free(&kept);
+	}
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sets_are_told_apart),
+		cmocka_unit_test(tables_are_separate),
 		cmocka_unit_test(the_longest_prefix_matches),
+		cmocka_unit_test(only_what_is_asked_for_is_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ enum { BY_OUT = 5, BY_OTHER };
 
 static struct explain explain;
 static struct trace *const trace = &explain.trace;
-static struct link links[2];
+static struct link links[3];
 
 static void record(enum sixlane_trace_step step, uint32_t verdict, union sixlane_trace_facts facts)
 {
@@ -271,6 +271,29 @@ static const char *lines_of(const char *name)
 			R(RULE, FORWARD, rule, .outcome = SIXLANE_TRACE_RULE_##name, __VA_ARGS__) \
 	}
 
+static void explain_all(uint32_t verdict)
+{
+	end_by(verdict);
+	links[0] = (struct link){ .ifindex = IN, .name = "in0" };
+	links[1] = (struct link){ .ifindex = OUT, .name = "out0" };
+	links[2] = (struct link){ .ifindex = OTHER, .name = "other0" };
+	explain.view.maps = maps;
+	explain.view.ports = (struct ports){ .links = links, .n = 3 };
+	explain.port = explain.ingress = &links[0];
+	explain.result.verdict = verdict;
+	explain_add_ingress(&explain);
+	explain_add_route(&explain);
+	explain_add_egress(&explain);
+	explain_add_verdict(&explain);
+}
+
+static void forget(void)
+{
+	for (size_t i = 0; i < explain.n_steps; i++)
+		free(explain.steps[i].text);
+	explain.n_steps = 0;
+}
+
 static void every_decision_is_explained(void **state)
 {
 	static const struct {
@@ -334,22 +357,31 @@ static void every_decision_is_explained(void **state)
 			       rows[i].records[k].facts);
 		if (rows[i].by_route)
 			ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
-		end_by(rows[i].verdict);
-		links[0] = (struct link){ .ifindex = IN, .name = "in0" };
-		links[1] = (struct link){ .ifindex = OUT, .name = "out0" };
-		explain.view.maps = maps;
-		explain.view.ports = (struct ports){ .links = links, .n = 2 };
-		explain.port = explain.ingress = &links[0];
-		explain.result.verdict = rows[i].verdict;
-		explain_add_ingress(&explain);
-		explain_add_route(&explain);
-		explain_add_egress(&explain);
-		explain_add_verdict(&explain);
+		explain_all(rows[i].verdict);
 		if (!strstr(lines_of(rows[i].step), rows[i].words))
 			fail_msg("\"%s\" lacks \"%s\"", lines_of(rows[i].step), rows[i].words);
-		for (size_t k = 0; k < explain.n_steps; k++)
-			free(explain.steps[k].text);
+		forget();
 	}
+}
+
+static void a_group_is_explained(void **state)
+{
+	fill_group();
+	neighbours[OTHER_GATEWAY].mac.bytes[5] = 7;
+	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
+	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	explain_all(SIXLANE_FORWARD);
+	assert_string_equal(lines_of("bucket"), "0 of 0 to 1, by the hash: member 1, passed over\n"
+						"1 of 0 to 1, by the hash mixed again: member 2\n");
+	assert_non_null(strstr(lines_of("group"), "2 members, in 2 buckets of equal size\n"));
+	assert_string_equal(lines_of("member"), "2, via :: dev #3, weight 1 (50.0 %)\n");
+	assert_string_equal(lines_of("neighbour"), "the gateway ::, resolved: 00:00:00:00:00:07\n");
+	assert_non_null(strstr(lines_of("mtu"), "1500 bytes, that of other0: the packet has 0"));
+	forget();
+	fill_group();
+	explain_all(SIXLANE_PASS_EGRESS_DOWN);
+	assert_string_equal(lines_of("member"), "none: packets pass all of them over\n");
+	forget();
 }
 
 static void an_expiry_may_be_in_the_past(void **state)
@@ -418,6 +450,7 @@ UNIT_TESTS()
 		cmocka_unit_test(an_exception_changes_the_next_hop),
 		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(every_decision_is_explained),
+		cmocka_unit_test(a_group_is_explained),
 		cmocka_unit_test(the_chosen_member_has_the_verdict),
 		cmocka_unit_test(an_expiry_may_be_in_the_past),
 		cmocka_unit_test(an_answer_depends_on_selectors_that_are_not_given),

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CLI's words: abbreviated commands, and options wherever they stand. The module under test
- * is included, since the CLI's own files are in no library.
+ * Words of the command line: abbreviated commands, options in any place, numbers and tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "../../unit.h"
-
-#include "../../../../user/cli/args.c"
+#include "../../../user/cli/args.h"
+#include "../unit.h"
 
 static const struct cmd attach = { .name = "attach" }, detach = { .name = "detach" },
 			stats = { .name = "stats" }, status = { .name = "status" },
@@ -40,64 +39,64 @@ static void commands_are_abbreviated(void **state)
 		if (rows[i].n)
 			assert_ptr_equal(found[0], rows[i].first);
 	}
-	/* A name that is spelt out is meant, although others begin with it. */
+	/* an exact name, although others begin with it */
 	assert_int_equal(args_match(inner, ARRAY_SIZE(inner), "stat", found), 1);
 	assert_ptr_equal(found[0], &stat);
 }
 
-struct taken {
+struct parsed {
 	struct cmd_options options;
 	bool help, version;
 };
 
-/* Split a line at its spaces, take the options and check what is left of it. */
-static struct taken take(const char *line, const char *left)
+/* Splits a line at its spaces, parses the options and checks the words that are left. */
+static struct parsed parse(const char *line, const char *left)
 {
 	char copy[128], rest[128] = "", *argv[16], *save = NULL;
-	struct taken taken = { 0 };
+	struct parsed parsed = { 0 };
 	int argc = 0;
 
 	strcpy(copy, line);
 	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
-	argc = args_parse_options(argc, argv, &taken.options, &taken.help, &taken.version);
+	argc = args_parse_options(argc, argv, &parsed.options, &parsed.help, &parsed.version);
 	for (int i = 0; i < argc; i++) {
 		strcat(rest, i ? " " : "");
 		strcat(rest, argv[i]);
 	}
 	assert_string_equal(rest, left);
-	return taken;
+	return parsed;
 }
 
 static void options_stand_anywhere(void **state)
 {
-	assert_true(take("-j status", "status").options.json);
-	assert_true(take("status -j", "status").options.json);
-	assert_true(take("lookup -json ::1", "lookup ::1").options.json);
-	assert_true(take("--json status", "status").options.json);
-	assert_true(take("-s stats", "stats").options.statistics);
-	assert_true(take("-stats stats", "stats").options.statistics);
-	assert_true(take("-statistics stats", "stats").options.statistics);
-	assert_true(take("-p -j status", "status").options.pretty);
-	assert_true(take("lookup -h", "lookup").help);
-	assert_true(take("-V", "").version);
-	assert_false(take("status", "status").options.json);
+	assert_true(parse("-j status", "status").options.json);
+	assert_true(parse("status -j", "status").options.json);
+	assert_true(parse("lookup -json ::1", "lookup ::1").options.json);
+	assert_true(parse("--json status", "status").options.json);
+	assert_true(parse("-s stats", "stats").options.statistics);
+	assert_true(parse("-stats stats", "stats").options.statistics);
+	assert_true(parse("-statistics stats", "stats").options.statistics);
+	assert_true(parse("-p -j status", "status").options.pretty);
+	assert_true(parse("lookup -h", "lookup").help);
+	assert_true(parse("-V", "").version);
+	assert_false(parse("status", "status").options.json);
 }
 
 static void other_words_are_left(void **state)
 {
-	struct taken taken;
+	struct parsed parsed;
 
-	taken = take("stats -w 1 -n 2", "stats -w 1 -n 2");
-	assert_false(taken.options.json || taken.options.statistics || taken.options.pretty);
-	take("lookup -", "lookup -");
-	take("-x status", "-x status");
-	take("-jx status", "-jx status");
-	take("-v", "-v");
-	/* Behind "--" nothing is an option. */
-	taken = take("attach -- -j", "attach -j");
-	assert_false(taken.options.json);
-	take("attach -- --", "attach --");
+	parsed = parse("stats -w 1 -n 2", "stats -w 1 -n 2");
+	assert_false(parsed.options.json || parsed.options.statistics || parsed.options.pretty);
+	parse("lookup -", "lookup -");
+	parse("-x status", "-x status");
+	parse("-jx status", "-jx status");
+	parse("-v", "-v");
+	/* after "--" nothing is an option */
+	parsed = parse("attach -- -j", "attach -j");
+	assert_false(parsed.options.json);
+	parse("attach -- --", "attach --");
 }
 
 static void numbers_are_whole(void **state)
