@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See args.h.
- */
+/* See args.h. */
 #include "args.h"
 
 #include <linux/rtnetlink.h>

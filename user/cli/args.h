@@ -8,17 +8,13 @@
 
 #include "cmd.h"
 
-/*
- * Finds the commands whose names begin with word; an exact name is the only match. Returns how many
- * there are and sets found[], which has room for n.
- */
+/* Finds the commands whose names begin with word; an exact name is the only match. Returns how many
+ * there are and sets found[], which has room for n. */
 size_t args_match(const struct cmd *const *cmds, size_t n, const char *word,
 		  const struct cmd **found);
 
-/*
- * Removes the common options from argv, wherever they stand before "--"; the other words keep their
- * order. Returns how many are left. Sets help and version if they are among the options.
- */
+/* Removes the common options from argv, wherever they stand before "--"; the other words keep their
+ * order. Returns how many are left. Sets help and version if they are among the options. */
 int args_parse_options(int argc, char **argv, struct cmd_options *options, bool *help,
 		       bool *version);
 

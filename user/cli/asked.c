@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See asked.h.
- */
+/* See asked.h. */
 #include "asked.h"
 
 #include <errno.h>

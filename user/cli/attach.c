@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane attach: attaches to all of the ports or to none.
- */
+/* sixlane attach: attaches to all of the ports or to none. */
 #include <string.h>
 
 #include "../lib/log.h"

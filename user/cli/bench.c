@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane bench: executes the harness (user/bench), which is in Python.
- */
+/* sixlane bench: executes the harness (user/bench), which is in Python. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

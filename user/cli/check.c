@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See check.h.
- */
+/* See check.h. */
 #include "check.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of the program that runs on a port, and of the port's entry in the maps.
- */
+/* Checks of the program that runs on a port, and of the port's entry in the maps. */
 #include <errno.h>
 #include <string.h>
 

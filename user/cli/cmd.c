@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See cmd.h.
- */
+/* See cmd.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -52,15 +50,16 @@ bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns
 	return true;
 }
 
-const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word)
+const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
+				const char *names, const char *word)
 {
 	const struct cmd *all[CMD_MAX_VERBS], *found[CMD_MAX_VERBS];
 
-	for (size_t i = 0; i < verbs->n; i++)
-		all[i] = &verbs->verbs[i];
-	if (args_match(all, verbs->n, word, found) == 1)
+	for (size_t i = 0; i < n; i++)
+		all[i] = &verbs[i];
+	if (args_match(all, n, word, found) == 1)
 		return found[0];
-	cmd_usage(verbs->cmd, "\"%s\" is none of %s", word, verbs->names);
+	cmd_usage(cmd, "\"%s\" is none of %s", word, names);
 	return NULL;
 }
 

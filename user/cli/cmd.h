@@ -36,22 +36,15 @@ int cmd_refuse_options(const struct cmd *cmd, int argc, char **argv);
 /* Log "out of memory". CMD_FAILED. */
 int cmd_no_memory(void);
 
-/*
- * Wakes up the daemon and waits until *done, in sl_meta, has reached number. A daemon of another
- * network namespace polls once a second. False: it has not within timeout_ns.
- */
+/* Wakes up the daemon and waits until *done, in sl_meta, has reached number. A daemon of another
+ * network namespace polls once a second. False: it has not within timeout_ns. */
 bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns);
 
-/* The first words of a command with several forms. */
+/* Finds the verb, the first word of a command with several forms, that word abbreviates. verbs: n
+ * of them, at most CMD_MAX_VERBS, of which only the name is used. NULL after logging names. */
 #define CMD_MAX_VERBS 8
-struct cmd_verbs {
-	const struct cmd *cmd;
-	const struct cmd *verbs; /* at most CMD_MAX_VERBS; only name is used */
-	size_t n;
-	const char *names; /* for the error */
-};
-/* The verb that word abbreviates; NULL after logging. */
-const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word);
+const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
+				const char *names, const char *word);
 
 /* The pinned maps and the devices of this network namespace. */
 struct cmd_view {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane detach: the kernel alone forwards packets of these ports again. The maps stay.
- */
+/* sixlane detach: the kernel alone forwards packets of these ports again. The maps stay. */
 #include <string.h>
 
 #include "../lib/log.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The tables of checks that `sixlane doctor` runs besides those of check.h.
- */
+/* The tables of checks that `sixlane doctor` runs besides those of check.h. */
 #ifndef USER_CLI_DOCTOR_H
 #define USER_CLI_DOCTOR_H
 

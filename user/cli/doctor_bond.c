@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of a bond: whether it and its slaves accept an XDP program.
- */
+/* Checks of a bond: whether it and its slaves accept an XDP program. */
 #include <net/if.h> /* first: linux/if.h gives way to it */
 
 #include <linux/if_bonding.h>

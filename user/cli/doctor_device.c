@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of a device's driver and settings, whether a program runs there or not.
- */
+/* Checks of a device's driver and settings, whether a program runs there or not. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,11 +9,6 @@
 /* NETDEV_XDP_ACT_* of linux/netdev.h, which old systems lack */
 #define XDP_ACT_BASIC (1u << 0)
 #define XDP_ACT_RX_SG (1u << 5)
-
-static bool is_kind(const struct link *link, const char *kind)
-{
-	return !strcmp(link->kind, kind);
-}
 
 /* For a VLAN device or a slave, these checks are about another device. */
 static bool check_place(struct checkup *checkup, const struct status_port *port)
@@ -125,9 +118,9 @@ static void each_nic(struct checkup *checkup, const struct status_port *port,
 {
 	const struct ports *ports = &checkup->view->ports;
 
-	if (!is_kind(port->link, "bond"))
+	if (strcmp(port->link->kind, "bond"))
 		fn(checkup, port->link);
-	for (size_t i = 0; is_kind(port->link, "bond") && i < ports->n; i++)
+	for (size_t i = 0; !strcmp(port->link->kind, "bond") && i < ports->n; i++)
 		if (ports->links[i].master == port->link->ifindex)
 			fn(checkup, &ports->links[i]);
 }
@@ -135,7 +128,7 @@ static void each_nic(struct checkup *checkup, const struct status_port *port,
 /* A veth strips no tags, whatever its flag. */
 static void check_nic_tags(struct checkup *checkup, const struct link *nic)
 {
-	if (is_kind(nic, "veth") || !feature_is_on(nic, "rx-vlan-hw-parse"))
+	if (!strcmp(nic->kind, "veth") || !feature_is_on(nic, "rx-vlan-hw-parse"))
 		return;
 	check_error(
 		checkup, nic->name,
@@ -169,7 +162,7 @@ static bool passes_partial_checksums(const struct link *link)
 {
 	char driver[32];
 
-	if (is_kind(link, "veth") || is_kind(link, "tun"))
+	if (!strcmp(link->kind, "veth") || !strcmp(link->kind, "tun"))
 		return true;
 	ethtool_driver(link->name, driver);
 	return !*link->kind && loader_driver_opens_checksums(driver);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of the machine: what XDP, the maps and the daemon need, whatever the ports.
- */
+/* Checks of the machine: what XDP, the maps and the daemon need, whatever the ports. */
 #include <linux/membarrier.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of a port's queues: whether they keep all CPUs busy.
- */
+/* Checks of a port's queues: whether they keep all CPUs busy. */
 #include "doctor.h"
 
 static bool check_number(struct checkup *checkup, const struct status_port *port)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of the packets that XDP did not forward since the maps were made.
- */
+/* Checks of the packets that XDP did not forward since the maps were made. */
 #include "doctor.h"
 #include "traffic.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See entries.h.
- */
+/* See entries.h. */
 #include "entries.h"
 
 #include <arpa/inet.h>

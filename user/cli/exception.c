@@ -234,9 +234,9 @@ static const struct cmd verbs[] = {
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
-					      "add, replace, delete, show, flush" };
-	const struct cmd *found = argc ? cmd_find_verb(&all, argv[0]) : &verbs[SHOW];
+	const struct cmd *found = argc ? cmd_find_verb(&cmd_exception, verbs, ARRAY_SIZE(verbs),
+						       "add, replace, delete, show, flush", argv[0])
+				       : &verbs[SHOW];
 	const unsigned int verb = found ? (unsigned int)(found - verbs) : SHOW;
 	struct exceptions list = { 0 };
 	int rc = CMD_USAGE;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * sixlane exception add, replace, delete and flush.
- */
+/* sixlane exception add, replace, delete and flush. */
 #ifndef USER_CLI_EXCEPTION_CHANGE_H
 #define USER_CLI_EXCEPTION_CHANGE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * sixlane exception show.
- */
+/* sixlane exception show. */
 #ifndef USER_CLI_EXCEPTION_SHOW_H
 #define USER_CLI_EXCEPTION_SHOW_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See exception_state.h.
- */
+/* See exception_state.h. */
 #include "exception_state.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See explain_egress.h.
- */
+/* See explain_egress.h. */
 #include "explain_egress.h"
 
 #include <linux/bpf.h>
@@ -10,27 +8,18 @@
 
 /* --- the exception ----------------------------------------------------------------------- */
 
-static const char *outcome_text(uint32_t outcome)
-{
-	switch (outcome) {
-	case SIXLANE_TRACE_EXCEPTION_ABSENT:
-		return "none for this destination";
-	case SIXLANE_TRACE_EXCEPTION_FILTERED:
-		return "its bits in sl_punted are set: the kernel decides";
-	case SIXLANE_TRACE_EXCEPTION_FRESH:
-		return "an ICMPv6 message about it has just come: the kernel decides";
-	case SIXLANE_TRACE_EXCEPTION_EXPIRED:
-		return "expired: the route holds";
-	case SIXLANE_TRACE_EXCEPTION_OBSERVED:
-		return "only counted: exceptions of the kernel are observed and not applied";
-	case SIXLANE_TRACE_EXCEPTION_PUNTED:
-		return "being changed: the kernel decides";
-	case SIXLANE_TRACE_EXCEPTION_ELSEWHERE:
-		return "not for this packet: only for routes of table ";
-	default:
-		return "holds instead of what the route says";
-	}
-}
+static const char *const outcome_texts[] = {
+	[SIXLANE_TRACE_EXCEPTION_ABSENT] = "none for this destination",
+	[SIXLANE_TRACE_EXCEPTION_FILTERED] = "its bits in sl_punted are set: the kernel decides",
+	[SIXLANE_TRACE_EXCEPTION_FRESH] =
+		"an ICMPv6 message about it has just come: the kernel decides",
+	[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired: the route holds",
+	[SIXLANE_TRACE_EXCEPTION_OBSERVED] =
+		"only counted: exceptions of the kernel are observed and not applied",
+	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "being changed: the kernel decides",
+	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "not for this packet: only for routes of table ",
+	[SIXLANE_TRACE_EXCEPTION_APPLIED] = "holds instead of what the route says",
+};
 
 /* Its contents, origin and expiry. */
 static void add_entry(struct explain *explain)
@@ -64,10 +53,12 @@ static void add_exception(struct explain *explain)
 		explain_add(explain, "exception", "none: no destination of this prefix has one");
 		return;
 	}
+	if (outcome >= ARRAY_SIZE(outcome_texts))
+		return;
 	if (outcome != SIXLANE_TRACE_EXCEPTION_ABSENT &&
 	    outcome != SIXLANE_TRACE_EXCEPTION_FILTERED && outcome != SIXLANE_TRACE_EXCEPTION_FRESH)
 		add_entry(explain);
-	explain_add(explain, "exception", "%s%s", outcome_text(outcome),
+	explain_add(explain, "exception", "%s%s", outcome_texts[outcome],
 		    outcome == SIXLANE_TRACE_EXCEPTION_ELSEWHERE
 			    ? show_table(exception->value.table, table)
 			    : "");

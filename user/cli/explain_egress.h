@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The steps of an explained packet from its next hop to the verdict.
- */
+/* The steps of an explained packet from its next hop to the verdict. */
 #ifndef USER_CLI_EXPLAIN_EGRESS_H
 #define USER_CLI_EXPLAIN_EGRESS_H
 

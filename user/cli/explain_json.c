@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See explain_json.h.
- */
+/* See explain_json.h. */
 #include "explain_json.h"
 
 static void packet_json(const struct explain *explain, json_t *object)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * An explained packet as JSON.
- */
+/* An explained packet as JSON. */
 #ifndef USER_CLI_EXPLAIN_JSON_H
 #define USER_CLI_EXPLAIN_JSON_H
 

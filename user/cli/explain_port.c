@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See explain_port.h.
- */
+/* See explain_port.h. */
 #include "explain_port.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The ingress of the packet that `sixlane explain` explains.
- */
+/* The ingress of the packet that `sixlane explain` explains. */
 #ifndef USER_CLI_EXPLAIN_PORT_H
 #define USER_CLI_EXPLAIN_PORT_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See explain_route.h. The order is that of the datapath's steps.
- */
+/* See explain_route.h. The order is that of the datapath's steps. */
 #include "explain_route.h"
 
 #include <string.h>
@@ -154,26 +152,24 @@ void explain_add_ingress(struct explain *explain)
 /* Why a rule does not match, by the first selector that differs. */
 static const char *selector_text(uint32_t selector)
 {
-	switch (selector) {
-	case SIXLANE_RULE_L3MDEV:
-		return ": the port belongs to no VRF";
-	case SIXLANE_RULE_IIF:
-		return ": another ingress";
-	case SIXLANE_RULE_SOURCE:
-		return ": another source";
-	case SIXLANE_RULE_DESTINATION:
-		return ": another destination";
-	case SIXLANE_RULE_TCLASS:
-		return ": another traffic class";
-	case SIXLANE_RULE_PROTO:
-		return ": another protocol";
-	case SIXLANE_RULE_SPORT:
-		return ": another source port";
-	case SIXLANE_RULE_DPORT:
-		return ": another destination port";
-	default:
-		return "";
-	}
+	static const struct {
+		uint32_t selector;
+		const char *text;
+	} texts[] = {
+		{ SIXLANE_RULE_L3MDEV, ": the port belongs to no VRF" },
+		{ SIXLANE_RULE_IIF, ": another ingress" },
+		{ SIXLANE_RULE_SOURCE, ": another source" },
+		{ SIXLANE_RULE_DESTINATION, ": another destination" },
+		{ SIXLANE_RULE_TCLASS, ": another traffic class" },
+		{ SIXLANE_RULE_PROTO, ": another protocol" },
+		{ SIXLANE_RULE_SPORT, ": another source port" },
+		{ SIXLANE_RULE_DPORT, ": another destination port" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].selector == selector)
+			return texts[i].text;
+	return "";
 }
 
 static const char *outcome_text(uint32_t outcome)

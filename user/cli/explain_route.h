@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The steps of an explained packet up to the member of the group that it takes.
- */
+/* The steps of an explained packet up to the member of the group that it takes. */
 #ifndef USER_CLI_EXPLAIN_ROUTE_H
 #define USER_CLI_EXPLAIN_ROUTE_H
 

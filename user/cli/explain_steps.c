@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See explain_steps.h.
- */
+/* See explain_steps.h. */
 #include "explain_steps.h"
 
 #include <linux/bpf.h>

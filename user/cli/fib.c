@@ -70,9 +70,9 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		[COMPILED] = { .name = "compiled" },
 		[VERIFY] = { .name = "verify" },
 	};
-	static const struct cmd_verbs all = { &cmd_fib, verbs, ARRAY_SIZE(verbs),
-					      "show, trie, compiled, verify" };
-	const struct cmd *verb = argc ? cmd_find_verb(&all, argv[0]) : &verbs[SHOW];
+	const struct cmd *verb = !argc ? &verbs[SHOW]
+				       : cmd_find_verb(&cmd_fib, verbs, ARRAY_SIZE(verbs),
+						       "show, trie, compiled, verify", argv[0]);
 
 	if (!verb)
 		return CMD_USAGE;

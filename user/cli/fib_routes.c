@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See fib_routes.h.
- */
+/* See fib_routes.h. */
 #include "fib_routes.h"
 
 #include <arpa/inet.h>

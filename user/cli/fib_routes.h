@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A copy of sl_routes by table, in which a lookup takes no system call.
- */
+/* A copy of sl_routes by table, in which a lookup takes no system call. */
 #ifndef USER_CLI_FIB_ROUTES_H
 #define USER_CLI_FIB_ROUTES_H
 

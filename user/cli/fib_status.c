@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See fib_status.h.
- */
+/* See fib_status.h. */
 #include "fib_status.h"
 
 #include <time.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The state of the compiled FIB, and which engine answers lookups: it or the trie.
- */
+/* The state of the compiled FIB, and which engine answers lookups: it or the trie. */
 #ifndef USER_CLI_FIB_STATUS_H
 #define USER_CLI_FIB_STATUS_H
 

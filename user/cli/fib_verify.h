@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The comparison of the trie with the compiled FIB.
- */
+/* The comparison of the trie with the compiled FIB. */
 #ifndef USER_CLI_FIB_VERIFY_H
 #define USER_CLI_FIB_VERIFY_H
 

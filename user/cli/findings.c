@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See findings.h.
- */
+/* See findings.h. */
 #include "findings.h"
 
 #include <string.h>
@@ -30,19 +28,19 @@ void findings_add(struct findings *findings, const char *check, enum finding_sev
 	if (vasprintf(&added.text, fmt, ap) < 0)
 		added.text = NULL;
 	added.port = port ? strdup(port) : NULL;
-	findings->refuse = !grown || !added.text || (port && !added.port);
-	findings->lost |= findings->refuse;
-	if (findings->refuse)
-		free_one(&added);
-	else
+	if (grown && added.text && (!port || added.port)) {
 		findings->at[findings->n++] = added;
+		return;
+	}
+	findings->lost = true;
+	free_one(&added);
 }
 
 void findings_advise(struct findings *findings, const char *fmt, va_list ap)
 {
 	char *advice;
 
-	if (findings->refuse || !findings->n)
+	if (findings->lost || !findings->n)
 		return;
 	if (vasprintf(&advice, fmt, ap) < 0) {
 		findings->lost = true;

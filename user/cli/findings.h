@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The findings of checks: `sixlane doctor` shows all of them, `sixlane status` shows warnings.
- */
+/* The findings of checks: `sixlane doctor` shows all of them, `sixlane status` shows warnings. */
 #ifndef USER_CLI_FINDINGS_H
 #define USER_CLI_FINDINGS_H
 
@@ -29,8 +27,7 @@ struct finding {
 struct findings {
 	struct finding *at;
 	size_t n;
-	bool lost;   /* memory was short for some */
-	bool refuse; /* … for the last one */
+	bool lost; /* there was no memory for some of them or of their advice */
 };
 
 void findings_add(struct findings *findings, const char *check, enum finding_severity severity,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See gateways.h.
- */
+/* See gateways.h. */
 #include "gateways.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Gateways that are not resolved, for one finding of `sixlane doctor`.
- */
+/* Gateways that are not resolved, for one finding of `sixlane doctor`. */
 #ifndef USER_CLI_GATEWAYS_H
 #define USER_CLI_GATEWAYS_H
 

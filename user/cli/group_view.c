@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See group_view.h.
- */
+/* See group_view.h. */
 #include "group_view.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The members of a group in the maps, with the weights that it was made of.
- */
+/* The members of a group in the maps, with the weights that it was made of. */
 #ifndef USER_CLI_GROUP_VIEW_H
 #define USER_CLI_GROUP_VIEW_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See guard.h.
- */
+/* See guard.h. */
 #include "guard.h"
 
 #include <string.h>

@@ -18,10 +18,8 @@ struct cmd_guard {
 int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out);
 void cmd_guard_close(struct cmd_guard *guard);
 
-/*
- * Writes the reason for a verdict of the guard into GUARD_REASON_LEN bytes, always. For packets
- * that come in by a port and leave by a device (ifindex; 0: any). src, dst: NULL: any.
- */
+/* Writes the reason for a verdict of the guard into GUARD_REASON_LEN bytes, always. For packets
+ * that come in by a port and leave by a device (ifindex; 0: any). src, dst: NULL: any. */
 void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
 		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src,
 		      const union sixlane_addr *dst, char *reason);

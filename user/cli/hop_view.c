@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See hop_view.h.
- */
+/* See hop_view.h. */
 #include "hop_view.h"
 
 void hop_view_set_limit(struct hop_view *hop, uint32_t limit)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The route of an address, for `sixlane lookup`.
- */
+/* The route of an address, for `sixlane lookup`. */
 #ifndef USER_CLI_LOOKUP_ROUTE_H
 #define USER_CLI_LOOKUP_ROUTE_H
 
@@ -31,10 +29,8 @@ struct lookup_route {
 	struct route_view view; /* value 0: no route */
 };
 
-/*
- * *run: the program, NULL at first, loaded when a port is given or rules choose the table. Close it
- * with loader_run_close(). 0, or -errno after logging.
- */
+/* *run: the program, NULL at first, loaded when a port is given or rules choose the table. Close it
+ * with loader_run_close(). 0, or -errno after logging. */
 int lookup_find(const struct cmd_view *view, const struct lookup_query *query,
 		struct loader_run **run, struct lookup_route *out);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See packet.h.
- */
+/* See packet.h. */
 #include "packet.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See ports.h. The dump is repeated when the kernel reports that links changed meanwhile.
- */
+/* See ports.h. The dump is repeated when the kernel reports that links changed meanwhile. */
 #include "ports.h"
 
 #include <errno.h>

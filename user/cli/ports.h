@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The network devices of this namespace, read once over netlink.
- */
+/* The network devices of this namespace, read once over netlink. */
 #ifndef USER_CLI_PORTS_H
 #define USER_CLI_PORTS_H
 
@@ -30,10 +28,8 @@ struct port_upper {
 	const char *kind; /* IFLA_INFO_KIND, or "" */
 };
 
-/*
- * Searches the links of the kernel's device tree, then the master that netlink reports. False: no
- * such device is visible.
- */
+/* Searches the links of the kernel's device tree, then the master that netlink reports. False: no
+ * such device is visible. */
 bool ports_find_upper(const struct ports *ports, const struct link *link, struct port_upper *out);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See print.h.
- */
+/* See print.h. */
 #include "print.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See refusals.h.
- */
+/* See refusals.h. */
 #include "refusals.h"
 
 #include <string.h>

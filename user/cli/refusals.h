@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Programs that the kernel's verifier refused, as the loader remembers them.
- */
+/* Programs that the kernel's verifier refused, as the loader remembers them. */
 #ifndef USER_CLI_REFUSALS_H
 #define USER_CLI_REFUSALS_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See restrictions.h.
- */
+/* See restrictions.h. */
 #include "restrictions.h"
 
 #include <errno.h>

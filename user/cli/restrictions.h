@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The packets that the guard passes to the kernel, by reason.
- */
+/* The packets that the guard passes to the kernel, by reason. */
 #ifndef USER_CLI_RESTRICTIONS_H
 #define USER_CLI_RESTRICTIONS_H
 

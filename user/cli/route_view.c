@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See route_view.h.
- */
+/* See route_view.h. */
 #include "route_view.h"
 
 #include <errno.h>

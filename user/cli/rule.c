@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See rule.h.
- */
+/* See rule.h. */
 #include "rule.h"
 
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A rule of the maps as `ip -6 rule` prints it.
- */
+/* A rule of the maps as `ip -6 rule` prints it. */
 #ifndef USER_CLI_RULE_H
 #define USER_CLI_RULE_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See show.h.
- */
+/* See show.h. */
 #include "show.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See status_port.h.
- */
+/* See status_port.h. */
 #include "status_port.h"
 
 #include <errno.h>

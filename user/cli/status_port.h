@@ -27,10 +27,8 @@ struct status_ports {
 	size_t n;
 };
 
-/*
- * Reads the ports that run an XDP program, are served, or belong to a served bond, and those that
- * were asked for by name. 0 or -ENOMEM. Free at.
- */
+/* Reads the ports that run an XDP program, are served, or belong to a served bond, and those that
+ * were asked for by name. 0 or -ENOMEM. Free at. */
 int status_ports_read(struct cmd_view *view, const struct asked *asked, struct status_ports *ports);
 
 /* Why all packets that the port receives pass to the kernel; NULL: they do not. */

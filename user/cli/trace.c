@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See trace.h. Records may come from a program of another build: every index in them is checked.
- */
+/* See trace.h. Records may come from a program of another build: every index in them is checked. */
 #include "trace.h"
 
 #include <string.h>

@@ -59,10 +59,8 @@ uint32_t trace_late_verdict(const struct sixlane_trace *trace);
 struct packet_filter trace_filter(const struct trace *trace, const union sixlane_addr *dst,
 				  const union sixlane_addr *src);
 
-/*
- * Sets all fields from records. ifindex: the device that the program ran on. dst, src: the
- * packet's. The verdict of an incomplete trace is SIXLANE_PASS_NOT_READY.
- */
+/* Sets all fields from records. ifindex: the device that the program ran on. dst, src: the
+ * packet's. The verdict of an incomplete trace is SIXLANE_PASS_NOT_READY. */
 void trace_read(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *dst,
 		const union sixlane_addr *src, struct trace *trace);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See traffic.h.
- */
+/* See traffic.h. */
 #include "traffic.h"
 
 #include <string.h>

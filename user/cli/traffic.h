@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Shares of the traffic by verdict, and what each verdict means for `sixlane doctor`.
- */
+/* Shares of the traffic by verdict, and what each verdict means for `sixlane doctor`. */
 #ifndef USER_CLI_TRAFFIC_H
 #define USER_CLI_TRAFFIC_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Words of the command line: abbreviated commands, options in any place, numbers and tables.
- */
+/* Words of the command line: abbreviated commands, options in any place, numbers and tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

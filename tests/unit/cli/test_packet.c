@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The packet that `sixlane explain` sends through the program: byte for byte, there and back.
- */
+/* The packet that `sixlane explain` sends through the program: byte for byte, there and back. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Entries in order, whatever the trie's order, and once, however often a walk returns them.
- */
+/* Entries in order, whatever the trie's order, and once, however often a walk returns them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>

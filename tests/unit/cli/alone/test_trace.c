@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Records of the trace flavour, and what `sixlane explain` and `lookup` read out of them.
- */
+/* Records of the trace flavour, and what `sixlane explain` and `lookup` read out of them. */
 #include "../cmd_world.h"
 
 #include "../../../../user/cli/explain_egress.h"
