@@ -25,35 +25,24 @@ static bool runs_sixlane(const char *port)
 	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
 }
 
-/* Attaches in turn, up to the first failure. Returns how many succeeded. fresh[i]: port i did not
- * run sixlane before. */
-static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fresh)
-{
-	char err[LOADER_ERR];
-
-	for (int i = 0; i < n; i++) {
-		fresh[i] = !runs_sixlane(ports[i]);
-		if (!loader_attach(loader_object_path(), ports[i], mode, err))
-			continue;
-		log_error("%s", err);
-		return i;
-	}
-	return n;
-}
-
+/* fresh: n flags, for the ports that did not run sixlane before. */
 static int attach_all(char **ports, int n, enum loader_mode mode, bool *fresh)
 {
 	bool had_pins = loader_have_pins();
 	char err[LOADER_ERR];
 	int done;
 
-	done = attach_in_turn(ports, n, mode, fresh);
+	for (done = 0; done < n; done++) {
+		fresh[done] = !runs_sixlane(ports[done]);
+		if (loader_attach(loader_object_path(), ports[done], mode, err))
+			break;
+	}
 	if (done == n)
 		return CMD_OK;
-	for (int i = done - 1; i >= 0; i--) {
-		if (fresh[i] && loader_detach(ports[i], err))
+	log_error("%s", err);
+	while (done--)
+		if (fresh[done] && loader_detach(ports[done], err))
 			log_error("%s", err);
-	}
 	if (!had_pins && !loader_daemon_runs())
 		loader_unpin(NULL);
 	return CMD_FAILED;

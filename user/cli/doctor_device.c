@@ -117,12 +117,11 @@ static void each_nic(struct checkup *checkup, const struct status_port *port,
 		     void (*fn)(struct checkup *checkup, const struct link *nic))
 {
 	const struct ports *ports = &checkup->view->ports;
+	const bool is_bond = !strcmp(port->link->kind, "bond");
 
-	if (strcmp(port->link->kind, "bond"))
-		fn(checkup, port->link);
-	for (size_t i = 0; !strcmp(port->link->kind, "bond") && i < ports->n; i++)
-		if (ports->links[i].master == port->link->ifindex)
-			fn(checkup, &ports->links[i]);
+	for (const struct link *link = ports->links; link < ports->links + ports->n; link++)
+		if (is_bond ? link->master == port->link->ifindex : link == port->link)
+			fn(checkup, link);
 }
 
 /* A veth strips no tags, whatever its flag. */
