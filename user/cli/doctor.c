@@ -26,9 +26,10 @@ static void set_features(void *ctx, uint32_t ifindex, uint64_t features)
 /* If a daemon serves all ports, the maps contain the restrictions; else they are predicted. */
 static int read_restrictions(struct checkup *checkup)
 {
-	_cleanup_free_ const struct link **links = calloc(checkup->ports.n + 1, sizeof(*links));
+	const struct link **links = calloc(checkup->ports.n + 1, sizeof(*links));
 	bool served = checkup->has_maps && checkup->daemon;
 	size_t n = 0;
+	int rc;
 
 	if (!links)
 		return -ENOMEM;
@@ -40,8 +41,10 @@ static int read_restrictions(struct checkup *checkup)
 		links[n++] = port->link;
 		served &= !!(port->port.flags & SIXLANE_PORT_INGRESS);
 	}
-	return served ? restrictions_read(checkup->view, &checkup->restrictions)
-		      : restrictions_predict(checkup->view, links, n, &checkup->restrictions);
+	rc = served ? restrictions_read(checkup->view, &checkup->restrictions)
+		    : restrictions_predict(checkup->view, links, n, &checkup->restrictions);
+	free(links);
+	return rc;
 }
 
 static int run_checks(struct checkup *checkup)

@@ -137,15 +137,16 @@ static void check_maps(struct checkup *checkup)
 /* The maps name ports by ifindex, which is another device in another namespace. */
 static void check_other_namespaces(struct checkup *checkup)
 {
-	_cleanup_free_ uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids));
-	uint32_t other;
+	uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids)), other = 0;
+	bool known = ids;
 
 	for (size_t i = 0; ids && i < checkup->ports.n; i++) {
-		if (checkup->ports.at[i].error)
-			return;
 		ids[i] = checkup->ports.at[i].prog.id;
+		known &= !checkup->ports.at[i].error;
 	}
-	other = ids ? loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n) : 0;
+	if (known)
+		other = loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n);
+	free(ids);
 	if (other)
 		check_error(
 			checkup, NULL,

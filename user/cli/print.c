@@ -40,12 +40,16 @@ const char *print_covering(const union sixlane_addr *addr, uint32_t len, char bu
 
 double print_ms(uint64_t ns)
 {
-	return (double)((ns + 500) / 1000) / 1000;
+	const uint64_t us = (ns + 500) / 1000;
+
+	return (double)us / 1000;
 }
 
 double print_seconds(uint64_t ns)
 {
-	return (double)((ns + 500000) / 1000000) / 1000;
+	const uint64_t ms = (ns + 500000) / 1000000;
+
+	return (double)ms / 1000;
 }
 
 void print_bits(uint32_t bits, const char *const *names, size_t n, char *buf, size_t size)
