@@ -80,92 +80,87 @@ static const struct member_view *member(uint32_t id)
 
 /* --- one next hop ------------------------------------------------------------------------ */
 
+#define GUARD SIXLANE_PORT_GUARD
+
 /* Of several reasons the first one counts that the program meets (bpf/nexthop.h). */
+static const struct {
+	const char *name;
+	uint32_t verdict;
+	uint32_t clear, set;	   /* flags of the egress port */
+	bool any_port;		   /* packets by any port */
+	uint32_t in;		   /* ingress; 0: IN */
+	uint32_t in_clear, in_set; /* flags of the ingress */
+	uint32_t meta;		   /* SIXLANE_META_* */
+	bool generic, no_src, is_free, on_link, unresolved;
+} hops[] = {
+	{ "any", SIXLANE_FORWARD, .any_port = true },
+	{ "served", .verdict = SIXLANE_FORWARD },
+	{ "down", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP },
+	{ "no IPv6", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_IPV6 },
+	{ "no redirected frames", SIXLANE_PASS_EGRESS_DEVICE, .clear = SIXLANE_PORT_XMIT },
+	{ "generic", SIXLANE_FORWARD, .clear = SIXLANE_PORT_XMIT, .generic = true },
+	{ "bridge", SIXLANE_PUNT_BRIDGE, .clear = SIXLANE_PORT_XMIT, .set = SIXLANE_PORT_BRIDGE },
+	{ "macvlan", SIXLANE_PUNT_MACVLAN, .clear = SIXLANE_PORT_XMIT,
+	  .set = SIXLANE_PORT_MACVLAN },
+	{ "tunnel", SIXLANE_PUNT_TUNNEL, .clear = SIXLANE_PORT_XMIT, .set = SIXLANE_PORT_TUNNEL },
+	{ "out firewall", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_OUT_FIREWALL },
+	{ "out tc", SIXLANE_PASS_TC, .set = SIXLANE_PORT_OUT_TC },
+	{ "unresolved", SIXLANE_PASS_UNRESOLVED, .unresolved = true },
+	{ "on-link", SIXLANE_FORWARD, .on_link = true },
+	{ "on-link, unresolved", SIXLANE_PASS_UNRESOLVED, .on_link = true, .unresolved = true },
+	{ "no forwarding", SIXLANE_PASS_NO_FORWARDING, .in_clear = SIXLANE_PORT_FORWARDING },
+	{ "no forwarding first", SIXLANE_PASS_NO_FORWARDING, .clear = SIXLANE_PORT_UP,
+	  .in_clear = SIXLANE_PORT_FORWARDING, .unresolved = true },
+	{ "same port before down", SIXLANE_PASS_SAME_PORT, .clear = SIXLANE_PORT_UP, .in = OUT,
+	  .unresolved = true },
+	{ "same port before tc", SIXLANE_PASS_SAME_PORT, .set = SIXLANE_PORT_OUT_TC, .in = OUT },
+	{ "down before guard", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP,
+	  .in_set = GUARD },
+	{ "bridge before guard", SIXLANE_PUNT_BRIDGE, .set = SIXLANE_PORT_BRIDGE, .in_set = GUARD },
+	{ "free pair", SIXLANE_FORWARD, .in_set = GUARD, .is_free = true },
+	{ "guarded pair", SIXLANE_PASS_FIREWALL, .in_set = GUARD },
+	{ "guard before neighbour", SIXLANE_PASS_FIREWALL, .in_set = GUARD, .unresolved = true },
+	{ "guard before slaves", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_SLAVES,
+	  .in_set = GUARD },
+	{ "neighbour before slaves", SIXLANE_PASS_UNRESOLVED, .set = SIXLANE_PORT_SLAVES,
+	  .unresolved = true },
+	{ "no slave in use", SIXLANE_PASS_EGRESS_DOWN, .set = SIXLANE_PORT_SLAVES },
+	{ "policy", SIXLANE_PASS_IPSEC, .in_set = GUARD, .meta = SIXLANE_META_IPSEC,
+	  .is_free = true },
+	{ "other source", SIXLANE_FORWARD, .in_set = GUARD, .meta = SIXLANE_META_IPSEC,
+	  .is_free = true, .no_src = true },
+	{ "all policies", SIXLANE_PASS_IPSEC, .in_set = GUARD, .meta = SIXLANE_META_IPSEC_ALL,
+	  .is_free = true, .no_src = true },
+	{ "unguarded", SIXLANE_FORWARD, .meta = SIXLANE_META_IPSEC_ALL },
+};
+
 static void ports_neighbour_and_guard_decide(void **state)
 {
-	const uint32_t guard = SIXLANE_PORT_GUARD;
-	const struct {
-		const char *name;
-		uint32_t verdict;
-		uint32_t clear, set; /* flags of the egress port */
-		bool any_port;	     /* packets of any ingress port: else of IN, or of … */
-		uint32_t in;	     /* … this one, */
-		uint32_t in_clear, in_set;
-		uint32_t meta; /* SIXLANE_META_* */
-		bool generic, no_src, is_free, on_link, unresolved;
-	} rows[] = {
-		{ "any", SIXLANE_FORWARD, .any_port = true },
-		{ "served", .verdict = SIXLANE_FORWARD },
-		{ "down", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP },
-		{ "no IPv6", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_IPV6 },
-		{ "no redirected frames", SIXLANE_PASS_EGRESS_DEVICE, .clear = SIXLANE_PORT_XMIT },
-		{ "generic", SIXLANE_FORWARD, .clear = SIXLANE_PORT_XMIT, .generic = true },
-		{ "bridge", SIXLANE_PUNT_BRIDGE, .clear = SIXLANE_PORT_XMIT,
-		  .set = SIXLANE_PORT_BRIDGE },
-		{ "macvlan", SIXLANE_PUNT_MACVLAN, .clear = SIXLANE_PORT_XMIT,
-		  .set = SIXLANE_PORT_MACVLAN },
-		{ "tunnel", SIXLANE_PUNT_TUNNEL, .clear = SIXLANE_PORT_XMIT,
-		  .set = SIXLANE_PORT_TUNNEL },
-		{ "out firewall", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_OUT_FIREWALL },
-		{ "out tc", SIXLANE_PASS_TC, .set = SIXLANE_PORT_OUT_TC },
-		{ "unresolved", SIXLANE_PASS_UNRESOLVED, .unresolved = true },
-		{ "on-link", SIXLANE_FORWARD, .on_link = true },
-		{ "on-link, unresolved", SIXLANE_PASS_UNRESOLVED, .on_link = true,
-		  .unresolved = true },
-		{ "no forwarding", SIXLANE_PASS_NO_FORWARDING,
-		  .in_clear = SIXLANE_PORT_FORWARDING },
-		{ "no forwarding first", SIXLANE_PASS_NO_FORWARDING, .clear = SIXLANE_PORT_UP,
-		  .in_clear = SIXLANE_PORT_FORWARDING, .unresolved = true },
-		{ "same port before down", SIXLANE_PASS_SAME_PORT, .clear = SIXLANE_PORT_UP,
-		  .in = OUT, .unresolved = true },
-		{ "same port before tc", SIXLANE_PASS_SAME_PORT, .set = SIXLANE_PORT_OUT_TC,
-		  .in = OUT },
-		{ "down before guard", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP,
-		  .in_set = guard },
-		{ "bridge before guard", SIXLANE_PUNT_BRIDGE, .set = SIXLANE_PORT_BRIDGE,
-		  .in_set = guard },
-		{ "free pair", SIXLANE_FORWARD, .in_set = guard, .is_free = true },
-		{ "guarded pair", SIXLANE_PASS_FIREWALL, .in_set = guard },
-		{ "guard before neighbour", SIXLANE_PASS_FIREWALL, .in_set = guard,
-		  .unresolved = true },
-		{ "guard before slaves", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_SLAVES,
-		  .in_set = guard },
-		{ "neighbour before slaves", SIXLANE_PASS_UNRESOLVED, .set = SIXLANE_PORT_SLAVES,
-		  .unresolved = true },
-		{ "no slave in use", SIXLANE_PASS_EGRESS_DOWN, .set = SIXLANE_PORT_SLAVES },
-		{ "policy", SIXLANE_PASS_IPSEC, .in_set = guard, .meta = SIXLANE_META_IPSEC,
-		  .is_free = true },
-		{ "other source", SIXLANE_FORWARD, .in_set = guard, .meta = SIXLANE_META_IPSEC,
-		  .is_free = true, .no_src = true },
-		{ "all policies", SIXLANE_PASS_IPSEC, .in_set = guard,
-		  .meta = SIXLANE_META_IPSEC_ALL, .is_free = true, .no_src = true },
-		{ "unguarded", SIXLANE_FORWARD, .meta = SIXLANE_META_IPSEC_ALL },
-	};
 	const union sixlane_addr src = address(SOURCE);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct packet_filter packets = { .src = rows[i].no_src ? NULL : &src,
+	for (size_t i = 0; i < ARRAY_SIZE(hops); i++) {
+		const struct packet_filter packets = { .src = hops[i].no_src ? NULL : &src,
 						       .in = &ports[SLOT_IN],
 						       .in_slot = SLOT_IN,
-						       .generic = rows[i].generic };
+						       .generic = hops[i].generic };
 
 		fill();
 		has_policy = true;
-		pair_is_free = rows[i].is_free;
-		meta.flags = rows[i].meta;
-		world_port(SLOT_IN, rows[i].in ?: IN,
-			   (SERVED & ~rows[i].in_clear) | rows[i].in_set);
-		ports[SLOT_OUT].flags = (LIVE & ~rows[i].clear) | rows[i].set;
-		if (rows[i].on_link)
+		pair_is_free = hops[i].is_free;
+		meta.flags = hops[i].meta;
+		world_port(SLOT_IN, hops[i].in ?: IN,
+			   (SERVED & ~hops[i].in_clear) | hops[i].in_set);
+		ports[SLOT_OUT].flags = (LIVE & ~hops[i].clear) | hops[i].set;
+		if (hops[i].on_link)
 			world_hop(BY_OUT, SLOT_OUT, 0);
-		if (rows[i].unresolved)
-			neighbours[rows[i].on_link ? ON_LINK : GATEWAY].mac.flags = 0;
+		if (hops[i].unresolved)
+			neighbours[hops[i].on_link ? ON_LINK : GATEWAY].mac.flags = 0;
 		verdict_of_packets(BY_OUT, 0,
-				   rows[i].any_port ? (struct packet_filter){ 0 } : packets);
-		if (view.verdict != rows[i].verdict)
-			fail_msg("%s: verdict %u", rows[i].name, view.verdict);
+				   hops[i].any_port ? (struct packet_filter){ 0 } : packets);
+		if (view.verdict != hops[i].verdict)
+			fail_msg("%s: verdict %u", hops[i].name, view.verdict);
 		assert_int_equal(view.hop.port, SLOT_OUT);
-		assert_int_equal(view.hop.has_gateway, !rows[i].on_link);
+		assert_int_equal(view.hop.has_gateway, !hops[i].on_link);
 	}
 }
 

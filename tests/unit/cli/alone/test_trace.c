@@ -292,72 +292,73 @@ static void forget(void)
 	explain.n_steps = 0;
 }
 
+static const struct {
+	struct sixlane_trace_record records[2];
+	bool by_route; /* and a route by BY_OUT */
+	uint32_t verdict, decided;
+	const char *step, *words;
+} decisions[] = {
+	{ RULE(DIFFERS, .selector = SIXLANE_RULE_SOURCE), .verdict = SIXLANE_PASS_NO_ROUTE,
+	  .step = "rules", .words = "another source\n" },
+	{ RULE(DIFFERS, .selector = SIXLANE_RULE_DPORT), .verdict = SIXLANE_PASS_NO_ROUTE,
+	  .step = "rules", .words = "another destination port" },
+	{ RULE(UNSEEN), .step = "rules", .words = "XDP cannot see" },
+	{ RULE(GOTO), .step = "rules", .words = "leads on" },
+	{ RULE(NO_ROUTE), .step = "rules", .words = "no route" },
+	{ RULE(THROW), .step = "rules", .words = "throw" },
+	{ RULE(SUPPRESSED), .step = "rules", .words = "suppresses so short" },
+	{ RULE(SHARED), .step = "rules", .words = "next-hop object" },
+	{ RULE(EXCEPTED), .step = "rules", .words = "not an exception of the destination" },
+	{ RULE(DECIDES), .step = "rules", .words = "decides" },
+	{ RULE(DECIDES, .table = SIXLANE_TABLE_MAIN), .verdict = SIXLANE_PUNT_MAP_FULL,
+	  .step = "prefix", .words = "incomplete" },
+	{ .by_route = true,
+	  .verdict = SIXLANE_PASS_PORT,
+	  .decided = SIXLANE_PASS_PORT,
+	  .step = "decided",
+	  .words = "pass_port" },
+	{ .by_route = true,
+	  .verdict = SIXLANE_PASS_PORT,
+	  .decided = SIXLANE_PASS_PORT,
+	  .step = "egress",
+	  .words = "out0" },
+	{ .by_route = true,
+	  .verdict = SIXLANE_PASS_PORT,
+	  .decided = SIXLANE_PASS_PORT,
+	  .step = "verdict",
+	  .words = "pass_port" },
+	{ { R(PAIR, FORWARD, pair, .value = 0, .word = 16, .bit = 2) },
+	  .by_route = true,
+	  .step = "guard",
+	  .words = "bit 2 of word 16 in sl_guard is clear" },
+	{ { R(PAIR, FORWARD, pair, .value = 4, .word = 16, .bit = 2) },
+	  .by_route = true,
+	  .step = "guard",
+	  .words = "bit 2 of word 16 in sl_guard is set" },
+	{ { R(ADDRESSEE, PASS_OTHER_MAC, addressee, .dst = 1) },
+	  .by_route = true,
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .decided = SIXLANE_PASS_OTHER_MAC,
+	  .step = "mac",
+	  .words = "for 00:00:00:00:00:09" },
+};
+
 static void every_decision_is_explained(void **state)
 {
-	static const struct {
-		struct sixlane_trace_record records[2];
-		bool by_route; /* and a route by BY_OUT */
-		uint32_t verdict, decided;
-		const char *step, *words;
-	} rows[] = {
-		{ RULE(DIFFERS, .selector = SIXLANE_RULE_SOURCE), .verdict = SIXLANE_PASS_NO_ROUTE,
-		  .step = "rules", .words = "another source\n" },
-		{ RULE(DIFFERS, .selector = SIXLANE_RULE_DPORT), .verdict = SIXLANE_PASS_NO_ROUTE,
-		  .step = "rules", .words = "another destination port" },
-		{ RULE(UNSEEN), .step = "rules", .words = "XDP cannot see" },
-		{ RULE(GOTO), .step = "rules", .words = "leads on" },
-		{ RULE(NO_ROUTE), .step = "rules", .words = "no route" },
-		{ RULE(THROW), .step = "rules", .words = "throw" },
-		{ RULE(SUPPRESSED), .step = "rules", .words = "suppresses so short" },
-		{ RULE(SHARED), .step = "rules", .words = "next-hop object" },
-		{ RULE(EXCEPTED), .step = "rules", .words = "not an exception of the destination" },
-		{ RULE(DECIDES), .step = "rules", .words = "decides" },
-		{ RULE(DECIDES, .table = SIXLANE_TABLE_MAIN), .verdict = SIXLANE_PUNT_MAP_FULL,
-		  .step = "prefix", .words = "incomplete" },
-		{ .by_route = true,
-		  .verdict = SIXLANE_PASS_PORT,
-		  .decided = SIXLANE_PASS_PORT,
-		  .step = "decided",
-		  .words = "pass_port" },
-		{ .by_route = true,
-		  .verdict = SIXLANE_PASS_PORT,
-		  .decided = SIXLANE_PASS_PORT,
-		  .step = "egress",
-		  .words = "out0" },
-		{ .by_route = true,
-		  .verdict = SIXLANE_PASS_PORT,
-		  .decided = SIXLANE_PASS_PORT,
-		  .step = "verdict",
-		  .words = "pass_port" },
-		{ { R(PAIR, FORWARD, pair, .value = 0, .word = 16, .bit = 2) },
-		  .by_route = true,
-		  .step = "guard",
-		  .words = "bit 2 of word 16 in sl_guard is clear" },
-		{ { R(PAIR, FORWARD, pair, .value = 4, .word = 16, .bit = 2) },
-		  .by_route = true,
-		  .step = "guard",
-		  .words = "bit 2 of word 16 in sl_guard is set" },
-		{ { R(ADDRESSEE, PASS_OTHER_MAC, addressee, .dst = 1) },
-		  .by_route = true,
-		  .verdict = SIXLANE_PASS_OTHER_MAC,
-		  .decided = SIXLANE_PASS_OTHER_MAC,
-		  .step = "mac",
-		  .words = "for 00:00:00:00:00:09" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
 		fill();
 		explain.has_mac = true;
 		explain.packet.dst_mac[5] = 9;
-		trace->records.decided = (uint16_t)rows[i].decided;
-		for (size_t k = 0; k < 2 && rows[i].records[k].step; k++)
-			record(rows[i].records[k].step, rows[i].records[k].verdict,
-			       rows[i].records[k].facts);
-		if (rows[i].by_route)
+		trace->records.decided = (uint16_t)decisions[i].decided;
+		for (size_t k = 0; k < 2 && decisions[i].records[k].step; k++)
+			record(decisions[i].records[k].step, decisions[i].records[k].verdict,
+			       decisions[i].records[k].facts);
+		if (decisions[i].by_route)
 			ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
-		explain_all(rows[i].verdict);
-		if (!strstr(lines_of(rows[i].step), rows[i].words))
-			fail_msg("\"%s\" lacks \"%s\"", lines_of(rows[i].step), rows[i].words);
+		explain_all(decisions[i].verdict);
+		if (!strstr(lines_of(decisions[i].step), decisions[i].words))
+			fail_msg("\"%s\" lacks \"%s\"", lines_of(decisions[i].step),
+				 decisions[i].words);
 		forget();
 	}
 }
