@@ -3,6 +3,7 @@
 #include "../cmd_world.h"
 
 #include "../../../../user/cli/explain_egress.h"
+#include "../../../../user/cli/explain_json.h"
 #include "../../../../user/cli/explain_route.h"
 #include "../../../../user/cli/guard.h"
 #include "../../../../user/cli/lookup_route.h"
@@ -303,7 +304,8 @@ static const struct {
 	{ RULE(DIFFERS, .selector = SIXLANE_RULE_DPORT), .verdict = SIXLANE_PASS_NO_ROUTE,
 	  .step = "rules", .words = "another destination port" },
 	{ RULE(UNSEEN), .step = "rules", .words = "XDP cannot see" },
-	{ RULE(GOTO), .step = "rules", .words = "leads on" },
+	{ RULE(GOTO), .step = "rules",
+	  .words = "0: from all iif in0 ipproto 0 sport 0 lookup 0: applies, and leads on" },
 	{ RULE(NO_ROUTE), .step = "rules", .words = "no route" },
 	{ RULE(THROW), .step = "rules", .words = "throw" },
 	{ RULE(SUPPRESSED), .step = "rules", .words = "suppresses so short" },
@@ -349,6 +351,8 @@ static void every_decision_is_explained(void **state)
 		fill();
 		explain.has_mac = true;
 		explain.packet.dst_mac[5] = 9;
+		rules[0].flags = SIXLANE_RULE_IIF | SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT;
+		rules[0].iif = IN;
 		trace->records.decided = (uint16_t)decisions[i].decided;
 		for (size_t k = 0; k < 2 && decisions[i].records[k].step; k++)
 			record(decisions[i].records[k].step, decisions[i].records[k].verdict,
@@ -365,6 +369,8 @@ static void every_decision_is_explained(void **state)
 
 static void a_group_is_explained(void **state)
 {
+	json_t *json, *one;
+
 	fill_group();
 	neighbours[OTHER_GATEWAY].mac.bytes[5] = 7;
 	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
@@ -376,6 +382,16 @@ static void a_group_is_explained(void **state)
 	assert_string_equal(lines_of("member"), "2, via :: dev #3, weight 1 (50.0 %)\n");
 	assert_string_equal(lines_of("neighbour"), "the gateway ::, resolved: 00:00:00:00:00:07\n");
 	assert_non_null(strstr(lines_of("mtu"), "1500 bytes, that of other0: the packet has 0"));
+	json = explain_json(&explain);
+	assert_int_equal(json_array_size(json_object_get(json, "draws")), 2);
+	assert_int_equal(json_array_size(json_object_get(json, "group")), 2);
+	assert_string_equal(json_string_value(json_object_get(json, "group_type")), "hash");
+	one = json_object_get(json, "member");
+	assert_string_equal(json_string_value(json_object_get(one, "port")), "#3");
+	assert_string_equal(json_string_value(json_object_get(one, "dst_mac")),
+			    "00:00:00:00:00:07");
+	assert_true(json_is_null(json_object_get(json, "differs_at")));
+	json_decref(json);
 	forget();
 	fill_group();
 	explain_all(SIXLANE_PASS_EGRESS_DOWN);
