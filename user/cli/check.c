@@ -49,7 +49,8 @@ void checks_run_ports(struct checkup *checkup, const struct check *checks)
 		const struct status_port *port = &checkup->ports.at[i];
 
 		/* a slave has no IPv6 of its own */
-		if (!status_port_is_slave(port) && asked_has(&checkup->asked, port->link->ifindex))
+		if (!status_port_is_slave(port) &&
+		    port_filter_has(&checkup->filter, port->link->ifindex))
 			run_port(checkup, checks, port);
 	}
 }
@@ -87,8 +88,8 @@ int checkup_read(struct checkup *checkup)
 	if (checkup->has_maps)
 		checkup->meta = *checkup->view->maps.meta;
 	checkup->daemon = loader_daemon_runs();
-	checkup->missing_ports = checkup->daemon ? asked_missing_ports() : json_array();
-	return status_ports_read(checkup->view, &checkup->asked, &checkup->ports);
+	checkup->missing_ports = checkup->daemon ? port_filter_missing() : json_array();
+	return status_ports_read(checkup->view, &checkup->filter, &checkup->ports);
 }
 
 void checkup_free(struct checkup *checkup)
@@ -96,6 +97,6 @@ void checkup_free(struct checkup *checkup)
 	findings_free(&checkup->findings);
 	restrictions_free(&checkup->restrictions);
 	json_decref(checkup->missing_ports);
-	asked_free(&checkup->asked);
+	port_filter_free(&checkup->filter);
 	free(checkup->ports.at);
 }

@@ -15,8 +15,8 @@ struct checkup {
 	struct cmd_view *view;	  /* its maps are open only with has_maps */
 	struct sixlane_meta meta; /* zero without maps */
 	bool has_maps, daemon;
-	struct asked asked;
-	struct status_ports ports; /* all, not only those asked for */
+	struct port_filter filter; /* the ports that the command line names */
+	struct status_ports ports; /* all, whatever the filter */
 	struct restrictions restrictions;
 	json_t *missing_ports;
 	struct gateways *gateways; /* doctor's: one check fills them, another one reports */
@@ -37,7 +37,7 @@ extern const struct check checks_of_maps[];	/* check_maps.c */
 extern const struct check checks_of_programs[]; /* check_program.c: by port */
 
 void checks_run(struct checkup *checkup, const struct check *checks);
-/* For the ports that were asked for; a bond stands for its slaves. */
+/* For the ports of the filter; a bond stands for its slaves. */
 void checks_run_ports(struct checkup *checkup, const struct check *checks);
 
 /* Adds a finding of the running check. port: a name, or NULL. */

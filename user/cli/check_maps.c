@@ -14,7 +14,7 @@ static void check_refused(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->view->ports.n; i++) {
 		const struct link *link = &checkup->view->ports.links[i];
 
-		if (!asked_has(&checkup->asked, link->ifindex) ||
+		if (!port_filter_has(&checkup->filter, link->ifindex) ||
 		    !refusals_read(link->name, &checkup->ports, &refusal))
 			continue;
 		loader_refusal_text(&refusal, text);

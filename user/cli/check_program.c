@@ -68,8 +68,8 @@ static bool check_other(struct checkup *checkup, const struct status_port *port)
 {
 	if (port->prog.owner != LOADER_FOREIGN)
 		return true;
-	/* it may be intended on a port that was not asked for */
-	check_report(checkup, checkup->asked.all ? FINDING_NOTE : FINDING_ERROR, port->link->name,
+	/* it may be intended on a port that is not named */
+	check_report(checkup, checkup->filter.all ? FINDING_NOTE : FINDING_ERROR, port->link->name,
 		     "%s runs another XDP program, \"%s\" (id %u)", port->link->name,
 		     port->prog.name, port->prog.id);
 	return false;

@@ -36,7 +36,7 @@ static int read_restrictions(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->ports.n; i++) {
 		const struct status_port *port = &checkup->ports.at[i];
 
-		if (!asked_has(&checkup->asked, port->link->ifindex))
+		if (!port_filter_has(&checkup->filter, port->link->ifindex))
 			continue;
 		links[n++] = port->link;
 		served &= !!(port->port.flags & SIXLANE_PORT_INGRESS);
@@ -88,7 +88,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 	if (cmd_refuse_options(&cmd_doctor, argc, argv))
 		return CMD_USAGE;
-	if (asked_find(argc, argv, &checkup.asked))
+	if (port_filter_parse(argc, argv, &checkup.filter))
 		return cmd_no_memory();
 	rc = cmd_view_open_partly(&view, &checkup.has_maps) ?: run_checks(&checkup);
 	if (rc)

@@ -12,9 +12,9 @@
 
 static void check_absent(struct checkup *checkup)
 {
-	for (size_t i = 0; i < checkup->asked.n_absent; i++)
-		check_error(checkup, checkup->asked.absent[i], "no device is named \"%s\"",
-			    checkup->asked.absent[i]);
+	for (size_t i = 0; i < checkup->filter.n_absent; i++)
+		check_error(checkup, checkup->filter.absent[i], "no device is named \"%s\"",
+			    checkup->filter.absent[i]);
 }
 
 static void check_kernel(struct checkup *checkup)
@@ -105,7 +105,7 @@ static bool any_forces(const struct checkup *checkup)
 		const struct link *link = checkup->ports.at[i].link;
 
 		snprintf(name, sizeof(name), "net/ipv6/conf/%s/force_forwarding", link->name);
-		if (asked_has(&checkup->asked, link->ifindex) && kernel_sysctl(name, 0))
+		if (port_filter_has(&checkup->filter, link->ifindex) && kernel_sysctl(name, 0))
 			return true;
 	}
 	return false;
@@ -169,7 +169,7 @@ static void check_namespace(struct checkup *checkup)
 
 static void check_ports(struct checkup *checkup)
 {
-	if (!checkup->asked.all)
+	if (!checkup->filter.all)
 		return;
 	for (size_t i = 0; i < checkup->ports.n; i++)
 		if (status_port_runs_sixlane(&checkup->ports.at[i]) || checkup->ports.at[i].error)

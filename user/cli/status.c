@@ -220,14 +220,14 @@ static int to_text(const struct cmd_options *options, const struct checkup *chec
 
 /* --- the command ------------------------------------------------------------------------- */
 
-/* Removes the ports that were not asked for. */
+/* Removes the ports outside the filter. */
 static void filter_ports(struct checkup *checkup)
 {
 	struct status_ports *ports = &checkup->ports;
 	size_t n = 0;
 
 	for (size_t i = 0; i < ports->n; i++)
-		if (asked_has(&checkup->asked, ports->at[i].link->ifindex))
+		if (port_filter_has(&checkup->filter, ports->at[i].link->ifindex))
 			ports->at[n++] = ports->at[i];
 	ports->n = n;
 }
@@ -261,9 +261,9 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 	if (cmd_refuse_options(&cmd_status, argc, argv))
 		return CMD_USAGE;
-	if (asked_find(argc, argv, &checkup.asked))
+	if (port_filter_parse(argc, argv, &checkup.filter))
 		return cmd_no_memory();
-	found = asked_log_absent(&checkup.asked);
+	found = port_filter_log_absent(&checkup.filter);
 	rc = cmd_view_open(&view, false);
 	if (rc)
 		refusals_log();

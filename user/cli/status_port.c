@@ -93,7 +93,8 @@ static const char *program_text(const struct status_port *port)
 	return program_name(port) ?: "-";
 }
 
-int status_ports_read(struct cmd_view *view, const struct asked *asked, struct status_ports *ports)
+int status_ports_read(struct cmd_view *view, const struct port_filter *filter,
+		      struct status_ports *ports)
 {
 	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
 			       SIXLANE_PORT_WAITS;
@@ -115,7 +116,7 @@ int status_ports_read(struct cmd_view *view, const struct asked *asked, struct s
 			else
 				port.link_id = loader_query_link(port.link->ifindex, &port.prog);
 		} else if (!(port.port.flags & shown) &&
-			   (asked->all || !asked_has(asked, port.link->ifindex))) {
+			   (filter->all || !port_filter_has(filter, port.link->ifindex))) {
 			continue;
 		}
 		if (ethtool_get_channels(port.link->name, &port.channels))

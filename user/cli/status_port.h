@@ -6,7 +6,7 @@
 #define USER_CLI_STATUS_PORT_H
 
 #include "../lib/ethtool.h"
-#include "asked.h"
+#include "port_filter.h"
 #include "print.h"
 
 struct status_port {
@@ -29,7 +29,8 @@ struct status_ports {
 
 /* Reads the ports that run an XDP program, are served, or belong to a served bond, and those that
  * were asked for by name. 0 or -ENOMEM. Free at. */
-int status_ports_read(struct cmd_view *view, const struct asked *asked, struct status_ports *ports);
+int status_ports_read(struct cmd_view *view, const struct port_filter *filter,
+		      struct status_ports *ports);
 
 /* Why all packets that the port receives pass to the kernel; NULL: they do not. */
 const char *status_port_passed(const struct status_port *port);

@@ -68,7 +68,8 @@ int traffic_read(const struct checkup *checkup, struct traffic *traffic)
 		const uint32_t ifindex = maps->ports[slot].ifindex;
 
 		/* slot 0 counts the packets of unknown ports */
-		if (slot ? !ifindex || !asked_has(&checkup->asked, ifindex) : !checkup->asked.all)
+		if (slot ? !ifindex || !port_filter_has(&checkup->filter, ifindex)
+			 : !checkup->filter.all)
 			continue;
 		rc = maps_counters(maps, slot, &counters);
 		if (rc)

@@ -9,7 +9,7 @@ struct traffic {
 	uint64_t packets[SIXLANE_N_VERDICTS]; /* since the maps were made */
 };
 
-/* Counts the packets of the ports that were asked for. 0 or -errno. */
+/* Counts the packets of the ports of the filter. 0 or -errno. */
 int traffic_read(const struct checkup *checkup, struct traffic *traffic);
 /* A verdict's share of the IPv6 packets in percent; 0 without packets. */
 double traffic_share(const struct traffic *traffic, uint32_t verdict);

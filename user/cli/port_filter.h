@@ -3,29 +3,29 @@
  * The ports that the command line of `sixlane status` or `sixlane doctor` names, and those that
  * sixlaned's settings name.
  */
-#ifndef USER_CLI_ASKED_H
-#define USER_CLI_ASKED_H
+#ifndef USER_CLI_PORT_FILTER_H
+#define USER_CLI_PORT_FILTER_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct asked {
+struct port_filter {
 	bool all;	     /* no name is given */
 	uint32_t *ifindexes; /* of the devices that exist */
 	const char **absent; /* names of the others */
 	size_t n, n_absent;
 };
 
-/* 0 or -ENOMEM. Free with asked_free(). */
-int asked_find(int argc, char **argv, struct asked *out);
-void asked_free(struct asked *asked);
-bool asked_has(const struct asked *asked, uint32_t ifindex);
+/* 0 or -ENOMEM. Free with port_filter_free(). */
+int port_filter_parse(int argc, char **argv, struct port_filter *out);
+void port_filter_free(struct port_filter *filter);
+bool port_filter_has(const struct port_filter *filter, uint32_t ifindex);
 /* Logs an error for each absent name. CMD_OK, or CMD_FAILED if there is one. */
-int asked_log_absent(const struct asked *asked);
+int port_filter_log_absent(const struct port_filter *filter);
 
 /* An array of the names in sixlaned's settings that no device has: "setting" and "name" of each. */
-json_t *asked_missing_ports(void);
+json_t *port_filter_missing(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See asked.h. */
-#include "asked.h"
+/* See port_filter.h. */
+#include "port_filter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "../netlink/socket_link.h"
 #include "print.h"
 
-int asked_find(int argc, char **argv, struct asked *out)
+int port_filter_parse(int argc, char **argv, struct port_filter *out)
 {
-	*out = (struct asked){ .all = argc < 1 };
+	*out = (struct port_filter){ .all = argc < 1 };
 	if (out->all)
 		return 0;
 	out->ifindexes = calloc((size_t)argc, sizeof(*out->ifindexes));
 	out->absent = calloc((size_t)argc, sizeof(*out->absent));
 	if (!out->ifindexes || !out->absent) {
-		asked_free(out);
+		port_filter_free(out);
 		return -ENOMEM;
 	}
 	for (int i = 0; i < argc; i++) {
@@ -31,19 +31,19 @@ int asked_find(int argc, char **argv, struct asked *out)
 	return 0;
 }
 
-void asked_free(struct asked *asked)
+void port_filter_free(struct port_filter *filter)
 {
-	free(asked->ifindexes);
-	free(asked->absent);
-	*asked = (struct asked){ 0 };
+	free(filter->ifindexes);
+	free(filter->absent);
+	*filter = (struct port_filter){ 0 };
 }
 
-bool asked_has(const struct asked *asked, uint32_t ifindex)
+bool port_filter_has(const struct port_filter *filter, uint32_t ifindex)
 {
-	for (size_t i = 0; i < asked->n; i++)
-		if (asked->ifindexes[i] == ifindex)
+	for (size_t i = 0; i < filter->n; i++)
+		if (filter->ifindexes[i] == ifindex)
 			return true;
-	return asked->all;
+	return filter->all;
 }
 
 struct search {
@@ -58,16 +58,16 @@ static void compare_name(void *ctx, const struct loader_port_name *name)
 	search->found |= !strcmp(search->name, name->name);
 }
 
-int asked_log_absent(const struct asked *asked)
+int port_filter_log_absent(const struct port_filter *filter)
 {
-	for (size_t i = 0; i < asked->n_absent; i++) {
-		struct search search = { .name = asked->absent[i] };
+	for (size_t i = 0; i < filter->n_absent; i++) {
+		struct search search = { .name = filter->absent[i] };
 
 		loader_names_read(compare_name, &search);
 		log_error("cannot find device \"%s\"%s", search.name,
 			  search.found ? ": sixlaned waits for it to appear" : "");
 	}
-	return asked->n_absent ? CMD_FAILED : CMD_OK;
+	return filter->n_absent ? CMD_FAILED : CMD_OK;
 }
 
 static void append_missing(void *ctx, const struct loader_port_name *name)
@@ -82,7 +82,7 @@ static void append_missing(void *ctx, const struct loader_port_name *name)
 	print_append(ctx, object);
 }
 
-json_t *asked_missing_ports(void)
+json_t *port_filter_missing(void)
 {
 	json_t *missing = json_array();
 
