@@ -83,7 +83,7 @@ void show_frame_text(const struct hop_view *hop)
 		printf(" tags %s", show_tags(hop->egress.tags, tags));
 }
 
-void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
+static void hop_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
 {
 	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
@@ -100,7 +100,7 @@ void show_frame_json(const struct cmd_view *view, const struct hop_view *hop, bo
 	const struct link *lower;
 	char mac[PRINT_MAC_LEN];
 
-	show_hop_json(view, hop, object);
+	hop_json(view, hop, object);
 	if (hop->mtu)
 		print_set(object, "mtu", hop->mtu);
 	if (hop->port && frame)
@@ -169,7 +169,7 @@ void show_exception_json(const struct cmd_view *view, const struct route_view *r
 		print_set(one, "mtu", value->mtu);
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		hop_view_read(&view->maps, value->next_hop, &hop);
-		show_hop_json(view, &hop, one);
+		hop_json(view, &hop, one);
 	}
 	print_set(object, "exception", one);
 }

@@ -27,11 +27,9 @@ double show_expires_s(uint64_t expires_ns);
 
 /* " via GATEWAY dev PORT", without the parts that the hop lacks. */
 void show_hop_text(const struct cmd_view *view, const struct hop_view *hop);
-/* The keys next_hop and port, in the same way. */
-void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object);
 /* " mtu M src_mac MAC dst_mac MAC tags TAGS", in the same way. */
 void show_frame_text(const struct hop_view *hop);
-/* show_hop_json() and mtu; with frame also src_mac, dst_mac, tags and tx_device. */
+/* The keys next_hop, port and mtu; with frame also src_mac, dst_mac, tags and tx_device. */
 void show_frame_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,
 		     json_t *object);
 

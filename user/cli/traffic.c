@@ -2,8 +2,6 @@
 /* See traffic.h. */
 #include "traffic.h"
 
-#include <string.h>
-
 /* A share is reported from so many percent on, if there were so many IPv6 packets. */
 #define NOTABLE_PERCENT 1.0
 #define NOTABLE_PACKETS 100u
