@@ -69,7 +69,7 @@ json_t *print_bits_json(uint32_t bits, const char *const *names, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (bits >> i & 1)
-			print_append(array, print_string(names[i]));
+			print_append(array, names[i]);
 	return array;
 }
 
@@ -79,24 +79,14 @@ void print_set_json(json_t *object, const char *key, json_t *value)
 		out_of_memory = true;
 }
 
-void print_set_string(json_t *object, const char *key, const char *value)
+json_t *print_same(json_t *value)
 {
-	print_set_json(object, key, print_string(value));
+	return value;
 }
 
-void print_set_bool(json_t *object, const char *key, bool value)
+json_t *print_bool(bool value)
 {
-	print_set_json(object, key, json_boolean(value));
-}
-
-void print_set_real(json_t *object, const char *key, double value)
-{
-	print_set_json(object, key, json_real(value));
-}
-
-void print_set_number(json_t *object, const char *key, unsigned long long value)
-{
-	print_set_json(object, key, json_integer((json_int_t)value));
+	return json_boolean(value);
 }
 
 json_t *print_string(const char *string)
@@ -109,7 +99,7 @@ json_t *print_nonzero(uint32_t number)
 	return number ? json_integer(number) : json_null();
 }
 
-void print_append(json_t *array, json_t *value)
+void print_append_json(json_t *array, json_t *value)
 {
 	if (json_array_append_new(array, value))
 		out_of_memory = true;

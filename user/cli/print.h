@@ -28,30 +28,29 @@ double print_seconds(uint64_t ns); /* rounded to a millisecond */
 void print_bits(uint32_t bits, const char *const *names, size_t n, char *buf, size_t size);
 json_t *print_bits_json(uint32_t bits, const char *const *names, size_t n);
 
-/* Sets a key to a JSON value (taken over), a string (NULL: null), an unsigned number, a double or a
- * bool. An int does not compile: it might be meant as a bool. */
-#define print_set(object, key, value) \
-	_Generic((value),                               \
-		json_t *: print_set_json,               \
-		char *: print_set_string,               \
-		const char *: print_set_string,         \
-		bool: print_set_bool,                   \
-		double: print_set_real,                 \
-		uint8_t: print_set_number,              \
-		uint16_t: print_set_number,             \
-		uint32_t: print_set_number,             \
-		uint64_t: print_set_number,             \
-		unsigned long long: print_set_number)(object, key, value)
-void print_set_json(json_t *object, const char *key, json_t *value);
-void print_set_string(json_t *object, const char *key, const char *value);
-void print_set_bool(json_t *object, const char *key, bool value);
-void print_set_real(json_t *object, const char *key, double value);
-void print_set_number(json_t *object, const char *key, unsigned long long value);
-/* NULL and 0: null. */
+/* A JSON value of a JSON value (taken over), a string (NULL: null), a bool, a double or an unsigned
+ * number. An int does not compile: it might be meant as a bool. */
+#define print_value(value) \
+	_Generic((value),                       \
+		json_t *: print_same,           \
+		char *: print_string,           \
+		const char *: print_string,     \
+		bool: print_bool,               \
+		double: json_real,              \
+		uint8_t: json_integer,          \
+		uint16_t: json_integer,         \
+		uint32_t: json_integer,         \
+		uint64_t: json_integer,         \
+		unsigned long long: json_integer)(value)
+json_t *print_same(json_t *value);
 json_t *print_string(const char *string);
-json_t *print_nonzero(uint32_t number);
-/* Appends a value, which is taken over. */
-void print_append(json_t *array, json_t *value);
+json_t *print_bool(bool value);
+json_t *print_nonzero(uint32_t number); /* 0: null */
+
+#define print_set(object, key, value) print_set_json(object, key, print_value(value))
+#define print_append(array, value) print_append_json(array, print_value(value))
+void print_set_json(json_t *object, const char *key, json_t *value);
+void print_append_json(json_t *array, json_t *value);
 
 /* Writes one value, which is taken over, and a line end to stdout. CMD_OK, or CMD_FAILED after
  * logging. */

@@ -202,7 +202,7 @@ static json_t *names_json(const char *const *names, size_t n)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		print_append(array, print_string(names[i]));
+		print_append(array, names[i]);
 	return array;
 }
 
@@ -222,7 +222,7 @@ json_t *restrictions_json(const struct cmd_view *view, const struct restrictions
 	}
 	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
 		if (view->maps.meta->bypassed >> cause & 1)
-			print_append(bypassed, print_string(guard_cause_names[cause]));
+			print_append(bypassed, guard_cause_names[cause]);
 	print_set(object, "bypassed", bypassed);
 	print_set(object, "restricted", restricted);
 	return object;

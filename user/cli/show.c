@@ -26,7 +26,7 @@ json_t *show_tags_json(const union sixlane_tag tags[2])
 	for (int i = 0; i < 2 && tags[i].word; i++) {
 		const union sixlane_tag one[2] = { tags[i] };
 
-		print_append(array, print_string(show_tags(one, text)));
+		print_append(array, show_tags(one, text));
 	}
 	return array;
 }

@@ -173,7 +173,7 @@ static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_por
 	json_t *slaves = json_array();
 
 	for (uint32_t i = 0; i < port->n_slaves && i < SIXLANE_MAX_SLAVES; i++)
-		print_append(slaves, print_string(device_name(view, port->slaves[i])));
+		print_append(slaves, device_name(view, port->slaves[i]));
 	return slaves;
 }
 
@@ -250,7 +250,7 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "mtu", port->slot ? port->port.mtu : port->link->mtu);
 	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++)
 		if (port->port.flags & port_flags[i].flag)
-			print_append(flags, print_string(port_flags[i].name));
+			print_append(flags, port_flags[i].name);
 	print_set(object, "flags", flags);
 	roles_json(view, port, object);
 	if (port->slot) {
