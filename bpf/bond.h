@@ -114,10 +114,10 @@ static __always_inline enum sixlane_verdict bond_choose_slave(struct packet *pkt
 
 	if (likely(!(pkt->egress_flags & SIXLANE_PORT_SLAVES)))
 		return SIXLANE_FORWARD;
-	slave = bond_find_slave(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->fate.port,
+	slave = bond_find_slave(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->nh_entry.port,
 				dst.bytes[5]);
-	pkt->xmit = (__u32)slave;
-	return pkt->xmit ? SIXLANE_FORWARD : packet_decide(pkt, slave >> 32);
+	pkt->tx_ifindex = (__u32)slave;
+	return pkt->tx_ifindex ? SIXLANE_FORWARD : packet_decide(pkt, slave >> 32);
 }
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bounds that the verifier sees whatever the compiler does. A bound in C is only a hint to clang:
- * it may compare the lower half of a register of which it adds all 64 bits, move the comparison, or
- * drop a mask that it can prove to be of no use. Each of these was refused by some kernel. So each
- * offset into a packet or a map's value that is no constant goes through bound_mask() right where
- * it is added.
+ * Bounds that the verifier sees whatever the compiler does. A bound in C is only a ICMP event to
+ * clang: it may compare the lower half of a register of which it adds all 64 bits, move the
+ * comparison, or drop a mask that it can prove to be of no use. Each of these was refused by some
+ * kernel. So each offset into a packet or a map's value that is no constant goes through
+ * bound_mask() right where it is added.
  */
 #ifndef SIXLANE_BOUND_H
 #define SIXLANE_BOUND_H

@@ -88,7 +88,7 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 			EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, terms);
 			return SIXLANE_PUNT_EXCEPTION;
 		}
-		pkt->fate.word = READ_ONCE(next_hop->fate.word);
+		pkt->nh_entry.word = READ_ONCE(next_hop->nh_entry.word);
 	}
 	if (flags & SIXLANE_EXCEPTION_MTU)
 		pkt->mtu = terms->head.mtu;
@@ -151,7 +151,7 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 table, __u32 route)
 {
 	const union sixlane_addr dst = { .halves = { high, low } };
-	const __u32 marks = route & ROUTE_MARKS, look = punt_look();
+	const __u32 marks = route & ROUTE_FLAGS, look = punt_look();
 	const struct sixlane_exception *found;
 	struct exception_terms terms;
 	__u32 punt;
@@ -166,17 +166,18 @@ __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 ta
 	       terms.table == table;
 }
 
-/* Sets mtu, exception and fate to the exception's. */
+/* Sets mtu, exception and next-hop entry to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
 	struct sixlane_exception *found;
 	union sixlane_addr dst;
 	__u32 punt;
 
-	if (likely(!((pkt->route & ROUTE_MARKS) | pkt->look)) || pkt->fate.kind != SIXLANE_FORWARD)
+	if (likely(!((pkt->route & ROUTE_FLAGS) | pkt->check_punted)) ||
+	    pkt->nh_entry.type != SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
 	dst = pkt->ip6->dst;
-	punt = (__u32)punt_find(dst.halves[0], dst.halves[1], pkt->look);
+	punt = (__u32)punt_find(dst.halves[0], dst.halves[1], pkt->check_punted);
 	found = punt & PUNT_FILTERED ? bpf_map_lookup_elem(&sl_exceptions, &dst) : NULL;
 	if (unlikely(found))
 		return exception_meet(pkt, found, sixlane_exception_check(&dst), punt & PUNT_FRESH);

@@ -3,7 +3,7 @@
  * From a route with several next hops to one of them (fib6_select_path). The hash is not the
  * kernel's, which is keyed by a secret, but is over the fields that the kernel's is over
  * (rt6_multipath_hash), so that what keeps together there keeps together here. Members stand in
- * sl_nh_buckets (union sixlane_cell).
+ * sl_nh_buckets (union sixlane_nh_bucket).
  *
  * Invariant: a flow stays with its member as long as the group stands and the member's port is up.
  */
@@ -173,43 +173,45 @@ static __always_inline __u64 group_hash(const struct packet *pkt)
 /* --- the member -------------------------------------------------------------------------- */
 
 /* The id that a hash falls upon; 0: none. */
-static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
+static __always_inline __u32 group_bucket(union sixlane_nh_entry group, __u64 hash)
 {
 	__u64 place = hash_place(group, hash);
-	__u32 index = group.first_cell + (__u32)(place >> 32);
-	const union sixlane_cell *found;
-	union sixlane_cell cell;
+	__u32 index = group.first_bucket + (__u32)(place >> 32);
+	const union sixlane_nh_bucket *found;
+	union sixlane_nh_bucket bucket;
 
 	found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	if (!found)
 		return 0;
-	cell.word = READ_ONCE(found->word);
-	TRACE(CELL, SIXLANE_FORWARD, cell, .number = place >> 32, .id = hash_pick(cell, place));
-	return hash_pick(cell, place);
+	bucket.word = READ_ONCE(found->word);
+	TRACE(BUCKET, SIXLANE_FORWARD, bucket, .number = place >> 32,
+	      .id = hash_pick(bucket, place));
+	return hash_pick(bucket, place);
 }
 
-/* The port that a fate leads out of; NULL: it does not lead out. */
-static __always_inline const struct sixlane_port *group_port(union sixlane_fate fate)
+/* The port that a next-hop entry leads out of; NULL: it does not lead out. */
+static __always_inline const struct sixlane_port *group_port(union sixlane_nh_entry nh_entry)
 {
-	__u32 slot = fate.port;
+	__u32 slot = nh_entry.port;
 
-	return fate.kind == SIXLANE_FORWARD ? bpf_map_lookup_elem(&sl_ports, &slot) : NULL;
+	return nh_entry.type == SIXLANE_FORWARD ? bpf_map_lookup_elem(&sl_ports, &slot) : NULL;
 }
 
 /*
- * The word of a member's fate, and in *port what it leads out of, if it does. 0, which as a fate
- * would lead out of port 0: there is none, or its port has one of the flags in skip.
+ * The word of a member's next-hop entry, and in *port what it leads out of, if it does. 0, which as
+ * a next-hop entry would lead out of port 0: there is none, or its port has one of the flags in
+ * skip.
  */
 static __always_inline __u64 group_member_by(__u32 id, __u32 skip, const struct sixlane_port **port)
 {
 	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 
 	if (unlikely(!id || !member))
 		return 0;
-	fate.word = READ_ONCE(member->fate.word);
-	*port = group_port(fate);
-	return unlikely(*port && READ_ONCE((*port)->flags) & skip) ? 0 : fate.word;
+	nh_entry.word = READ_ONCE(member->nh_entry.word);
+	*port = group_port(nh_entry);
+	return unlikely(*port && READ_ONCE((*port)->flags) & skip) ? 0 : nh_entry.word;
 }
 
 static __always_inline __u64 group_member(__u32 id, __u32 skip)
@@ -220,31 +222,31 @@ static __always_inline __u64 group_member(__u32 id, __u32 skip)
 }
 
 struct group_scan {
-	struct hash_race members; /* the words of their fates */
+	struct hash_race members; /* the words of their next-hop entries */
 	__u64 hash;		  /* of the flow */
-	__u32 first_cell;	  /* the group's */
+	__u32 first_bucket;	  /* the group's */
 	__u32 skip;
 };
 
 /* A function of its own for the verifier's sake. */
-__attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 number)
+__attribute__((noinline)) int group_scan_bucket(struct group_scan *scan, __u32 number)
 {
-	const union sixlane_cell *found;
-	union sixlane_cell cell;
+	const union sixlane_nh_bucket *found;
+	union sixlane_nh_bucket bucket;
 	__u32 index;
 	__u64 hash;
 
 	if (!scan)
 		return 0;
-	index = scan->first_cell + number;
+	index = scan->first_bucket + number;
 	found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	if (!found)
 		return 0;
 	hash = scan->hash + 2ull * number;
-	cell.word = READ_ONCE(found->word);
-	hash_race_enter(&scan->members, hash, cell.bound, group_member(cell.below, scan->skip));
-	hash_race_enter(&scan->members, hash + 1, HASH_WHOLE - cell.bound,
-			group_member(cell.above, scan->skip));
+	bucket.word = READ_ONCE(found->word);
+	hash_race_enter(&scan->members, hash, bucket.bound, group_member(bucket.below, scan->skip));
+	hash_race_enter(&scan->members, hash + 1, HASH_WHOLE - bucket.bound,
+			group_member(bucket.above, scan->skip));
 	return 0;
 }
 
@@ -254,60 +256,60 @@ __attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 num
  */
 __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
-	const union sixlane_fate group = { .word = word };
-	struct group_scan scan = { .hash = hash, .first_cell = group.first_cell, .skip = skip };
-	__u64 fate = 0;
+	const union sixlane_nh_entry group = { .word = word };
+	struct group_scan scan = { .hash = hash, .first_bucket = group.first_bucket, .skip = skip };
+	__u64 nh_entry = 0;
 
 #pragma clang loop unroll(disable)
-	for (int i = 1; i < HASH_DRAWS && !fate; i++) {
+	for (int i = 1; i < HASH_DRAWS && !nh_entry; i++) {
 		hash = hash_again(hash, i);
-		fate = group_member(group_cell(group, hash), skip);
+		nh_entry = group_member(group_bucket(group, hash), skip);
 	}
-	if (fate)
-		return fate;
+	if (nh_entry)
+		return nh_entry;
 	TRACE(SCAN, SIXLANE_FORWARD, none, .words = { 0 });
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < HASH_SCAN && i < group.n_cells; i++)
-		group_scan_cell(&scan, hash_scan_cell(group, scan.hash, i));
+	for (__u32 i = 0; i < HASH_SCAN && i < group.n_buckets; i++)
+		group_scan_bucket(&scan, hash_scan_bucket(group, scan.hash, i));
 	return scan.members.winner;
 }
 
 /*
  * rt6_score_route(): of several equal routes that are no multipath set, the one by the ingress
  * device (here 0: that packet is passed in any case) is taken before the first. The word of its
- * fate.
+ * next-hop entry.
  */
 __attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 {
-	const union sixlane_fate group = { .word = word };
+	const union sixlane_nh_entry group = { .word = word };
 	const struct sixlane_next_hop *member;
-	const union sixlane_cell *cell;
+	const union sixlane_nh_bucket *bucket;
 	const struct sixlane_port *port;
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 	__u32 index, id;
 	__u64 first = 0;
 
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SIXLANE_MAX_FIRST && i < group.n_cells; i++) {
-		index = group.first_cell + i;
-		cell = bpf_map_lookup_elem(&sl_nh_buckets, &index);
-		if (!cell)
+	for (__u32 i = 0; i < SIXLANE_MAX_EQUAL_METRIC && i < group.n_buckets; i++) {
+		index = group.first_bucket + i;
+		bucket = bpf_map_lookup_elem(&sl_nh_buckets, &index);
+		if (!bucket)
 			return 0;
-		id = READ_ONCE(cell->below);
+		id = READ_ONCE(bucket->below);
 		member = bpf_map_lookup_elem(&sl_next_hops, &id);
 		if (!member)
 			return 0;
-		fate.word = READ_ONCE(member->fate.word);
-		port = group_port(fate);
+		nh_entry.word = READ_ONCE(member->nh_entry.word);
+		port = group_port(nh_entry);
 		if (port && READ_ONCE(port->ifindex) == ingress)
 			return 0;
 		if (!i)
-			first = fate.word;
+			first = nh_entry.word;
 	}
 	return first;
 }
 
-/* Sets fate to that of one member, and egress_port if it has been met. */
+/* Sets next-hop entry to that of one member, and egress_port if it has been met. */
 static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt)
 {
 	const struct sixlane_port *port = NULL;
@@ -316,51 +318,51 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 				   : SIXLANE_PORT_SKIP;
 	__u64 word, hash = 0;
 
-	if (!pkt->fate.n_cells)
+	if (!pkt->nh_entry.n_buckets)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	if (pkt->fate.n_cells > 1) {
+	if (pkt->nh_entry.n_buckets > 1) {
 		hash = group_hash(pkt);
 		TRACE(HASH, hash ? SIXLANE_FORWARD : SIXLANE_PUNT_HASH, hash, .hash = hash);
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
 	}
-	word = group_member_by(group_cell(pkt->fate, hash), skip, &port);
+	word = group_member_by(group_bucket(pkt->nh_entry, hash), skip, &port);
 	if (unlikely(!word)) {
 		port = NULL;
-		word = group_draw_again(pkt->fate.word, hash, skip);
+		word = group_draw_again(pkt->nh_entry.word, hash, skip);
 	}
 	if (unlikely(!word))
 		return SIXLANE_PASS_EGRESS_DOWN;
-	pkt->fate.word = word;
+	pkt->nh_entry.word = word;
 	pkt->egress_port = port;
 	return SIXLANE_FORWARD;
 }
 
 static __always_inline enum sixlane_verdict group_find_first(struct packet *pkt)
 {
-	__u64 word = group_first(pkt->fate.word, pkt->ingress);
+	__u64 word = group_first(pkt->nh_entry.word, pkt->ingress);
 
 	if (!word)
 		return SIXLANE_PASS_SAME_PORT;
-	pkt->fate.word = word;
+	pkt->nh_entry.word = word;
 	return SIXLANE_FORWARD;
 }
 
-/* Sets fate to that of one next hop. */
+/* Sets next-hop entry to that of one next hop. */
 static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 {
 	__u64 expires_ns;
 
-	if (pkt->fate.kind < SIXLANE_KIND_GROUP)
+	if (pkt->nh_entry.type < SIXLANE_NH_GROUP)
 		return SIXLANE_FORWARD;
 	expires_ns = READ_ONCE(pkt->next_hop->expires_ns);
-	TRACE(GROUP, SIXLANE_FORWARD, group, .fate = pkt->fate, .expires_ns = expires_ns,
+	TRACE(GROUP, SIXLANE_FORWARD, group, .nh_entry = pkt->nh_entry, .expires_ns = expires_ns,
 	      .flags = pkt->next_hop->flags);
 	if (unlikely(expires_ns && bpf_ktime_get_ns() >= expires_ns))
 		return SIXLANE_PUNT_EXPIRES;
-	if (likely(pkt->fate.kind == SIXLANE_KIND_GROUP))
+	if (likely(pkt->nh_entry.type == SIXLANE_NH_GROUP))
 		return group_find_member(pkt);
-	if (pkt->fate.kind == SIXLANE_KIND_FIRST)
+	if (pkt->nh_entry.type == SIXLANE_NH_EQUAL_METRIC)
 		return group_find_first(pkt);
 	return SIXLANE_PUNT_ROUTE;
 }

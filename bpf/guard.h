@@ -194,8 +194,8 @@ static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 		return SIXLANE_PASS_CHECKSUM;
 	if (likely(!(pkt->ingress_flags & SIXLANE_PORT_GUARD)))
 		return SIXLANE_FORWARD;
-	pkt->decided =
-		guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->fate.port, pkt->fate.neighbour);
+	pkt->decided = guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->nh_entry.port,
+				 pkt->nh_entry.neighbour);
 	return pkt->decided == SIXLANE_FORWARD ? SIXLANE_FORWARD : PACKET_DECIDED;
 }
 

@@ -31,8 +31,8 @@
 #define HASH_L4 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_PORTS)
 
 #define HASH_DRAWS 16		/* until a member's port is up … */
-#define HASH_SCAN 256		/* … and then so many cells are asked one by one */
-#define HASH_WHOLE (1ull << 32) /* a cell, of which bound is a part */
+#define HASH_SCAN 256		/* … and then so many buckets are asked one by one */
+#define HASH_WHOLE (1ull << 32) /* a bucket, of which bound is a part */
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
@@ -110,24 +110,24 @@ static __always_inline __u64 hash_again(__u64 hash, __u32 i)
 
 /* --- the member -------------------------------------------------------------------------- */
 
-/* Where a hash falls: upper half the cell's number in the group, lower half how far in it. */
-static __always_inline __u64 hash_place(union sixlane_fate group, __u64 hash)
+/* Where a hash falls: upper half the bucket's number in the group, lower half how far in it. */
+static __always_inline __u64 hash_place(union sixlane_nh_entry group, __u64 hash)
 {
-	return (hash >> 32) * group.n_cells;
+	return (hash >> 32) * group.n_buckets;
 }
 
 /* The id of the member there; 0: none. */
-static __always_inline __u32 hash_pick(union sixlane_cell cell, __u64 place)
+static __always_inline __u32 hash_pick(union sixlane_nh_bucket bucket, __u64 place)
 {
-	return (__u32)place < cell.bound ? cell.below : cell.above;
+	return (__u32)place < bucket.bound ? bucket.below : bucket.above;
 }
 
-/* The number of the i-th cell to ask: of many buckets one flow asks these, another one those. */
-static __always_inline __u32 hash_scan_cell(union sixlane_fate group, __u64 hash, __u32 i)
+/* The number of the i-th bucket to ask: of many buckets one flow asks these, another one those. */
+static __always_inline __u32 hash_scan_bucket(union sixlane_nh_entry group, __u64 hash, __u32 i)
 {
-	const __u64 over = (hash_place(group, hash) >> 32) + i - group.n_cells;
+	const __u64 over = (hash_place(group, hash) >> 32) + i - group.n_buckets;
 
-	return (__u32)over + group.n_cells * (__u32)(over >> 63);
+	return (__u32)over + group.n_buckets * (__u32)(over >> 63);
 }
 
 /* -log2(u / 2^32) of u > 0, in parts of 2^-16: up to 32 << 16, of which 0.3 % may be wrong. */

@@ -185,7 +185,7 @@ static __always_inline int icmp6_is_anycast(const union sixlane_addr *addr,
 {
 	__u32 len = sixlane_route_len(route->value);
 
-	return !route->fate.neighbour && len < 127 && icmp6_is_prefix(addr, len);
+	return !route->nh_entry.neighbour && len < 127 && icmp6_is_prefix(addr, len);
 }
 
 /* Whether the kernel asks the same routes, and what it sends by this one is like what we would. */
@@ -198,7 +198,7 @@ static __always_inline int icmp6_is_exact(const struct sixlane_port *port,
 	__u32 flags = READ_ONCE(port->flags);
 
 	return !(query->flags & ICMP6_VRF) && flags & SIXLANE_PORT_SOURCE && !(flags & unlike) &&
-	       route->fate.port == query->slot && !(route->value & ROUTE_MARKS) &&
+	       route->nh_entry.port == query->slot && !(route->value & ROUTE_FLAGS) &&
 	       !(READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_NO_ANSWER);
 }
 
@@ -220,16 +220,17 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 	if (!port || route_by_destination(READ_ONCE(port->table), &dst, ROUTE_SHARED, &route) !=
 			     SIXLANE_FORWARD)
 		return ICMP6_WAY_UNSURE;
-	if (route.fate.kind == SIXLANE_PASS_LOCAL || route.fate.kind == SIXLANE_PASS_ANYCAST)
+	if (route.nh_entry.type == SIXLANE_PASS_LOCAL ||
+	    route.nh_entry.type == SIXLANE_PASS_ANYCAST)
 		return ICMP6_WAY_NONE;
-	if (route.fate.kind != SIXLANE_FORWARD)
+	if (route.nh_entry.type != SIXLANE_FORWARD)
 		return ICMP6_WAY_UNSURE;
 	if (icmp6_is_anycast(&dst, &route))
 		return ICMP6_WAY_NONE;
 	if (!icmp6_is_exact(port, &route, query) ||
 	    exception_may_be(dst.halves[0], dst.halves[1], READ_ONCE(port->table), route.value))
 		return ICMP6_WAY_UNSURE;
-	neigh = nexthop_neighbour(route.fate.neighbour, &dst, port);
+	neigh = nexthop_neighbour(route.nh_entry.neighbour, &dst, port);
 	if (!neigh)
 		return ICMP6_WAY_UNSURE;
 	mac.word = READ_ONCE(neigh->mac.word);

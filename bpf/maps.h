@@ -99,9 +99,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MAX_CELLS);
+	__uint(max_entries, SIXLANE_MAX_NH_BUCKETS);
 	__type(key, __u32);
-	__type(value, union sixlane_cell);
+	__type(value, union sixlane_nh_bucket);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_nh_buckets SEC(".maps");
 
@@ -135,7 +135,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_OPERATOR);
+	__uint(max_entries, SIXLANE_MAX_OPERATOR_EXCEPTIONS);
 	__type(key, union sixlane_addr);
 	__type(value, struct sixlane_operator);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
@@ -143,7 +143,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SIXLANE_HINTS_BYTES);
+	__uint(max_entries, SIXLANE_ICMP_EVENTS_BYTES);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_icmp_events SEC(".maps");
 

@@ -5,7 +5,7 @@
  * and an exception's gateway get also while they are not resolved: the kernel may send this packet
  * to another, and never ask for them.
  *
- * The order is the kernel's where it shows: a route's own fate comes before all that
+ * The order is the kernel's where it shows: a route's own next-hop entry comes before all that
  * ip6_forward() asks (a blackhole discards as dst.input, with forwarding off as well and whatever
  * the hop limit), the hop limit before the MTU, so that the ICMPv6 error is the right one.
  */
@@ -17,14 +17,14 @@
 #include "sample.h"
 #include "trace.h"
 
-/* The fate that the route itself gives; one that this object does not know is punted. */
-static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pkt)
+/* The next-hop entry that the route itself gives; one that this object does not know is punted. */
+static __always_inline enum sixlane_verdict nexthop_check_entry(struct packet *pkt)
 {
-	__u32 fate = pkt->fate.kind;
+	__u32 nh_entry = pkt->nh_entry.type;
 
-	if (fate == SIXLANE_FORWARD)
+	if (nh_entry == SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
-	return sixlane_is_fate(fate) ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
+	return sixlane_is_final(nh_entry) ? packet_decide(pkt, nh_entry) : SIXLANE_PUNT_ROUTE;
 }
 
 /* What ip6_forward() asks of any packet that has a way out. */
@@ -50,7 +50,7 @@ static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 /* The egress port; NULL: there is none. */
 static __always_inline const struct sixlane_port *nexthop_port(const struct packet *pkt)
 {
-	__u32 slot = pkt->fate.port;
+	__u32 slot = pkt->nh_entry.port;
 
 	return bpf_map_lookup_elem(&sl_ports, &slot);
 }
@@ -75,7 +75,7 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	if (ifindex == pkt->ingress)
 		return SIXLANE_PASS_SAME_PORT;
 	pkt->egress_flags = READ_ONCE(port->flags);
-	pkt->xmit = READ_ONCE(port->xmit);
+	pkt->tx_ifindex = READ_ONCE(port->tx_ifindex);
 	if (!ifindex)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (likely((pkt->egress_flags & (alive | takes | never)) == (alive | takes)))
@@ -144,11 +144,11 @@ static __always_inline void nexthop_consider_sample(const struct packet *pkt,
 						    struct sixlane_neigh *neigh,
 						    union sixlane_mac mac)
 {
-	if (!READ_ONCE(neigh->draw) || pkt->exception || !(mac.flags & SIXLANE_MAC_VALID))
+	if (!READ_ONCE(neigh->sample) || pkt->exception || !(mac.flags & SIXLANE_MAC_VALID))
 		return;
-	WRITE_ONCE(neigh->draw, 0);
+	WRITE_ONCE(neigh->sample, 0);
 	sample_send(pkt->ctx, sample_pair(pkt->slot, pkt->tag_bytes),
-		    sample_pair(pkt->fate.port, pkt->fate.neighbour), pkt->table);
+		    sample_pair(pkt->nh_entry.port, pkt->nh_entry.neighbour), pkt->table);
 }
 
 /*
@@ -158,7 +158,7 @@ static __always_inline void nexthop_consider_sample(const struct packet *pkt,
 static __always_inline int nexthop_is_ours(const struct packet *pkt)
 {
 	return pkt->exception & SIXLANE_EXCEPTION_NEXT_HOP ||
-	       READ_ONCE(pkt->next_hop->fate.kind) >= SIXLANE_KIND_GROUP;
+	       READ_ONCE(pkt->next_hop->nh_entry.type) >= SIXLANE_NH_GROUP;
 }
 
 /* Sets dst_mac. */
@@ -167,14 +167,14 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	struct sixlane_neigh *neigh;
 	union sixlane_mac mac;
 
-	neigh = nexthop_neighbour(pkt->fate.neighbour, &pkt->ip6->dst, pkt->egress_port);
+	neigh = nexthop_neighbour(pkt->nh_entry.neighbour, &pkt->ip6->dst, pkt->egress_port);
 	if (!neigh) {
 		TRACE(NEIGHBOUR, SIXLANE_PASS_UNRESOLVED, neighbour, .addr = pkt->ip6->dst);
 		return SIXLANE_PASS_UNRESOLVED;
 	}
 	mac.word = READ_ONCE(neigh->mac.word);
 	TRACE(NEIGHBOUR, mac.flags & SIXLANE_MAC_VALID ? SIXLANE_FORWARD : SIXLANE_PASS_UNRESOLVED,
-	      neighbour, .gateway = pkt->fate.neighbour, .found = 1, .mac = mac.word,
+	      neighbour, .gateway = pkt->nh_entry.neighbour, .found = 1, .mac = mac.word,
 	      .addr = neigh->key.addr);
 	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_ours(pkt))
 		return SIXLANE_PASS_UNRESOLVED;

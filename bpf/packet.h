@@ -81,12 +81,12 @@ static __always_inline packet_be32 *packet_mac_first(__be16 mac[3])
 
 struct packet {
 	struct xdp_md *ctx;
-	__u32 bytes;	 /* of the frame as it came in */
-	__u32 ip_bytes;	 /* of the IPv6 packet in it: header and payload, no padding */
-	__u32 tag_bytes; /* of VLAN tags before its ethertype */
-	__u32 untagged;	 /* a whole IPv6 header stands right behind the Ethernet header */
-	__u32 addressed; /* the destination MAC is that of a device below the VLAN's */
-	__u32 look;	 /* SIXLANE_META_LOOK, or 0 */
+	__u32 bytes;	    /* of the frame as it came in */
+	__u32 ip_bytes;	    /* of the IPv6 packet in it: header and payload, no padding */
+	__u32 tag_bytes;    /* of VLAN tags before its ethertype */
+	__u32 untagged;	    /* a whole IPv6 header stands right behind the Ethernet header */
+	__u32 addressed;    /* the destination MAC is that of a device below the VLAN's */
+	__u32 check_punted; /* SIXLANE_META_CHECK_PUNTED, or 0 */
 	struct packet_eth *eth;
 	struct packet_ip6 *ip6;
 
@@ -99,13 +99,14 @@ struct packet {
 	__u32 table;				 /* in which the route was found */
 	__u32 route;				 /* value of the trie: SIXLANE_ROUTE_* */
 	const struct sixlane_next_hop *next_hop; /* the route's */
-	union sixlane_fate fate; /* the route's, then a member's, then an exception's */
-	__u32 mtu;		 /* the route's or an exception's; 0: the egress port's alone */
-	__u32 exception;	 /* SIXLANE_EXCEPTION_* of the one that was applied; 0: none */
+	union sixlane_nh_entry nh_entry; /* the route's, then a member's, then an exception's */
+	__u32 mtu;	 /* the route's or an exception's; 0: the egress port's alone */
+	__u32 exception; /* SIXLANE_EXCEPTION_* of the one that was applied; 0: none */
 	const struct sixlane_port *egress_port;
 	__u32 egress_flags;
-	__u32 xmit; /* ifindex to redirect to; no pointer, since Linux 6.1 loses sight of verdicts
-		     */
+	__u32 tx_ifindex; /* ifindex to redirect to; no pointer, since Linux 6.1 loses sight of
+			   * verdicts
+			   */
 	union packet_mac dst_mac;
 	enum sixlane_verdict decided; /* see packet_decide() */
 };

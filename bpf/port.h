@@ -108,7 +108,7 @@ static __always_inline enum sixlane_verdict port_check_all(struct packet *pkt)
 	if (!meta)
 		return SIXLANE_PASS_NOT_READY;
 	head.word = READ_ONCE(meta->word);
-	pkt->look = head.flags & SIXLANE_META_LOOK;
+	pkt->check_punted = head.flags & SIXLANE_META_CHECK_PUNTED;
 	if (likely((head.word & asked.word) == good.word))
 		return SIXLANE_FORWARD;
 	if (head.abi != SIXLANE_ABI || (head.flags & ready) != ready)

@@ -26,7 +26,8 @@ static __always_inline __u32 punt_look(void)
 	__u32 zero = 0;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
+	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_CHECK_PUNTED
+		    : SIXLANE_META_CHECK_PUNTED;
 }
 
 static __always_inline int punt_bit_is_set(__u32 bit)
@@ -116,7 +117,7 @@ __attribute__((noinline)) int punt_set(__be64 high, __be64 low)
 		punt_store_fresh(sixlane_fresh_byte(sum, 1) + half);
 		punt_store_fresh(sixlane_fresh_byte(sum, 2) + half);
 	}
-	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
+	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE], 1);
 	return 1;
 }
 

@@ -15,16 +15,16 @@
 #include "trace.h"
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
-#define ROUTE_MARKS SIXLANE_ROUTE_EXCEPTIONS
+#define ROUTE_FLAGS SIXLANE_ROUTE_EXCEPTIONS
 
 /* What a table says of a packet. */
 struct route {
 	__u32 value; /* of the trie; length and marks are the destination's prefix's in any case */
 	const struct sixlane_next_hop *next_hop;
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 };
 
-/* Set next_hop and fate by value. False: it names no next hop (not of our ABI). */
+/* Set next_hop and next-hop entry by value. False: it names no next hop (not of our ABI). */
 static __always_inline int route_take(struct route *route)
 {
 	__u32 id = sixlane_route_next_hop(route->value);
@@ -32,7 +32,7 @@ static __always_inline int route_take(struct route *route)
 	route->next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
 	if (!route->next_hop)
 		return 0;
-	route->fate.word = READ_ONCE(route->next_hop->fate.word);
+	route->nh_entry.word = READ_ONCE(route->next_hop->nh_entry.word);
 	return 1;
 }
 
@@ -53,19 +53,20 @@ static __always_inline struct sixlane_route_key route_key(__u32 table,
 static __always_inline enum sixlane_verdict route_by_source(const union sixlane_addr *src,
 							    struct route *route)
 {
-	struct sixlane_route_key key = route_key(route->fate.set, src);
+	struct sixlane_route_key key = route_key(route->nh_entry.source_table, src);
 	const __u32 *found = bpf_map_lookup_elem(&sl_src_routes, &key);
 
 	/* Every set has an entry for all sources: this one has just been replaced. */
 	if (!found) {
-		TRACE(SOURCE, SIXLANE_PUNT_SOURCE_ROUTE, route, .table = route->fate.set);
+		TRACE(SOURCE, SIXLANE_PUNT_SOURCE_ROUTE, route,
+		      .table = route->nh_entry.source_table);
 		return SIXLANE_PUNT_SOURCE_ROUTE;
 	}
-	route->value = (READ_ONCE(*found) & ~ROUTE_MARKS) | (route->value & ROUTE_MARKS);
-	if (!route_take(route) || route->fate.kind == SIXLANE_KIND_SOURCES)
+	route->value = (READ_ONCE(*found) & ~ROUTE_FLAGS) | (route->value & ROUTE_FLAGS);
+	if (!route_take(route) || route->nh_entry.type == SIXLANE_NH_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	TRACE(SOURCE, SIXLANE_FORWARD, route, .table = bpf_ntohl(key.table), .value = route->value,
-	      .fate = route->fate);
+	      .nh_entry = route->nh_entry);
 	return SIXLANE_FORWARD;
 }
 
@@ -135,8 +136,9 @@ static __always_inline enum sixlane_verdict route_lookup(__u32 table, const unio
 		TRACE(ROUTE, verdict, route, .table = table, .value = route->value);
 		return verdict;
 	}
-	TRACE(ROUTE, verdict, route, .table = table, .value = route->value, .fate = route->fate);
-	if (route->fate.kind == SIXLANE_KIND_SOURCES)
+	TRACE(ROUTE, verdict, route, .table = table, .value = route->value,
+	      .nh_entry = route->nh_entry);
+	if (route->nh_entry.type == SIXLANE_NH_SOURCES)
 		return route_by_source(src, route);
 	return SIXLANE_FORWARD;
 }

@@ -117,10 +117,10 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 							  const struct sixlane_rule *rule,
 							  const struct route *route)
 {
-	__u32 kind = route->fate.kind;
+	__u32 kind = route->nh_entry.type;
 
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
-	    (kind != SIXLANE_FORWARD && kind < SIXLANE_KIND_GROUP && kind != SIXLANE_PASS_LOCAL &&
+	    (kind != SIXLANE_FORWARD && kind < SIXLANE_NH_GROUP && kind != SIXLANE_PASS_LOCAL &&
 	     kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST))
 		return SIXLANE_FORWARD;
 	if (READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT) {
@@ -165,7 +165,7 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 	struct route route;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP) {
-		verdict = sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
+		verdict = sixlane_is_final(rule->verdict) ? rule->verdict : SIXLANE_PUNT_RULES;
 		RULE_TRACE(query, verdict, DECIDES, 0);
 		return verdict;
 	}
@@ -178,9 +178,10 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 		rule_trace_end(query, verdict, table);
 		return verdict;
 	}
-	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW) {
-		rule_trace_end(query, route.fate.kind, table);
-		return route.fate.kind;
+	if (route.nh_entry.type == SIXLANE_PASS_NO_ROUTE ||
+	    route.nh_entry.type == SIXLANE_PASS_THROW) {
+		rule_trace_end(query, route.nh_entry.type, table);
+		return route.nh_entry.type;
 	}
 	query->table = table;
 	query->value = route.value;
@@ -304,8 +305,8 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
 }
 
 /*
- * Sets table, route, next_hop and fate. A fate that a rule leads to has no next hop, and needs
- * none. A source set may have been replaced since the rules were walked.
+ * Sets table, route, next_hop and next-hop entry. A next-hop entry that a rule leads to has no next
+ * hop, and needs none. A source set may have been replaced since the rules were walked.
  */
 static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 {
@@ -323,7 +324,7 @@ static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 		return verdict;
 	pkt->route = route.value;
 	pkt->next_hop = route.next_hop;
-	pkt->fate = route.fate;
+	pkt->nh_entry = route.nh_entry;
 	return SIXLANE_FORWARD;
 }
 

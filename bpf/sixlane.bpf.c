@@ -11,7 +11,7 @@
 #include "exception.h"
 #include "group.h"
 #include "guard.h"
-#include "hint.h"
+#include "icmp_event.h"
 #include "mtu.h"
 #include "nexthop.h"
 #include "parse.h"
@@ -64,7 +64,7 @@ SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
 	pkt.mtu = READ_ONCE(pkt.next_hop->mtu);
-	if (unlikely(pkt.fate.kind | (pkt.route & ROUTE_MARKS) | pkt.look))
+	if (unlikely(pkt.nh_entry.type | (pkt.route & ROUTE_FLAGS) | pkt.check_punted))
 		goto choose;
 chosen:
 	pkt.egress_port = nexthop_port(&pkt);
@@ -78,7 +78,7 @@ met: /* group_choose() has found the port */
 forward:
 	trace_rewrite(&pkt);
 	verdict_count(&pkt, SIXLANE_FORWARD);
-	ifindex = pkt.xmit;
+	ifindex = pkt.tx_ifindex;
 redirect:
 	return verdict_redirect(ifindex);
 
@@ -88,9 +88,9 @@ choose:
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
 	/* no likely(), which costs the verifier a sixth more instructions */
-	if (pkt.egress_port && !((pkt.route & ROUTE_MARKS) | pkt.look))
+	if (pkt.egress_port && !((pkt.route & ROUTE_FLAGS) | pkt.check_punted))
 		goto met;
-	verdict = exception_apply(&pkt) ?: nexthop_check_fate(&pkt);
+	verdict = exception_apply(&pkt) ?: nexthop_check_entry(&pkt);
 	if (verdict == SIXLANE_FORWARD)
 		goto chosen;
 	goto ended;
@@ -106,7 +106,7 @@ ended:
 			verdict = SIXLANE_PASS_FIREWALL;
 	}
 	verdict = trace_override(&pkt, verdict);
-	hint_consider(&pkt, verdict);
+	icmp_event_consider(&pkt, verdict);
 	verdict_count(&pkt, verdict);
 	if (!verdict_redirects(verdict))
 		return verdict_act(verdict);

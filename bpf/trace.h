@@ -274,7 +274,7 @@ static __always_inline enum sixlane_verdict trace_header(const struct packet *pk
 static __always_inline enum sixlane_verdict trace_member(const struct packet *pkt,
 							 enum sixlane_verdict verdict)
 {
-	TRACE(MEMBER, verdict, member, .fate = pkt->fate);
+	TRACE(MEMBER, verdict, member, .nh_entry = pkt->nh_entry);
 	return verdict;
 }
 
@@ -291,9 +291,9 @@ static __always_inline enum sixlane_verdict trace_egress(const struct packet *pk
 	const struct sixlane_port *port = pkt->egress_port;
 
 	if (port)
-		TRACE(EGRESS, trace_verdict_of(pkt, verdict), egress, .slot = pkt->fate.port,
-		      .ifindex = port->ifindex, .flags = port->flags, .xmit = port->xmit,
-		      .mtu = port->mtu);
+		TRACE(EGRESS, trace_verdict_of(pkt, verdict), egress, .slot = pkt->nh_entry.port,
+		      .ifindex = port->ifindex, .flags = port->flags,
+		      .tx_ifindex = port->tx_ifindex, .mtu = port->mtu);
 	return verdict;
 }
 
@@ -321,14 +321,14 @@ static __always_inline enum sixlane_verdict trace_mtu(const struct packet *pkt,
 static __always_inline void trace_rewrite(const struct packet *pkt)
 {
 	TRACE(REWRITE, SIXLANE_FORWARD, rewrite, .dst_mac = pkt->dst_mac.word,
-	      .src_mac = pkt->egress_port->mac.word, .xmit = pkt->xmit);
+	      .src_mac = pkt->egress_port->mac.word, .tx_ifindex = pkt->tx_ifindex);
 }
 
 static __always_inline enum sixlane_verdict trace_slave(const struct packet *pkt,
 							enum sixlane_verdict verdict)
 {
 	if (pkt->egress_flags & SIXLANE_PORT_SLAVES)
-		TRACE(SLAVE, trace_verdict_of(pkt, verdict), slave, .ifindex = pkt->xmit,
+		TRACE(SLAVE, trace_verdict_of(pkt, verdict), slave, .ifindex = pkt->tx_ifindex,
 		      .by = pkt->egress_port->slaves_by, .n_slaves = pkt->egress_port->n_slaves);
 	return verdict;
 }

@@ -29,7 +29,7 @@
 	X(SOURCE, route)        \
 	X(GROUP, group)         \
 	X(HASH, hash)           \
-	X(CELL, cell)           \
+	X(BUCKET, bucket)       \
 	X(SCAN, none)           \
 	X(MEMBER, member)       \
 	X(EXCEPTION, exception) \
@@ -132,10 +132,10 @@ union sixlane_trace_facts {
 	struct {
 		__u32 table; /* of SOURCE the set's id */
 		__u32 value; /* 0: no route */
-		union sixlane_fate fate;
+		union sixlane_nh_entry nh_entry;
 	} route;
 	struct {
-		union sixlane_fate fate;
+		union sixlane_nh_entry nh_entry;
 		__u64 expires_ns; /* 0: never */
 		__u32 flags;	  /* SIXLANE_NEXT_HOP_* */
 	} group;
@@ -145,9 +145,9 @@ union sixlane_trace_facts {
 	struct {
 		__u32 number; /* in the group */
 		__u32 id;     /* of the member; 0: none */
-	} cell;
+	} bucket;
 	struct {
-		union sixlane_fate fate;
+		union sixlane_nh_entry nh_entry;
 	} member;
 	struct {
 		__u32 outcome;
@@ -161,7 +161,7 @@ union sixlane_trace_facts {
 		__u32 slot; /* 0: none */
 		__u32 ifindex;
 		__u32 flags; /* SIXLANE_PORT_* */
-		__u32 xmit;
+		__u32 tx_ifindex;
 		__u32 mtu;
 	} egress;
 	struct {
@@ -197,7 +197,7 @@ union sixlane_trace_facts {
 	} slave;
 	struct {
 		__u64 dst_mac, src_mac;
-		__u32 xmit;
+		__u32 tx_ifindex;
 	} rewrite;
 	struct {
 		__u32 slot; /* that the packet was counted for */

@@ -10,7 +10,7 @@
 /*
  * In the order of the packet's walk:
  * X(NAME, ACTION, "name in the CLI", "why, for people").
- * Nothing else names a fate: the enum, the XDP action, the counter's index and the
+ * Nothing else names a next-hop entry: the enum, the XDP action, the counter's index and the
  * CLI's words all come from here. PASS_* is what the kernel must see in any case,
  * PUNT_* what a later sixlane may forward by itself.
  */
@@ -99,7 +99,7 @@ enum sixlane_verdict {
 _Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "SIXLANE_MAX_VERDICTS is too small");
 
 /* Whether a next hop or a rule may say that packets end by it; an answer has to be made first. */
-static inline int sixlane_is_fate(__u32 verdict)
+static inline int sixlane_is_final(__u32 verdict)
 {
 	return verdict && verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
 }

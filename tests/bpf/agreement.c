@@ -51,7 +51,7 @@ static void begin(size_t routes)
 static void add(uint32_t table, struct prefix prefix)
 {
 	uint32_t next_hop = 1 + (uint32_t)n_added % (SIXLANE_MAX_NEXT_HOPS - 1);
-	uint32_t marks = (uint32_t)n_added % 4 << SIXLANE_ROUTE_MARKS_SHIFT;
+	uint32_t marks = (uint32_t)n_added % 4 << SIXLANE_ROUTE_FLAGS_SHIFT;
 
 	if (n_added == limit)
 		return;

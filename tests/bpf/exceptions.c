@@ -66,16 +66,17 @@ static const union sixlane_addr *install(uint32_t half)
 	world_add_route(&world, "2001:db8:6::/48", 0, NH_GATEWAY);
 	world.meta.fresh = half;
 	harness_install(&world);
-	harness_take_hints(NULL, 0);
+	harness_take_icmp_events(NULL, 0);
 	return &world.exceptions[0].dst;
 }
 
 /* Nobody reads for a while: what found room is told in order, the rest counted. */
-void exception_test_full_ring_of_hints(void **state)
+void exception_test_full_ring_of_icmp_events(void **state)
 {
-	const uint64_t each = sizeof(struct sixlane_hint) + 8; /* and the ring's own header */
-	const uint64_t room = SIXLANE_HINTS_BYTES / each;
-	static struct sixlane_hint hints[SIXLANE_HINTS_BYTES / sizeof(struct sixlane_hint)];
+	const uint64_t each = sizeof(struct sixlane_icmp_event) + 8; /* and the ring's own header */
+	const uint64_t room = SIXLANE_ICMP_EVENTS_BYTES / each;
+	static struct sixlane_icmp_event
+		icmp_events[SIXLANE_ICMP_EVENTS_BYTES / sizeof(struct sixlane_icmp_event)];
 	const uint16_t sent = (uint16_t)(room + 100);
 	size_t n;
 
@@ -83,15 +84,16 @@ void exception_test_full_ring_of_hints(void **state)
 	harness_meta()->flags |= SIXLANE_META_OBSERVE; /* nothing is for sl_fresh */
 	for (uint16_t i = 0; i < sent; i++)
 		send_too_big(i);
-	n = harness_take_hints(hints, sizeof(hints) / sizeof(hints[0]));
+	n = harness_take_icmp_events(icmp_events, sizeof(icmp_events) / sizeof(icmp_events[0]));
 	/* a ring is never full to the last byte */
 	assert_in_range(n, room - 1, room);
-	assert_int_equal(harness_hints_lost(), sent - n);
+	assert_int_equal(harness_icmp_events_lost(), sent - n);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(hints[i].dst.bytes[14] << 8 | hints[i].dst.bytes[15], i);
+		assert_int_equal(icmp_events[i].dst.bytes[14] << 8 | icmp_events[i].dst.bytes[15],
+				 i);
 	send_too_big(5);
-	assert_int_equal(harness_take_hints(hints, 10), 1);
-	assert_int_equal(harness_hints_lost(), sent - n);
+	assert_int_equal(harness_take_icmp_events(icmp_events, 10), 1);
+	assert_int_equal(harness_icmp_events_lost(), sent - n);
 }
 
 /* One bit or byte less: the entry is not looked for, what a message was about is not punted. */
@@ -128,20 +130,20 @@ void exception_test_more_than_sl_fresh_holds(void **state)
 	uint16_t n = 0;
 
 	install(1);
-	while (!harness_hints_lost() && n < 2 * SIXLANE_FRESH_MOST) {
+	while (!harness_icmp_events_lost() && n < 2 * SIXLANE_FRESH_MOST) {
 		send_too_big(++n);
-		assert_int_equal(harness_take_hints(NULL, 0), 1);
+		assert_int_equal(harness_take_icmp_events(NULL, 0), 1);
 	}
 	/* some have all their bytes of others */
 	assert_in_range(n, SIXLANE_FRESH_MOST + 1, SIXLANE_FRESH_MOST + 10);
 	snprintf(dst, sizeof(dst), "2001:db8:6::%x", n);
 	expect(dst, SIXLANE_FORWARD, NEIGH_GATEWAY, NULL);
 	send_too_big(1);
-	assert_int_equal(harness_hints_lost(), 1);
+	assert_int_equal(harness_icmp_events_lost(), 1);
 	assert_int_equal(harness_fresh_count(0), 0);
 	assert_int_equal(harness_fresh_count(1), SIXLANE_FRESH_MOST);
 	harness_meta()->fresh = 0;
 	send_too_big(n);
-	assert_int_equal(harness_hints_lost(), 1);
+	assert_int_equal(harness_icmp_events_lost(), 1);
 	expect(dst, SIXLANE_PUNT_EXCEPTION, NEIGH_GATEWAY, NULL);
 }

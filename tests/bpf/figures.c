@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The figures of exceptions, value by value and CPU by CPU, and the ring of hints. */
+/* The figures of exceptions, value by value and CPU by CPU, and the ring of ICMP events. */
 #include "figures.h"
 
 #include <bpf/bpf.h>
@@ -19,38 +19,38 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
-static struct sixlane_hint last_hint, *wanted_hints;
-static size_t n_hints, n_wanted;
+static struct sixlane_icmp_event last_icmp_event, *wanted_icmp_events;
+static size_t n_icmp_events, n_wanted;
 static struct sixlane_sample *wanted_samples;
 static size_t n_samples, n_wanted_samples;
 
-/* What a frame has changed in sl_fresh, and SIXLANE_META_LOOK. */
+/* What a frame has changed in sl_fresh, and SIXLANE_META_CHECK_PUNTED. */
 #define MAX_CHANGES 4
 static uint32_t changed[MAX_CHANGES]; /* bytes */
 static size_t n_changed;
 static uint32_t counted[SIXLANE_FRESH_HALVES];
 static uint8_t look_after;
 
-int figures_note_hint(void *ctx, void *data, size_t bytes)
+int figures_note_icmp_event(void *ctx, void *data, size_t bytes)
 {
-	if (bytes != sizeof(last_hint))
-		n_hints += 1000; /* no number of hints that is expected */
+	if (bytes != sizeof(last_icmp_event))
+		n_icmp_events += 1000; /* no number of ICMP events that is expected */
 	else
-		memcpy(&last_hint, data, bytes);
-	if (n_hints < n_wanted)
-		wanted_hints[n_hints] = last_hint;
-	n_hints++;
+		memcpy(&last_icmp_event, data, bytes);
+	if (n_icmp_events < n_wanted)
+		wanted_icmp_events[n_icmp_events] = last_icmp_event;
+	n_icmp_events++;
 	return 0;
 }
 
-size_t harness_take_hints(struct sixlane_hint *hints, size_t max)
+size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max)
 {
-	n_hints = 0;
-	wanted_hints = hints;
+	n_icmp_events = 0;
+	wanted_icmp_events = icmp_events;
 	n_wanted = max;
-	ring_buffer__consume(setup->hints);
+	ring_buffer__consume(setup->icmp_events);
 	n_wanted = 0;
-	return n_hints;
+	return n_icmp_events;
 }
 
 int figures_note_sample(void *ctx, void *data, size_t bytes)
@@ -109,13 +109,13 @@ void harness_fill_buckets(uint64_t filled_ns)
 	free(cpus);
 }
 
-uint64_t harness_hints_lost(void)
+uint64_t harness_icmp_events_lost(void)
 {
 	struct sixlane_cpu *cpus = read_cpus();
 	uint64_t lost = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
-		lost += cpus[cpu].hints_lost;
+		lost += cpus[cpu].icmp_events_lost;
 	free(cpus);
 	return lost;
 }
@@ -245,10 +245,10 @@ void harness_del_exception(const struct world_exception *exception)
 void figures_begin(void)
 {
 	read_values(before);
-	ring_buffer__consume(setup->hints);
-	n_hints = 0;
+	ring_buffer__consume(setup->icmp_events);
+	n_icmp_events = 0;
 	memcpy(fresh, setup->fresh, sizeof(fresh));
-	look = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
+	look = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
 }
 
@@ -299,8 +299,8 @@ static void note_fresh(void)
 		counted[half] = counts[half] - former[half];
 		counts[half] = former[half];
 	}
-	look_after = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
-	setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE] = look;
+	look_after = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
+	setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE] = look;
 	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
 		return;
 	for (uint32_t byte = 0; byte < SIXLANE_FRESH_BYTES; byte++) {
@@ -317,7 +317,7 @@ void figures_end(const struct frame *in)
 {
 	uint64_t now_ns = coarse_ns();
 
-	ring_buffer__consume(setup->hints);
+	ring_buffer__consume(setup->icmp_events);
 	read_values(after);
 	note_fresh();
 	n_hits = 0;
@@ -340,14 +340,14 @@ static bool is_changed(uint32_t byte)
 }
 
 /* The destination of a message that the kernel learns from is in sl_fresh now, and nothing else. */
-static bool is_fresh_as(const struct sixlane_hint *hint)
+static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 {
-	const bool punts = hint && hint->type != SIXLANE_HINT_ROUTER_ADVERT &&
+	const bool punts = icmp_event && icmp_event->type != SIXLANE_ICMP6_ROUTER_ADVERT &&
 			   !(setup->meta->flags & SIXLANE_META_OBSERVE);
 	size_t n = 0;
 
 	for (uint32_t number = 0; punts && number < SIXLANE_FRESH_NUMBERS; number++) {
-		uint32_t byte = fresh_byte(&hint->dst, number, setup->meta->fresh);
+		uint32_t byte = fresh_byte(&icmp_event->dst, number, setup->meta->fresh);
 
 		if (fresh[byte])
 			continue;
@@ -361,21 +361,23 @@ static bool is_fresh_as(const struct sixlane_hint *hint)
 
 bool figures_are(const struct expected *expected)
 {
-	if (n_hits != (expected->hit != NULL) || n_hints != (expected->hint != NULL))
+	if (n_hits != (expected->hit != NULL) || n_icmp_events != (expected->icmp_event != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
 		return false;
-	if (!is_fresh_as(expected->hint))
+	if (!is_fresh_as(expected->icmp_event))
 		return false;
-	return !expected->hint || !memcmp(expected->hint, &last_hint, sizeof(last_hint));
+	return !expected->icmp_event ||
+	       !memcmp(expected->icmp_event, &last_icmp_event, sizeof(last_icmp_event));
 }
 
 void figures_explain(const struct expected *expected)
 {
 	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
 		expected->hit ? "one" : "none");
-	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_hints,
-		last_hint.type, last_hint.ifindex, expected->hint ? "another" : "none");
+	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_icmp_events,
+		last_icmp_event.type, last_icmp_event.ifindex,
+		expected->icmp_event ? "another" : "none");
 	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,
 		look_after);
 }

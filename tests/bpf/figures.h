@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a packet leaves behind beside counters: the figures of the exception that it hit, on one
- * CPU, and a hint. Only harness.c includes this; what tests ask for is in harness.h.
+ * CPU, and a ICMP event. Only harness.c includes this; what tests ask for is in harness.h.
  */
 #ifndef TESTS_BPF_FIGURES_H
 #define TESTS_BPF_FIGURES_H
@@ -15,7 +15,7 @@ int figures_open(const struct setup *setup);
 void figures_close(void);
 
 /* For ring_buffer__new(). */
-int figures_note_hint(void *ctx, void *data, size_t bytes);
+int figures_note_icmp_event(void *ctx, void *data, size_t bytes);
 int figures_note_sample(void *ctx, void *data, size_t bytes);
 
 /* Put the world's exceptions in the place of the last one's, and empty the CPUs' buckets. */

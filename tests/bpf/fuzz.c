@@ -30,7 +30,7 @@ static uint64_t env_number(const char *name, uint64_t otherwise)
 }
 
 struct tally {
-	uint64_t verdicts[SIXLANE_N_VERDICTS], answers, hits, hints;
+	uint64_t verdicts[SIXLANE_N_VERDICTS], answers, hits, icmp_events;
 };
 
 /* The programs by turns: what was compiled, where it redirects to, and the other flavours. */
@@ -52,13 +52,14 @@ static bool agrees(const struct world *world, enum device dev, const struct fram
 			.egress = results[i].egress,
 			.out = &results[i].out,
 			.hit = results[i].hit,
-			.hint = results[i].has_hint ? &results[i].hint : NULL,
+			.icmp_event = results[i].has_icmp_event ? &results[i].icmp_event : NULL,
 		};
 	tally->verdicts[results[0].verdict]++;
-	tally->answers += results[0].verdict == SIXLANE_ANSWER_TOO_BIG &&
-			  results[0].out.bytes[AT_NEXT_HEADER] == 58; /* not just a route's fate */
+	tally->answers +=
+		results[0].verdict == SIXLANE_ANSWER_TOO_BIG &&
+		results[0].out.bytes[AT_NEXT_HEADER] == 58; /* not just a route's next-hop entry */
 	tally->hits += results[0].hit != NULL;
-	tally->hints += results[0].has_hint;
+	tally->icmp_events += results[0].has_icmp_event;
 	return harness_check(progs[(turn + turn / FRAMES_PER_WORLD) % n_progs], ingress, frame,
 			     expected, n, turn % FRAMES_PER_WORLD ? SWEEP_WORLD : SWEEP_ALL);
 }
@@ -76,12 +77,12 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 	}
 	printf("  exceptions hit %llu, answers made %llu, hints %llu\n",
 	       (unsigned long long)tally->hits, (unsigned long long)tally->answers,
-	       (unsigned long long)tally->hints);
+	       (unsigned long long)tally->icmp_events);
 	if (runs < RUNS)
 		return;
 	assert_true(tally->verdicts[SIXLANE_FORWARD] > runs / 10);
 	assert_true(reached == SIXLANE_N_VERDICTS);
-	assert_true(tally->hits > runs / 200 && tally->hints > runs / 2000);
+	assert_true(tally->hits > runs / 200 && tally->icmp_events > runs / 2000);
 	assert_true(tally->answers > runs / 5000);
 }
 

@@ -128,7 +128,7 @@ static uint16_t random_member(void)
 					 : NH_MEMBER(fuzz_below(WORLD_MEMBERS)));
 }
 
-static void random_group(struct world *world, uint32_t id, uint32_t first_cell)
+static void random_group(struct world *world, uint32_t id, uint32_t first_bucket)
 {
 	static const uint32_t bounds[] = { 0, 1, 0x40000000, 0x80000000, 0xffffffff };
 	struct sixlane_next_hop *group = &world->next_hops[id];
@@ -137,20 +137,20 @@ static void random_group(struct world *world, uint32_t id, uint32_t first_cell)
 
 	for (uint16_t i = 0; i < n; i++)
 		members[i] = random_member();
-	world_set_buckets(world, id, first_cell, members, n);
-	for (uint32_t i = first_cell; i < first_cell + n; i++) {
-		world->cells[i].bound = bounds[fuzz_below(5)];
+	world_set_buckets(world, id, first_bucket, members, n);
+	for (uint32_t i = first_bucket; i < first_bucket + n; i++) {
+		world->buckets[i].bound = bounds[fuzz_below(5)];
 		if (fuzz_one_in(2))
-			world->cells[i].below = random_member();
+			world->buckets[i].below = random_member();
 	}
 	if (fuzz_one_in(3))
 		group->flags = SIXLANE_NEXT_HOP_OBJECT;
 	if (fuzz_one_in(4))
-		group->fate.kind = SIXLANE_KIND_FIRST;
+		group->nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
 	if (fuzz_one_in(30))
-		group->fate.n_cells = (uint16_t)(fuzz_one_in(2) ? 0 : 40);
+		group->nh_entry.n_buckets = (uint16_t)(fuzz_one_in(2) ? 0 : 40);
 	if (fuzz_one_in(30))
-		group->fate.first_cell = SIXLANE_MAX_CELLS - fuzz_below(3);
+		group->nh_entry.first_bucket = SIXLANE_MAX_NH_BUCKETS - fuzz_below(3);
 	if (fuzz_one_in(4))
 		group->expires_ns = fuzz_one_in(2) ? 1 : UINT64_MAX;
 }
@@ -208,7 +208,7 @@ static void add_random_rule(struct world *world)
 	randomize_prefix(&rule.dst, &rule.dst_mask);
 	if (fuzz_one_in(8)) {
 		rule.action = SIXLANE_RULE_VERDICT;
-		rule.fate = fuzz_below(SIXLANE_MAX_VERDICTS);
+		rule.verdict = fuzz_below(SIXLANE_MAX_VERDICTS);
 	} else if (fuzz_one_in(8)) {
 		rule.action = SIXLANE_RULE_GOTO;
 		rule.target = at + 1 + fuzz_below(3);
@@ -431,7 +431,7 @@ static void add_exceptions(struct world *world)
 		if (!fuzz_one_in(3))
 			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS;
 	if (fuzz_one_in(2))
-		world->meta.flags |= SIXLANE_META_LOOK;
+		world->meta.flags |= SIXLANE_META_CHECK_PUNTED;
 	world->meta.fresh = fuzz_below(2);
 }
 

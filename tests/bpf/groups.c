@@ -207,21 +207,21 @@ void group_test_ports_down_of_objects(void **state)
 /* 128 buckets of 4 members; those of a member that leaves are given to the others. */
 void group_test_resilient_buckets(void **state)
 {
-	uint32_t buckets[WORLD_CELLS];
-	union sixlane_cell *cells;
+	uint32_t buckets[WORLD_BUCKETS];
+	union sixlane_nh_bucket *written;
 	struct world world;
 	int was[FLOWS];
 
 	group_make_world(&world);
-	for (uint32_t i = 0; i < WORLD_CELLS; i++)
+	for (uint32_t i = 0; i < WORLD_BUCKETS; i++)
 		buckets[i] = NH_MEMBER(i % 4);
-	world_set_buckets(&world, NH_GROUP, 0, buckets, WORLD_CELLS);
+	world_set_buckets(&world, NH_GROUP, 0, buckets, WORLD_BUCKETS);
 	world.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
 	harness_install(&world);
 	record(was);
-	cells = harness_cells();
-	for (uint32_t i = 1; i < WORLD_CELLS; i += 4)
-		cells[i].below = cells[i].above = (uint16_t)NH_MEMBER((int)(i / 4 % 3 + 2) % 4);
+	written = harness_buckets();
+	for (uint32_t i = 1; i < WORLD_BUCKETS; i += 4)
+		written[i].below = written[i].above = (uint16_t)NH_MEMBER((int)(i / 4 % 3 + 2) % 4);
 	for (uint32_t n = 0; n < FLOWS; n++) {
 		struct frame frame;
 		int member;
@@ -283,10 +283,10 @@ static const struct spread spreads[] = {
 };
 
 /*
- * As many cells as members, of total units each, filled by taking what the poorest lacks from
+ * As many buckets as members, of total units each, filled by taking what the poorest lacks from
  * the richest.
  */
-static void fill_cells(union sixlane_cell *cells, const uint32_t *weights, uint32_t n)
+static void fill_buckets(union sixlane_nh_bucket *buckets, const uint32_t *weights, uint32_t n)
 {
 	uint64_t units[WORLD_MEMBERS], total = 0;
 	bool done[WORLD_MEMBERS] = { false };
@@ -306,7 +306,7 @@ static void fill_cells(union sixlane_cell *cells, const uint32_t *weights, uint3
 			if (rich == n || units[i] > units[rich])
 				rich = i;
 		}
-		cells[poor] = (union sixlane_cell){
+		buckets[poor] = (union sixlane_nh_bucket){
 			.bound = (uint32_t)(((units[poor] << 32) - 1) / total),
 			.below = (uint16_t)NH_MEMBER(poor),
 			.above = (uint16_t)NH_MEMBER(rich),
@@ -372,8 +372,8 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 	struct frame frame;
 	bool good = true;
 
-	fill_cells(harness_cells(), spread->weights, n_members);
-	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_members;
+	fill_buckets(harness_buckets(), spread->weights, n_members);
+	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_members;
 	harness_meta()->hash_policy.policy = spread->policy;
 	harness_meta()->hash_seed = seed;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, spread->out_is_down);
@@ -401,8 +401,8 @@ void group_test_little_weight_stays(void **state)
 
 	group_make_world(&world);
 	harness_install(&world);
-	fill_cells(harness_cells(), weights, 4);
-	harness_next_hop(NH_GROUP)->fate.n_cells = 4;
+	fill_buckets(harness_buckets(), weights, 4);
+	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = 4;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	record(was);
 	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, true);
@@ -422,20 +422,20 @@ void group_test_little_weight_stays(void **state)
 /* One bucket in use among more than are asked of a flow: some flows find it, wherever it is. */
 void group_test_one_bucket_of_many(void **state)
 {
-	const uint32_t n_cells = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
+	const uint32_t n_buckets = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
 	struct world world;
 
 	group_make_world(&world);
 	harness_install(&world);
-	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_cells;
+	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_buckets;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t found = 0;
 		int is[FLOWS];
 
-		for (uint32_t j = 0; j < n_cells; j++)
-			harness_cells()[j].word =
-				(union sixlane_cell){
+		for (uint32_t j = 0; j < n_buckets; j++)
+			harness_buckets()[j].word =
+				(union sixlane_nh_bucket){
 					.below = (uint16_t)NH_MEMBER(j == places[i]),
 					.above = (uint16_t)NH_MEMBER(j == places[i]),
 				}

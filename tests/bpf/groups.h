@@ -7,7 +7,7 @@
 
 #define GROUP_NOBODY (-1)
 
-/* A default route to NH_GROUP, of all members with one cell each. */
+/* A default route to NH_GROUP, of all members with one bucket each. */
 void group_make_world(struct world *world);
 
 /* The member whom a frame by DEV_IN is sent to, GROUP_NOBODY if it is passed. */

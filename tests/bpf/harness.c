@@ -45,7 +45,7 @@ const char *harness_verdict_name(uint32_t verdict)
 
 int harness_open(const char *object, const char *frags_object, const char *trace_object)
 {
-	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_hint,
+	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_icmp_event,
 			     figures_note_sample);
 	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
@@ -106,9 +106,9 @@ struct sixlane_port *harness_port(uint32_t slot)
 	return &setup.ports[slot];
 }
 
-union sixlane_cell *harness_cells(void)
+union sixlane_nh_bucket *harness_buckets(void)
 {
-	return setup.cells;
+	return setup.buckets;
 }
 
 struct sixlane_rule *harness_rules(void)
@@ -229,7 +229,7 @@ void harness_install(const struct world *w)
 	*setup.meta = w->meta;
 	memcpy(setup.ports, w->ports, sizeof(w->ports));
 	memcpy(setup.next_hops, w->next_hops, sizeof(w->next_hops));
-	memcpy(setup.cells, w->cells, sizeof(w->cells));
+	memcpy(setup.buckets, w->buckets, sizeof(w->buckets));
 	memcpy(setup.neighbours, w->neighbours, sizeof(w->neighbours));
 	memcpy(setup.rules, w->rules, sizeof(w->rules));
 	for (size_t i = 0; i < w->n_port_index; i++)
@@ -410,12 +410,12 @@ static bool are_figures(enum harness_prog prog, const struct expected *expected)
 	struct expected untold = *expected;
 
 	if (prog == PROG_TRACE)
-		untold.hit = NULL, untold.hint = NULL;
+		untold.hit = NULL, untold.icmp_event = NULL;
 	return figures_are(&untold);
 }
 
-static bool is_fate(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
-		    const struct expected *expected)
+static bool is_entry(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
+		     const struct expected *expected)
 {
 	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
 	       is_same_frame(&outcome->out, expected->out) &&
@@ -460,7 +460,7 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 	outcome.risen = find_risen(snapshot(after, sweep));
 	before_is_of_now = true;
 	for (size_t i = 0; i < n; i++)
-		if (is_fate(prog, in, &outcome, &expected[i]))
+		if (is_entry(prog, in, &outcome, &expected[i]))
 			return true;
 	explain(prog, in, &outcome, expected, n);
 	return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The object under test in the kernel, with private maps, and devices in a network namespace of
- * this process. One packet through it, and everything about its fate asserted. Knows
- * nothing of which packet has which fate.
+ * this process. One packet through it, and everything about its next-hop entry asserted. Knows
+ * nothing of which packet has which next-hop entry.
  */
 #ifndef TESTS_BPF_HARNESS_H
 #define TESTS_BPF_HARNESS_H
@@ -23,7 +23,8 @@ enum harness_prog {
 	PROG_CANNOT_TRIM,
 	PROG_FRAGS,
 	PROG_FRAGS_SHOWS_EGRESS,
-	/* The trace flavour, which must do the same, but hits no exception and sends no hint. */
+	/* The trace flavour, which must do the same, but hits no exception and sends no ICMP event.
+	 */
 	PROG_TRACE,
 	N_PROGS
 };
@@ -49,8 +50,8 @@ void harness_install(const struct world *world);
 
 /*
  * Who is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, the compiled FIB to
- * begin with. The other one leads all destinations to a next hop of this fate, so that it is seen
- * if it is asked instead.
+ * begin with. The other one leads all destinations to a next hop of this next-hop entry, so that it
+ * is seen if it is asked instead.
  */
 void harness_answer_by(uint32_t engine, enum sixlane_verdict otherwise);
 
@@ -59,8 +60,8 @@ struct expected {
 	uint32_t slot;	 /* where it is counted */
 	uint32_t egress; /* ifindex that it is redirected to; of a forwarded frame */
 	const struct frame *out;
-	const union sixlane_addr *hit;	 /* whose exception it finds; NULL: none */
-	const struct sixlane_hint *hint; /* NULL: none */
+	const union sixlane_addr *hit;		     /* whose exception it finds; NULL: none */
+	const struct sixlane_icmp_event *icmp_event; /* NULL: none */
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
@@ -81,15 +82,16 @@ int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct fr
 size_t harness_meta_max(void);
 
 /*
- * Run a frame that came in by a device: asserts that it met one of n fates, by the action, every
- * byte and the length of what is left, and that exactly one counter rose, by one packet and by the
- * frame's bytes; that no exception was hit but the fate's, on one CPU, and there is no hint but the
- * fate's. Returns false and says on stderr what differs from the first.
+ * Run a frame that came in by a device: asserts that it met one of n next-hop entries, by the
+ * action, every byte and the length of what is left, and that exactly one counter rose, by one
+ * packet and by the frame's bytes; that no exception was hit but the next-hop entry's, on one CPU,
+ * and there is no ICMP event but the next-hop entry's. Returns false and says on stderr what
+ * differs from the first.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
 
-/* One fate of the program as it is, as a cmocka failure. */
+/* One next-hop entry of the program as it is, as a cmocka failure. */
 void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected);
 
 /* The same, by all programs: of the one as it is all flavours, and what shows their egress. */
@@ -118,19 +120,19 @@ uint32_t harness_fresh_count(uint32_t half);
 void harness_fill_buckets(uint64_t filled_ns);
 
 /* Take what the ring holds, at most max of which are wanted; returns how many it held. */
-size_t harness_take_hints(struct sixlane_hint *hints, size_t max);
+size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max);
 
 /* The same of samples. */
 size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
 
 /* Hints that found no room since the last harness_install(), over all CPUs. */
-uint64_t harness_hints_lost(void);
+uint64_t harness_icmp_events_lost(void);
 
 /* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
 struct sixlane_neigh *harness_neigh(uint32_t slot);
 struct sixlane_next_hop *harness_next_hop(uint32_t id);
 struct sixlane_port *harness_port(uint32_t slot);
-union sixlane_cell *harness_cells(void);
+union sixlane_nh_bucket *harness_buckets(void);
 struct sixlane_rule *harness_rules(void);
 struct sixlane_meta *harness_meta(void);
 

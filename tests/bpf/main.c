@@ -77,7 +77,7 @@ static void add_all(void)
 	add_rows(rows_exception, rows_exception_n);
 	add_rows(rows_answer, rows_answer_n);
 	add_rows(rows_answer_way, rows_answer_way_n);
-	add_rows(rows_hint, rows_hint_n);
+	add_rows(rows_icmp_event, rows_icmp_event_n);
 	add_rows(rows_guard, rows_guard_n);
 	add("every verdict has a row", table_test_every_verdict_has_a_row, NULL);
 	add("every length", sweep_test_every_length, NULL);
@@ -127,7 +127,7 @@ static void add_all(void)
 	add("rate of answers", answer_test_rate, NULL);
 	add("rate of answers in time", answer_test_rate_in_time, NULL);
 	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
-	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
+	add("full ring of hints", exception_test_full_ring_of_icmp_events, NULL);
 	add("every bit and byte of a punt destination", exception_test_every_bit_and_byte_counts,
 	    NULL);
 	add("more than sl_fresh holds", exception_test_more_than_sl_fresh_holds, NULL);
@@ -141,9 +141,9 @@ static void add_all(void)
 	add("answers to frames whose first buffer is short",
 	    frags_test_answers_need_the_first_buffer, NULL);
 	add("a MAC is never seen in half", race_test_mac_is_never_seen_in_half, NULL);
-	add("a next hop's fate changes at once", race_test_fate_changes_at_once, NULL);
+	add("a next hop's fate changes at once", race_test_entry_changes_at_once, NULL);
 	add("a member's fate changes at once", race_test_member_changes_at_once, NULL);
-	add("a cell changes at once", race_test_cell_changes_at_once, NULL);
+	add("a cell changes at once", race_test_bucket_changes_at_once, NULL);
 	add("the list of rules changes at once", race_test_rules_change_at_once, NULL);
 	add("an exception changes at once", race_test_exception_changes_at_once, NULL);
 	add("an exception is not another destination's",

@@ -22,7 +22,7 @@ static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdi
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
 	world_set_buckets(&world, NH_GROUP, 0, &silent, 1);
 	world_set_buckets(&world, NH_GROUP + 1, 1, &silent, 1);
-	world.next_hops[NH_GROUP + 1].fate.kind = SIXLANE_KIND_FIRST;
+	world.next_hops[NH_GROUP + 1].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
 	harness_install(&world);
 	frame_build(&in, &spec);
 	harness_expect_via(&in, verdict, via, NULL, SWEEP_ALL);

@@ -167,7 +167,7 @@ static enum sixlane_verdict judge_frame(struct walk *w)
 	return model_has(w->port, SIXLANE_PORT_IPV6) ? SIXLANE_FORWARD : SIXLANE_PASS_IPV6_OFF;
 }
 
-bool model_is_fate(uint32_t verdict)
+bool model_is_entry(uint32_t verdict)
 {
 	return verdict != SIXLANE_FORWARD && verdict < SIXLANE_N_VERDICTS &&
 	       verdict != SIXLANE_ANSWER_TOO_BIG;
@@ -272,12 +272,12 @@ size_t model_tags(const struct sixlane_port *port, uint32_t tags[2])
 	return n;
 }
 
-/* One fate to its end. Forwarded: out is what leaves. */
-static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate fate,
-				       struct model_result *result)
+/* One next-hop entry to its end. Forwarded: out is what leaves. */
+static enum sixlane_verdict judge_entry(const struct walk *w, union sixlane_nh_entry nh_entry,
+					struct model_result *result)
 {
 	struct way way = {
-		.fate = fate,
+		.nh_entry = nh_entry,
 		.mtu = w->next_hop->mtu,
 		.locked = w->next_hop->flags & SIXLANE_NEXT_HOP_LOCKED,
 	};
@@ -289,18 +289,18 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 
 	if (!model_apply_exception(w, &way, result))
 		return SIXLANE_PUNT_EXCEPTION;
-	fate = way.fate;
-	if (fate.kind != SIXLANE_FORWARD)
-		return model_is_fate(fate.kind) ? (enum sixlane_verdict)fate.kind
-						: SIXLANE_PUNT_ROUTE;
+	nh_entry = way.nh_entry;
+	if (nh_entry.type != SIXLANE_FORWARD)
+		return model_is_entry(nh_entry.type) ? (enum sixlane_verdict)nh_entry.type
+						     : SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
 		return SIXLANE_PASS_HOP_LIMIT;
-	egress = model_port(w->world, fate.port);
+	egress = model_port(w->world, nh_entry.port);
 	verdict = judge_device(w, egress);
 	if (verdict == SIXLANE_FORWARD)
-		verdict = model_judge_guard(w, fate.port);
+		verdict = model_judge_guard(w, nh_entry.port);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
 	before = *result;
@@ -311,10 +311,10 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 	}
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	neigh = model_neighbour(w, fate.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
+	neigh = model_neighbour(w, nh_entry.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
 	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))
 		return SIXLANE_PASS_UNRESOLVED;
-	result->egress = egress->xmit;
+	result->egress = egress->tx_ifindex;
 	if (model_has(egress, SIXLANE_PORT_SLAVES))
 		verdict = model_choose_slave(w, egress, neigh->mac.bytes, &result->egress);
 	if (verdict != SIXLANE_FORWARD)
@@ -369,18 +369,19 @@ size_t model_run(const struct world *world, uint32_t ingress, const struct frame
 	find_port(&w, ingress);
 	verdict = judge(&w);
 	if (verdict != SIXLANE_FORWARD) {
-		w.fates[0].kind = (uint16_t)verdict;
-		w.n_fates = 1;
+		w.nh_entries[0].type = (uint16_t)verdict;
+		w.n_entries = 1;
 	}
-	for (size_t i = 0; i < w.n_fates; i++) {
+	for (size_t i = 0; i < w.n_entries; i++) {
 		results[i].slot = w.slot;
 		results[i].egress = 0;
 		results[i].hit = NULL;
 		results[i].out = *in;
-		results[i].verdict = spare(&w, verdict == SIXLANE_FORWARD
-						       ? judge_fate(&w, w.fates[i], &results[i])
-						       : verdict);
-		model_hint(&w, &results[i]);
+		results[i].verdict =
+			spare(&w, verdict == SIXLANE_FORWARD
+					  ? judge_entry(&w, w.nh_entries[i], &results[i])
+					  : verdict);
+		model_icmp_event(&w, &results[i]);
 	}
-	return w.n_fates;
+	return w.n_entries;
 }

@@ -21,11 +21,11 @@ struct model_result {
 	uint32_t egress;	       /* ifindex that it is redirected to, if forwarded */
 	struct frame out;	       /* the frame afterwards */
 	const union sixlane_addr *hit; /* in the world; NULL: no exception is hit */
-	bool has_hint;
-	struct sixlane_hint hint;
+	bool has_icmp_event;
+	struct sixlane_icmp_event icmp_event;
 };
 
-/* Returns how many fates the frame may meet. */
+/* Returns how many next-hop entries the frame may meet. */
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
 		 struct model_result results[MODEL_FATES]);
 

@@ -40,13 +40,13 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	next_hop = model_next_hop(world, sixlane_route_next_hop(value));
 	if (sixlane_route_next_hop(value) >= SIXLANE_MAX_NEXT_HOPS)
 		return SOMEBODY;
-	if (next_hop->fate.kind == SIXLANE_PASS_LOCAL ||
-	    next_hop->fate.kind == SIXLANE_PASS_ANYCAST)
+	if (next_hop->nh_entry.type == SIXLANE_PASS_LOCAL ||
+	    next_hop->nh_entry.type == SIXLANE_PASS_ANYCAST)
 		return NOBODY;
-	if (next_hop->fate.kind != SIXLANE_FORWARD)
+	if (next_hop->nh_entry.type != SIXLANE_FORWARD)
 		return SOMEBODY;
 	/* the anycast address of routers */
-	if (!next_hop->fate.neighbour && sixlane_route_len(value) < 127 &&
+	if (!next_hop->nh_entry.neighbour && sixlane_route_len(value) < 127 &&
 	    is_first_of_prefix(src, sixlane_route_len(value)))
 		return NOBODY;
 	if (!model_has(w->port, SIXLANE_PORT_SOURCE) ||
@@ -54,9 +54,9 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 			      SIXLANE_PORT_NO_XMIT) ||
 	    model_has(egress, SIXLANE_PORT_VRF) || value & SIXLANE_ROUTE_EXCEPTIONS ||
 	    model_may_have_exception(w, src, w->port->table, false) ||
-	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->fate.port != w->slot)
+	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->nh_entry.port != w->slot)
 		return SOMEBODY;
-	neigh = model_neighbour(w, next_hop->fate.neighbour, src, w->port->ifindex);
+	neigh = model_neighbour(w, next_hop->nh_entry.neighbour, src, w->port->ifindex);
 	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))
 		return SOMEBODY;
 	*mac = neigh->mac.bytes;

@@ -14,7 +14,7 @@ static const struct world_exception *find(const struct walk *w, const uint8_t *a
 
 static bool looks(const struct walk *w)
 {
-	return w->world->meta.flags & SIXLANE_META_LOOK;
+	return w->world->meta.flags & SIXLANE_META_CHECK_PUNTED;
 }
 
 static bool is_fresh(const struct walk *w, const uint8_t *addr)
@@ -54,7 +54,7 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 			return false;
-		way->fate = model_next_hop(w->world, value->next_hop)->fate;
+		way->nh_entry = model_next_hop(w->world, value->next_hop)->nh_entry;
 		way->own_hop = true;
 	}
 	if (value->flags & SIXLANE_EXCEPTION_MTU) {
@@ -84,7 +84,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	const struct world_exception *found = find(w, dst);
 	const bool fresh = is_fresh(w, dst);
 
-	if (way->fate.kind != SIXLANE_FORWARD || (!marked && !looks(w)))
+	if (way->nh_entry.type != SIXLANE_FORWARD || (!marked && !looks(w)))
 		return true;
 	if (!found)
 		return !fresh && !is_punt(w, dst);
@@ -102,7 +102,8 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	return apply(w, &found->value, way);
 }
 
-/* --- hints -------------------------------------------------------------------------------- */
+/* --- ICMP events --------------------------------------------------------------------------------
+ */
 
 #define AT_TYPE AT_PAYLOAD
 #define AT_TOLD_MTU (AT_PAYLOAD + 4)
@@ -121,7 +122,7 @@ static bool is_ours(const struct walk *w)
 		table = 255;
 	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
 		return false;
-	kind = model_next_hop(world, sixlane_route_next_hop(value))->fate.kind;
+	kind = model_next_hop(world, sixlane_route_next_hop(value))->nh_entry.type;
 	return kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST;
 }
 
@@ -170,29 +171,30 @@ static bool is_from_link(const struct walk *w)
 
 /* Advertisements of routers on the link, Packet Too Big of no less than 1280, and redirects from
  * the link. */
-static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
+static bool read_icmp_event(const struct walk *w, struct sixlane_icmp_event *icmp_event)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	size_t said = frame_get16(&w->bare, AT_PAYLOAD_LEN), there = w->bare.len - AT_PAYLOAD;
 	size_t payload = said < there ? said : there;
 
-	hint->type = bytes[AT_TYPE];
-	hint->ifindex = w->port->ifindex;
-	if (hint->type == 134)
+	icmp_event->type = bytes[AT_TYPE];
+	icmp_event->ifindex = w->port->ifindex;
+	if (icmp_event->type == 134)
 		return payload >= 16 && is_from_link(w);
-	if (hint->type == 2 && payload >= 48) {
-		memcpy(hint->dst.bytes, bytes + AT_INNER + 24, 16);
+	if (icmp_event->type == 2 && payload >= 48) {
+		memcpy(icmp_event->dst.bytes, bytes + AT_INNER + 24, 16);
 		return frame_get16(&w->bare, AT_TOLD_MTU) ||
 		       frame_get16(&w->bare, AT_TOLD_MTU + 2) >= 1280;
 	}
-	memcpy(hint->dst.bytes, bytes + AT_REDIRECTED, 16);
-	return hint->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
+	memcpy(icmp_event->dst.bytes, bytes + AT_REDIRECTED, 16);
+	return icmp_event->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
 }
 
-void model_hint(struct walk *w, struct model_result *result)
+void model_icmp_event(struct walk *w, struct model_result *result)
 {
-	memset(&result->hint, 0, sizeof(result->hint));
-	result->has_hint = is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
-			   read_hint(w, &result->hint) &&
-			   (result->verdict != SIXLANE_PASS_OTHER_MAC || result->hint.type == 134);
+	memset(&result->icmp_event, 0, sizeof(result->icmp_event));
+	result->has_icmp_event =
+		is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
+		read_icmp_event(w, &result->icmp_event) &&
+		(result->verdict != SIXLANE_PASS_OTHER_MAC || result->icmp_event.type == 134);
 }

@@ -7,13 +7,13 @@
 
 #include "model_walk.h"
 
-static void add_fate(struct walk *w, union sixlane_fate fate)
+static void add_entry(struct walk *w, union sixlane_nh_entry nh_entry)
 {
-	for (size_t i = 0; i < w->n_fates; i++)
-		if (w->fates[i].word == fate.word)
+	for (size_t i = 0; i < w->n_entries; i++)
+		if (w->nh_entries[i].word == nh_entry.word)
 			return;
-	if (w->n_fates < MODEL_FATES)
-		w->fates[w->n_fates++] = fate;
+	if (w->n_entries < MODEL_FATES)
+		w->nh_entries[w->n_entries++] = nh_entry;
 }
 
 /* --- which fields there are --------------------------------------------------------------- */
@@ -94,14 +94,14 @@ static bool hash_is_known(const struct walk *w)
 
 static bool is_skipped(const struct walk *w, const struct sixlane_next_hop *member, uint32_t skip)
 {
-	const struct sixlane_port *port = model_port(w->world, member->fate.port);
+	const struct sixlane_port *port = model_port(w->world, member->nh_entry.port);
 
-	return member->fate.kind == SIXLANE_FORWARD && port && port->flags & skip;
+	return member->nh_entry.type == SIXLANE_FORWARD && port && port->flags & skip;
 }
 
 static void add_verdict(struct walk *w, enum sixlane_verdict verdict)
 {
-	add_fate(w, (union sixlane_fate){ .kind = (uint16_t)verdict });
+	add_entry(w, (union sixlane_nh_entry){ .type = (uint16_t)verdict });
 }
 
 static void add_member(struct walk *w, uint32_t id, uint32_t skip)
@@ -109,33 +109,33 @@ static void add_member(struct walk *w, uint32_t id, uint32_t skip)
 	const struct sixlane_next_hop *member = model_next_hop(w->world, id);
 
 	/* An empty word is no next hop. */
-	if (!id || !member->fate.word || is_skipped(w, member, skip))
+	if (!id || !member->nh_entry.word || is_skipped(w, member, skip))
 		return;
-	if (member->fate.kind >= SIXLANE_N_VERDICTS)
+	if (member->nh_entry.type >= SIXLANE_N_VERDICTS)
 		add_verdict(w, SIXLANE_PUNT_ROUTE);
 	else
-		add_fate(w, member->fate);
+		add_entry(w, member->nh_entry);
 }
 
 static enum sixlane_verdict choose_by_hash(struct walk *w)
 {
-	const union sixlane_fate group = w->next_hop->fate;
+	const union sixlane_nh_entry group = w->next_hop->nh_entry;
 	uint32_t skip = w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT
 								     : SIXLANE_PORT_SKIP;
 
-	if (group.n_cells > 1 && !hash_is_known(w))
+	if (group.n_buckets > 1 && !hash_is_known(w))
 		return SIXLANE_PUNT_HASH;
-	for (uint32_t i = 0; i < group.n_cells; i++) {
-		union sixlane_cell cell = { .word = 0 };
+	for (uint32_t i = 0; i < group.n_buckets; i++) {
+		union sixlane_nh_bucket bucket = { .word = 0 };
 
-		if (group.first_cell + i < WORLD_CELLS)
-			cell = w->world->cells[group.first_cell + i];
-		if (cell.bound)
-			add_member(w, cell.below, skip);
-		add_member(w, cell.above, skip);
+		if (group.first_bucket + i < WORLD_BUCKETS)
+			bucket = w->world->buckets[group.first_bucket + i];
+		if (bucket.bound)
+			add_member(w, bucket.below, skip);
+		add_member(w, bucket.above, skip);
 	}
 	/* Of that many buckets not all are looked at for one that is in use. */
-	if (!w->n_fates || group.n_cells > 256)
+	if (!w->n_entries || group.n_buckets > 256)
 		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
 	return SIXLANE_FORWARD;
 }
@@ -143,24 +143,24 @@ static enum sixlane_verdict choose_by_hash(struct walk *w)
 /* Equal routes that are no set: the kernel prefers the one that leads back. */
 static enum sixlane_verdict choose_first(struct walk *w)
 {
-	const union sixlane_fate group = w->next_hop->fate;
+	const union sixlane_nh_entry group = w->next_hop->nh_entry;
 	uint32_t first;
 
-	for (uint32_t i = 0; i < group.n_cells && i < SIXLANE_MAX_FIRST; i++) {
-		uint32_t id = group.first_cell + i < WORLD_CELLS
-				      ? w->world->cells[group.first_cell + i].below
+	for (uint32_t i = 0; i < group.n_buckets && i < SIXLANE_MAX_EQUAL_METRIC; i++) {
+		uint32_t id = group.first_bucket + i < WORLD_BUCKETS
+				      ? w->world->buckets[group.first_bucket + i].below
 				      : 0;
 		const struct sixlane_next_hop *member = model_next_hop(w->world, id);
-		const struct sixlane_port *port = model_port(w->world, member->fate.port);
+		const struct sixlane_port *port = model_port(w->world, member->nh_entry.port);
 
-		if (member->fate.kind == SIXLANE_FORWARD && port &&
+		if (member->nh_entry.type == SIXLANE_FORWARD && port &&
 		    port->ifindex == w->port->ifindex)
 			return SIXLANE_PASS_SAME_PORT;
 	}
-	if (!group.n_cells || group.first_cell >= WORLD_CELLS)
+	if (!group.n_buckets || group.first_bucket >= WORLD_BUCKETS)
 		return SIXLANE_PASS_SAME_PORT;
-	first = w->world->cells[group.first_cell].below;
-	if (!first || !model_next_hop(w->world, first)->fate.word)
+	first = w->world->buckets[group.first_bucket].below;
+	if (!first || !model_next_hop(w->world, first)->nh_entry.word)
 		return SIXLANE_PASS_SAME_PORT;
 	add_member(w, first, 0);
 	return SIXLANE_FORWARD;
@@ -168,16 +168,16 @@ static enum sixlane_verdict choose_first(struct walk *w)
 
 enum sixlane_verdict model_choose(struct walk *w)
 {
-	uint32_t kind = w->next_hop->fate.kind;
+	uint32_t kind = w->next_hop->nh_entry.type;
 
-	if (kind < SIXLANE_KIND_GROUP) {
-		add_fate(w, w->next_hop->fate);
+	if (kind < SIXLANE_NH_GROUP) {
+		add_entry(w, w->next_hop->nh_entry);
 		return SIXLANE_FORWARD;
 	}
 	/* The tests' times are long past or far away. */
 	if (w->next_hop->expires_ns && w->next_hop->expires_ns < 1000)
 		return SIXLANE_PUNT_EXPIRES;
-	if (kind == SIXLANE_KIND_GROUP)
+	if (kind == SIXLANE_NH_GROUP)
 		return choose_by_hash(w);
-	return kind == SIXLANE_KIND_FIRST ? choose_first(w) : SIXLANE_PUNT_ROUTE;
+	return kind == SIXLANE_NH_EQUAL_METRIC ? choose_first(w) : SIXLANE_PUNT_ROUTE;
 }

@@ -61,13 +61,13 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 	w->table = table;
 	if (!take(w, value))
 		return SIXLANE_PUNT_ROUTE;
-	if (w->next_hop->fate.kind != SIXLANE_KIND_SOURCES)
+	if (w->next_hop->nh_entry.type != SIXLANE_NH_SOURCES)
 		return SIXLANE_FORWARD;
-	if (!model_longest(world->sources, world->n_sources, w->next_hop->fate.set,
+	if (!model_longest(world->sources, world->n_sources, w->next_hop->nh_entry.source_table,
 			   w->bare.bytes + AT_SRC, &source))
 		return SIXLANE_PUNT_SOURCE_ROUTE;
 	if (!take(w, (source & ~marks) | (value & marks)) ||
-	    w->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
+	    w->next_hop->nh_entry.type == SIXLANE_NH_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
 }
@@ -169,7 +169,7 @@ static bool is_error(uint32_t kind)
 {
 	return kind != SIXLANE_FORWARD && kind != SIXLANE_PASS_LOCAL &&
 	       kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST &&
-	       kind < SIXLANE_KIND_GROUP;
+	       kind < SIXLANE_NH_GROUP;
 }
 
 static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule *rule)
@@ -179,8 +179,8 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 	uint32_t kind;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return model_is_fate(rule->fate) ? (enum sixlane_verdict)rule->fate
-						 : SIXLANE_PUNT_RULES;
+		return model_is_entry(rule->verdict) ? (enum sixlane_verdict)rule->verdict
+						     : SIXLANE_PUNT_RULES;
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
 		table = model_has(w->port, SIXLANE_PORT_VRF) ? w->port->table : 0;
 	verdict = model_look_up(w, table);
@@ -188,7 +188,7 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 		return SIXLANE_PUNT_MAP_FULL;
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	kind = w->next_hop->fate.kind;
+	kind = w->next_hop->nh_entry.type;
 	if (kind == SIXLANE_PASS_NO_ROUTE || kind == SIXLANE_PASS_THROW)
 		return (enum sixlane_verdict)kind;
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(kind))

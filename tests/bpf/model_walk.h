@@ -20,14 +20,14 @@ struct walk {
 	uint32_t value;				 /* of the trie */
 	uint32_t table;				 /* in which it is */
 
-	/* Where it may go: fates, of which a group has several. */
-	union sixlane_fate fates[MODEL_FATES];
-	size_t n_fates;
+	/* Where it may go: next-hop entries, of which a group has several. */
+	union sixlane_nh_entry nh_entries[MODEL_FATES];
+	size_t n_entries;
 };
 
-/* Where one of these fates leads, and on what terms. */
+/* Where one of these next-hop entries leads, and on what terms. */
 struct way {
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 	uint32_t mtu; /* of the route, or the exception's; 0: the device's alone */
 	bool locked;
 	bool own_hop, own_mtu; /* they are the exception's … */
@@ -40,7 +40,7 @@ struct way {
 const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id);
 
 /* What a route or a rule may say of every packet; an answer is no such thing. */
-bool model_is_fate(uint32_t verdict);
+bool model_is_entry(uint32_t verdict);
 
 /* ::, ::1, multicast and link-local */
 bool model_addr_stays(const uint8_t *addr);
@@ -91,10 +91,10 @@ enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way
 				     const struct sixlane_port *egress,
 				     struct model_result *result);
 
-/* Sets hint and has_hint by the verdict. */
-void model_hint(struct walk *w, struct model_result *result);
+/* Sets ICMP event and has_icmp_event by the verdict. */
+void model_icmp_event(struct walk *w, struct model_result *result);
 
-/* From the next hop to all fates that are right. */
+/* From the next hop to all next-hop entries that are right. */
 enum sixlane_verdict model_choose(struct walk *w);
 
 #endif

@@ -106,7 +106,7 @@ static int open_interrupts(const struct race *race, const struct frame *in)
 	return fd;
 }
 
-/* Returns how many packets met a fate that no state gives. */
+/* Returns how many packets met a next-hop entry that no state gives. */
 static size_t read_packets(struct race *race)
 {
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = 9 };
@@ -221,17 +221,17 @@ static int judge_way(uint32_t action, const struct frame *in, const struct frame
 	return is_untouched(action, in, out) ? PASSED : WRONG;
 }
 
-/* The fate of NH_ON_LINK takes each of the words, by turns. */
-static void run_fates(struct world *world, struct race *race)
+/* The next-hop entry of NH_ON_LINK takes each of the words, by turns. */
+static void run_entries(struct world *world, struct race *race)
 {
-	world->next_hops[NH_ON_LINK].fate.word = race->words[0];
+	world->next_hops[NH_ON_LINK].nh_entry.word = race->words[0];
 	harness_install(world);
-	race->word = &harness_next_hop(NH_ON_LINK)->fate.word;
+	race->word = &harness_next_hop(NH_ON_LINK)->nh_entry.word;
 	run(race);
 }
 
 /* Port and neighbour, a tag, a group, a blackhole: all of it in one word. */
-void race_test_fate_changes_at_once(void **state)
+void race_test_entry_changes_at_once(void **state)
 {
 	struct race race = {
 		.n = 4,
@@ -244,11 +244,11 @@ void race_test_fate_changes_at_once(void **state)
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_ON_LINK);
 	world_set_buckets(&world, NH_GROUP, 3, members, 1);
-	race.words[0] = world.next_hops[NH_GATEWAY].fate.word;
-	race.words[1] = world.next_hops[NH_GROUP].fate.word;
-	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].fate.word;
-	race.words[3] = world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].fate.word;
-	run_fates(&world, &race);
+	race.words[0] = world.next_hops[NH_GATEWAY].nh_entry.word;
+	race.words[1] = world.next_hops[NH_GROUP].nh_entry.word;
+	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word;
+	race.words[3] = world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].nh_entry.word;
+	run_entries(&world, &race);
 }
 
 /* The same of a group's member. */
@@ -265,17 +265,19 @@ void race_test_member_changes_at_once(void **state)
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
 	world_set_buckets(&world, NH_GROUP, 0, members, 1);
-	race.words[0] = world.next_hops[NH_GATEWAY].fate.word;
-	race.words[1] = world.next_hops[NH_ALT].fate.word;
-	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].fate.word;
-	run_fates(&world, &race);
+	race.words[0] = world.next_hops[NH_GATEWAY].nh_entry.word;
+	race.words[1] = world.next_hops[NH_ALT].nh_entry.word;
+	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word;
+	run_entries(&world, &race);
 }
 
 /* Bound and members: at either bound only the one that is good is taken. */
-void race_test_cell_changes_at_once(void **state)
+void race_test_bucket_changes_at_once(void **state)
 {
-	const union sixlane_cell below = { .bound = 0xffffffff, .below = NH_GATEWAY, .above = 0 };
-	const union sixlane_cell above = { .bound = 0, .below = 0, .above = NH_ALT };
+	const union sixlane_nh_bucket below = { .bound = 0xffffffff,
+						.below = NH_GATEWAY,
+						.above = 0 };
+	const union sixlane_nh_bucket above = { .bound = 0, .below = 0, .above = NH_ALT };
 	struct race race = {
 		.words = { below.word, above.word },
 		.n = 2,
@@ -289,7 +291,7 @@ void race_test_cell_changes_at_once(void **state)
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
 	world_set_buckets(&world, NH_GROUP, 0, members, 1);
 	harness_install(&world);
-	race.word = &harness_cells()->word;
+	race.word = &harness_buckets()->word;
 	run(&race);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of packets and their fates. A row left at its defaults is a plain packet that comes
- * in by DEV_IN and is forwarded to NEIGH_GATEWAY.
+ * The table of packets and their next-hop entries. A row left at its defaults is a plain packet
+ * that comes in by DEV_IN and is forwarded to NEIGH_GATEWAY.
  */
 #ifndef TESTS_BPF_ROWS_H
 #define TESTS_BPF_ROWS_H
@@ -41,7 +41,7 @@ struct row {
 	} exceptions[ROW_EXCEPTIONS];
 	const char *punted; /* a destination that is punt; NULL: none */
 	const char *fresh;  /* one that a message was about, in half 0; NULL: none */
-	_Bool look;	    /* at the filters, whatever the route */
+	_Bool check_punted; /* at the filters, whatever the route */
 	uint32_t marks;	    /* of the first route */
 	union sixlane_hash_policy hash;
 	uint32_t meta_turned,
@@ -62,7 +62,7 @@ struct row {
 	uint32_t tags[FRAME_TAGS];
 	size_t meta; /* ROW_META_MAX: as much as there may be */
 
-	/* Its fate. A passed or dropped packet comes out as it went in. */
+	/* Its next-hop entry. A passed or dropped packet comes out as it went in. */
 	enum harness_prog prog;
 	enum sixlane_verdict verdict;
 	enum device as;	     /* the port that it is counted for; 0: the device it comes in by */
@@ -80,7 +80,7 @@ struct row {
 	struct {
 		uint32_t type;	 /* 0: none */
 		const char *dst; /* NULL: :: */
-	} hint;
+	} icmp_event;
 };
 
 #define ROUTE_IN(table_, prefix_, next_hop_)                                    \
@@ -98,7 +98,7 @@ extern const struct row rows_packet[]; /* what the frame itself says */
 extern const size_t rows_packet_n;
 extern const struct row rows_port[]; /* switches and ports */
 extern const size_t rows_port_n;
-extern const struct row rows_route[]; /* prefixes, tables, fates of routes */
+extern const struct row rows_route[]; /* prefixes, tables, next-hop entries of routes */
 extern const size_t rows_route_n;
 extern const struct row rows_next_hop[]; /* egress, MTU, neighbours */
 extern const size_t rows_next_hop_n;
@@ -126,8 +126,8 @@ extern const struct row rows_answer[]; /* packets over an MTU */
 extern const size_t rows_answer_n;
 extern const struct row rows_answer_way[]; /* and the way back */
 extern const size_t rows_answer_way_n;
-extern const struct row rows_hint[]; /* messages that the kernel learns from */
-extern const size_t rows_hint_n;
+extern const struct row rows_icmp_event[]; /* messages that the kernel learns from */
+extern const size_t rows_icmp_event_n;
 extern const struct row rows_guard[]; /* firewalls, IPsec, tc, open checksums */
 extern const size_t rows_guard_n;
 

@@ -21,7 +21,7 @@
 #define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
 #define PUNT .punted = FRAME_DST
 #define FRESH .fresh = FRAME_DST
-#define LOOK .look = true
+#define LOOK .check_punted = true
 
 /* The first route is marked, and there is an exception, which packets find or not. */
 #define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = 1

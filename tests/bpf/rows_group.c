@@ -60,7 +60,7 @@ static void one_nobody(struct world *w)
 static void one_below(struct world *w)
 {
 	rows_group_one(w);
-	w->cells[0] = (union sixlane_cell){
+	w->buckets[0] = (union sixlane_nh_bucket){
 		.bound = 0xffffffff,
 		.below = NH_ALT,
 		.above = NH_FATE + SIXLANE_PUNT_ENCAP,
@@ -70,7 +70,7 @@ static void one_below(struct world *w)
 static void one_above(struct world *w)
 {
 	rows_group_one(w);
-	w->cells[0].below = NH_ALT;
+	w->buckets[0].below = NH_ALT;
 }
 
 static void one_elsewhere(struct world *w)
@@ -79,25 +79,25 @@ static void one_elsewhere(struct world *w)
 
 	world_set_buckets(w, NH_GROUP + 1, 4, members, 3);
 	rows_group_one(w);
-	w->next_hops[NH_GROUP].fate.first_cell = 5;
+	w->next_hops[NH_GROUP].nh_entry.first_bucket = 5;
 }
 
 static void none(struct world *w)
 {
 	rows_group_one(w);
-	w->next_hops[NH_GROUP].fate.n_cells = 0;
+	w->next_hops[NH_GROUP].nh_entry.n_buckets = 0;
 }
 
-static void cell_out_of_range(struct world *w)
+static void bucket_out_of_range(struct world *w)
 {
 	rows_group_one(w);
-	w->next_hops[NH_GROUP].fate.first_cell = SIXLANE_MAX_CELLS;
+	w->next_hops[NH_GROUP].nh_entry.first_bucket = SIXLANE_MAX_NH_BUCKETS;
 }
 
-static void last_cell(struct world *w)
+static void last_bucket(struct world *w)
 {
 	rows_group_one(w);
-	w->next_hops[NH_GROUP].fate.first_cell = SIXLANE_MAX_CELLS - 1;
+	w->next_hops[NH_GROUP].nh_entry.first_bucket = SIXLANE_MAX_NH_BUCKETS - 1;
 }
 
 static void mtu_of_group(struct world *w)
@@ -176,12 +176,12 @@ static void skip_no_group(struct world *w)
 	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT;
 }
 
-/* A fate is no port, though the bits that would name one do: slot 2 is DEV_OUT's. */
-static void skip_is_not_for_fates(struct world *w)
+/* A next-hop entry is no port, though the bits that would name one do: slot 2 is DEV_OUT's. */
+static void skip_is_not_for_entries(struct world *w)
 {
 	skip(w);
 	one_blackhole(w);
-	w->next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].fate.port =
+	w->next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].nh_entry.port =
 		(uint16_t)world_port_slot(DEV_OUT);
 }
 
@@ -196,7 +196,7 @@ static void all_down(struct world *w)
 static void first_of(struct world *w, const uint32_t *members, uint16_t n)
 {
 	world_set_buckets(w, NH_GROUP, 0, members, n);
-	w->next_hops[NH_GROUP].fate.kind = SIXLANE_KIND_FIRST;
+	w->next_hops[NH_GROUP].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
 }
 
 static void first(struct world *w)
@@ -204,7 +204,7 @@ static void first(struct world *w)
 	const uint32_t members[] = { NH_ALT, NH_GATEWAY, NH_GATEWAY };
 
 	first_of(w, members, 3);
-	w->cells[0].above = NH_GATEWAY;
+	w->buckets[0].above = NH_GATEWAY;
 }
 
 static void first_back(struct world *w)
@@ -257,13 +257,13 @@ static void first_skipped(struct world *w)
 static void first_of_none(struct world *w)
 {
 	first(w);
-	w->next_hops[NH_GROUP].fate.n_cells = 0;
+	w->next_hops[NH_GROUP].nh_entry.n_buckets = 0;
 }
 
 static void first_out_of_range(struct world *w)
 {
 	first(w);
-	w->next_hops[NH_GROUP].fate.first_cell = SIXLANE_MAX_CELLS;
+	w->next_hops[NH_GROUP].nh_entry.first_bucket = SIXLANE_MAX_NH_BUCKETS;
 }
 
 static void first_is_a_group(struct world *w)
@@ -323,11 +323,11 @@ const struct row rows_group[] = {
 	{ .name = "group among others' cells", .routes = { GROUP }, .arrange = one_elsewhere },
 	{ .name = "group whose cell was never written",
 	  .routes = { GROUP },
-	  .arrange = last_cell,
+	  .arrange = last_bucket,
 	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
 	{ .name = "group whose cell is out of range",
 	  .routes = { GROUP },
-	  .arrange = cell_out_of_range,
+	  .arrange = bucket_out_of_range,
 	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
 	{ .name = "group, MTU of the route",
 	  .routes = { GROUP },
@@ -385,7 +385,7 @@ const struct row rows_group[] = {
 	{ .name = "skipping is not for routes of one next hop", .arrange = skip_no_group },
 	{ .name = "skipping is not for fates",
 	  .routes = { GROUP },
-	  .arrange = skip_is_not_for_fates,
+	  .arrange = skip_is_not_for_entries,
 	  .verdict = SIXLANE_DROP_BLACKHOLE },
 	{ .name = "all members down, and not skipped",
 	  .routes = { GROUP },

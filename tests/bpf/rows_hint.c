@@ -26,7 +26,7 @@
 					 __VA_ARGS__ }
 #define TO_ALL_NODES 0, "333300000001"
 
-#define TOLD(type) .hint = { type, INNER_DST }
+#define TOLD(type) .icmp_event = { type, INNER_DST }
 
 #define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
@@ -58,7 +58,7 @@ static void second_half(struct world *w)
 #define BY_PORT(flag, verdict_) .in_turned = SIXLANE_PORT_##flag, .verdict = SIXLANE_##verdict_
 #define BY_META(flag, verdict_) .meta_turned = SIXLANE_META_##flag, .verdict = SIXLANE_##verdict_
 
-const struct row rows_hint[] = {
+const struct row rows_icmp_event[] = {
 	/* to whom */
 	TOLD_OF("to us", TO_US),
 	TOLD_OF("to an anycast address of ours", ANYCAST, .verdict = SIXLANE_PASS_ANYCAST),
@@ -115,7 +115,10 @@ const struct row rows_hint[] = {
 	{ .name = "Redirect, destination not whole", TO_US, REDIRECT(39) },
 	{ .name = "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
 	{ .name = "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
-	{ .name = "advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }), .hint = { 134 } },
+	{ .name = "advertisement",
+	  FROM_ROUTER,
+	  ADVERT(16, { TO_ALL_NODES }),
+	  .icmp_event = { 134 } },
 	{ .name = "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
 	{ .name = "advertisement from beyond the link",
 	  FROM_ROUTER,
@@ -125,4 +128,4 @@ const struct row rows_hint[] = {
 	  .verdict = SIXLANE_PASS_OTHER_MAC,
 	  ADVERT(16, { TO_ALL_NODES }) },
 };
-const size_t rows_hint_n = sizeof(rows_hint) / sizeof(rows_hint[0]);
+const size_t rows_icmp_event_n = sizeof(rows_icmp_event) / sizeof(rows_icmp_event[0]);

@@ -81,7 +81,7 @@ static void egress_gone(struct world *w)
 
 static void egress_slot_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].fate.port = SIXLANE_MAX_PORTS;
+	w->next_hops[NH_GATEWAY].nh_entry.port = SIXLANE_MAX_PORTS;
 }
 
 static void egress_mtu_1280(struct world *w)
@@ -116,7 +116,7 @@ static void gateway_more_flags(struct world *w)
 
 static void gateway_slot_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].fate.neighbour = SIXLANE_MAX_NEIGHBOURS;
+	w->next_hops[NH_GATEWAY].nh_entry.neighbour = SIXLANE_MAX_NEIGHBOURS;
 }
 
 static void host_unknown(struct world *w)
@@ -166,7 +166,7 @@ static void host_slot_out_of_range(struct world *w)
 
 static void host_on_another_link(struct world *w)
 {
-	w->next_hops[NH_ON_LINK].fate.port = (uint16_t)world_port_slot(DEV_ALT);
+	w->next_hops[NH_ON_LINK].nh_entry.port = (uint16_t)world_port_slot(DEV_ALT);
 }
 
 const struct row rows_next_hop[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Longest match at the boundaries of bytes, words and halves, tables, and the fates that
+ * Longest match at the boundaries of bytes, words and halves, tables, and the next-hop entries that
  * routes give by themselves. NH_ALT tells which of several prefixes answered.
  */
 #include "rows.h"
@@ -15,22 +15,22 @@ static void table_with_swapped_bytes(struct world *w)
 	world_port(w, DEV_IN)->table = SIXLANE_TABLE_MAIN << 24;
 }
 
-static void fate_out_of_range(struct world *w)
+static void entry_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].fate.kind = SIXLANE_N_VERDICTS;
+	w->next_hops[NH_GATEWAY].nh_entry.type = SIXLANE_N_VERDICTS;
 }
 
-static void fate_far_out_of_range(struct world *w)
+static void entry_far_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].fate.kind = 0xffff;
+	w->next_hops[NH_GATEWAY].nh_entry.type = 0xffff;
 }
 
-static void fate_behind_the_kinds(struct world *w)
+static void entry_behind_the_kinds(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].fate.kind = SIXLANE_KIND_SOURCES + 1;
+	w->next_hops[NH_GATEWAY].nh_entry.type = SIXLANE_NH_SOURCES + 1;
 }
 
-/* A route whose next hop is a fate */
+/* A route whose next hop is a next-hop entry */
 #define FATE(v)                                                                         \
 	{                                                                               \
 		.name = "route that says " #v, .routes = { TO(NH_FATE + SIXLANE_##v) }, \
@@ -166,7 +166,7 @@ const struct row rows_route[] = {
 	  .arrange = table_with_swapped_bytes,
 	  .verdict = SIXLANE_PASS_NO_ROUTE },
 
-	/* fates */
+	/* next-hop entries */
 	FATE(DROP_BLACKHOLE),
 	FATE(PASS_LOCAL),
 	FATE(PASS_ANYCAST),
@@ -203,13 +203,13 @@ const struct row rows_route[] = {
 	  .routes = { TO(NH_FATE + SIXLANE_ANSWER_TOO_BIG) },
 	  .verdict = SIXLANE_PUNT_ROUTE },
 	{ .name = "fate that is none",
-	  .arrange = fate_out_of_range,
+	  .arrange = entry_out_of_range,
 	  .verdict = SIXLANE_PUNT_ROUTE },
 	{ .name = "fate far out of range",
-	  .arrange = fate_far_out_of_range,
+	  .arrange = entry_far_out_of_range,
 	  .verdict = SIXLANE_PUNT_ROUTE },
 	{ .name = "fate behind the kinds",
-	  .arrange = fate_behind_the_kinds,
+	  .arrange = entry_behind_the_kinds,
 	  .verdict = SIXLANE_PUNT_ROUTE },
 
 	/* values that no daemon writes */

@@ -292,7 +292,7 @@ const struct row rows_rule[] = {
 	  .rules = { { .rule.priority = 10,
 		       .rule.flags = SIXLANE_RULE_UNKNOWN,
 		       .rule.action = SIXLANE_RULE_VERDICT,
-		       .rule.fate = SIXLANE_DROP_BLACKHOLE } },
+		       .rule.verdict = SIXLANE_DROP_BLACKHOLE } },
 	  CANNOT_TELL },
 };
 const size_t rows_rule_n = sizeof(rows_rule) / sizeof(rows_rule[0]);

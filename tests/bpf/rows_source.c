@@ -10,7 +10,7 @@
 
 static void no_set(struct world *w)
 {
-	w->next_hops[NH_SOURCES].fate.set = WORLD_SET + 1;
+	w->next_hops[NH_SOURCES].nh_entry.source_table = WORLD_SET + 1;
 }
 
 static void sets_in_a_circle(struct world *w)

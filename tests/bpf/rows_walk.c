@@ -130,7 +130,7 @@ static void group_by_an_object(struct world *w)
 	.rules = { SUPPRESS(48), { NUMBER(20), LOOK_UP(100) } }
 #define SUPPRESSED_FATE(v) SUPPRESSED_TO(NH_FATE + SIXLANE_##v)
 #define RULE_VERDICT(v) \
-	.rule.priority = 10, .rule.action = SIXLANE_RULE_VERDICT, .rule.fate = SIXLANE_##v
+	.rule.priority = 10, .rule.action = SIXLANE_RULE_VERDICT, .rule.verdict = SIXLANE_##v
 #define RULE_SAYS(v)                                                                     \
 	{                                                                                \
 		.name = "rule that says " #v, .rules = { { RULE_VERDICT(v) }, TO_MAIN }, \

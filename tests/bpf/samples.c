@@ -34,7 +34,7 @@ static void install(uint32_t next_hop, enum neighbour draw)
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
 	harness_install(&world);
-	harness_neigh(world_neigh_slot(draw))->draw = 1;
+	harness_neigh(world_neigh_slot(draw))->sample = 1;
 }
 
 static void run(enum harness_prog prog, const struct frame *in, uint32_t action)
@@ -51,7 +51,7 @@ static void expect_none(enum neighbour drawn)
 	struct sixlane_sample sample;
 
 	assert_int_equal(harness_take_samples(&sample, 1), 0);
-	assert_int_equal(harness_neigh(world_neigh_slot(drawn))->draw, 1);
+	assert_int_equal(harness_neigh(world_neigh_slot(drawn))->sample, 1);
 }
 
 /* One of the frame above, that came in and left so. */
@@ -75,7 +75,7 @@ static void expect_one(enum device in, enum neighbour via)
 
 	assert_int_equal(harness_take_samples(&sample, 1), 1);
 	assert_memory_equal(&sample, &wanted, sizeof(wanted));
-	assert_int_equal(neigh->draw, 0);
+	assert_int_equal(neigh->sample, 0);
 	assert_int_equal(neigh->used, 1);
 }
 
@@ -164,7 +164,7 @@ void sample_test_none_of_exceptions(void **state)
 	harness_world(&world);
 	world_add_exception_and_ways(&world, &value);
 	harness_install(&world);
-	harness_neigh(world_neigh_slot(NEIGH_ALT))->draw = 1;
+	harness_neigh(world_neigh_slot(NEIGH_ALT))->sample = 1;
 	run(PROG_AS_IS, &in, XDP_REDIRECT);
 	expect_none(NEIGH_ALT);
 }

@@ -31,7 +31,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_FIB_ARENA] = "sl_fib_arena",
 	[MAP_SOURCES] = "sl_src_routes",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
-	[MAP_CELLS] = "sl_nh_buckets",
+	[MAP_BUCKETS] = "sl_nh_buckets",
 	[MAP_EXCEPTIONS] = "sl_exceptions",
 	[MAP_PUNTED] = "sl_punted",
 	[MAP_FRESH] = "sl_fresh",
@@ -245,7 +245,8 @@ static int find_maps(struct setup *setup)
 	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
 	setup->next_hops =
 		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
-	setup->cells = map_array(setup, MAP_CELLS, SIXLANE_MAX_CELLS * sizeof(*setup->cells));
+	setup->buckets =
+		map_array(setup, MAP_BUCKETS, SIXLANE_MAX_NH_BUCKETS * sizeof(*setup->buckets));
 	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
 				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
@@ -253,14 +254,14 @@ static int find_maps(struct setup *setup)
 	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_WORDS * 8);
 	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
 	if (!setup->punted || !setup->fresh || !setup->guard || !setup->meta || !setup->ports ||
-	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
+	    !setup->next_hops || !setup->buckets || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;
 }
 
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn hint_fn,
+	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
 	       ring_buffer_sample_fn sample_fn)
 {
 	int err;
@@ -280,9 +281,9 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 			err = load(setup, (enum harness_prog)variant);
 	if (err)
 		return err;
-	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, NULL, NULL);
+	setup->icmp_events = ring_buffer__new(setup->map_fd[MAP_HINTS], icmp_event_fn, NULL, NULL);
 	setup->samples = ring_buffer__new(setup->map_fd[MAP_SAMPLES], sample_fn, NULL, NULL);
-	return setup->hints && setup->samples ? 0 : fail(-errno, "ring buffer");
+	return setup->icmp_events && setup->samples ? 0 : fail(-errno, "ring buffer");
 }
 
 void setup_must(int err, const char *what)
@@ -295,7 +296,7 @@ void setup_must(int err, const char *what)
 
 void setup_close(struct setup *setup)
 {
-	ring_buffer__free(setup->hints);
+	ring_buffer__free(setup->icmp_events);
 	ring_buffer__free(setup->samples);
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);

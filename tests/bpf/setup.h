@@ -18,7 +18,7 @@ enum setup_map {
 	MAP_FIB_ARENA, /* not in every object */
 	MAP_SOURCES,
 	MAP_NEXT_HOPS,
-	MAP_CELLS,
+	MAP_BUCKETS,
 	MAP_EXCEPTIONS,
 	MAP_PUNTED,
 	MAP_FRESH,
@@ -49,18 +49,18 @@ struct setup {
 	struct sixlane_meta *meta; /* the mapped arrays */
 	struct sixlane_port *ports;
 	struct sixlane_next_hop *next_hops;
-	union sixlane_cell *cells;
+	union sixlane_nh_bucket *buckets;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
 	uint64_t *punted, *guard;
 	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
-	struct ring_buffer *hints, *samples;
+	struct ring_buffer *icmp_events, *samples;
 	int n_cpus; /* possible ones */
 };
 
-/* 0 or -errno, said on stderr. hint_fn and sample_fn are for ring_buffer__new(). */
+/* 0 or -errno, said on stderr. icmp_event_fn and sample_fn are for ring_buffer__new(). */
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn hint_fn,
+	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
 	       ring_buffer_sample_fn sample_fn);
 void setup_close(struct setup *setup);
 

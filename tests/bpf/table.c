@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a row of the table: arranges the world, builds the frame, asserts its fate. Remembers
- * which verdicts had a row.
+ * Runs a row of the table: arranges the world, builds the frame, asserts its next-hop entry.
+ * Remembers which verdicts had a row.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +41,8 @@ static void arrange(const struct row *row, struct world *w)
 		world_add_punted(w, row->punted);
 	if (row->fresh)
 		world_add_fresh(w, row->fresh, 0, 0);
-	if (row->look)
-		w->meta.flags |= SIXLANE_META_LOOK;
+	if (row->check_punted)
+		w->meta.flags |= SIXLANE_META_CHECK_PUNTED;
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
 		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
 	w->meta.flags ^= row->meta_turned;
@@ -113,18 +113,19 @@ static bool build_out(const struct row *row, const struct frame *in, struct fram
 	return true;
 }
 
-static const struct sixlane_hint *build_hint(const struct row *row, struct sixlane_hint *hint)
+static const struct sixlane_icmp_event *build_icmp_event(const struct row *row,
+							 struct sixlane_icmp_event *icmp_event)
 {
 	const enum device dev = row->as ? row->as : row->in;
 
-	if (!row->hint.type)
+	if (!row->icmp_event.type)
 		return NULL;
-	*hint = (struct sixlane_hint){
-		.dst = world_addr(row->hint.dst ?: "::"),
+	*icmp_event = (struct sixlane_icmp_event){
+		.dst = world_addr(row->icmp_event.dst ?: "::"),
 		.ifindex = harness_ifindex()[dev],
-		.type = row->hint.type,
+		.type = row->icmp_event.type,
 	};
-	return hint;
+	return icmp_event;
 }
 
 static void run(const struct row *row, uint32_t engine)
@@ -132,7 +133,7 @@ static void run(const struct row *row, uint32_t engine)
 	enum device egress = world_neigh_device(row->via);
 	static struct world world;
 	static struct frame in, out, bare;
-	struct sixlane_hint hint;
+	struct sixlane_icmp_event icmp_event;
 	struct expected expected = {
 		.verdict = row->verdict,
 		.slot = counted_in(row),
@@ -150,7 +151,7 @@ static void run(const struct row *row, uint32_t engine)
 	arrange(row, &world);
 	if (row->hit)
 		expected.hit = &world.exceptions[row->hit - 1].dst;
-	expected.hint = build_hint(row, &hint);
+	expected.icmp_event = build_icmp_event(row, &icmp_event);
 	build(row, &bare);
 	in = bare;
 	frame_push(&in, row->tags, FRAME_TAGS);

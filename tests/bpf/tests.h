@@ -71,7 +71,7 @@ void answer_test_rate_in_time(void **state);
 void answer_test_rate_by_cpu(void **state);
 
 /* exceptions.c */
-void exception_test_full_ring_of_hints(void **state);
+void exception_test_full_ring_of_icmp_events(void **state);
 void exception_test_every_bit_and_byte_counts(void **state);
 void exception_test_more_than_sl_fresh_holds(void **state);
 
@@ -86,9 +86,9 @@ void frags_test_answers_need_the_first_buffer(void **state);
 
 /* races.c */
 void race_test_mac_is_never_seen_in_half(void **state);
-void race_test_fate_changes_at_once(void **state);
+void race_test_entry_changes_at_once(void **state);
 void race_test_member_changes_at_once(void **state);
-void race_test_cell_changes_at_once(void **state);
+void race_test_bucket_changes_at_once(void **state);
 void race_test_rules_change_at_once(void **state);
 void race_test_exception_changes_at_once(void **state);
 void race_test_exception_is_not_another_destinations(void **state);

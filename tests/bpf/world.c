@@ -106,7 +106,7 @@ struct stack {
 	enum device lower; /* of a VLAN device */
 	uint32_t tag;	   /* 0: it is none */
 	uint32_t tags[WORLD_TAGS];
-	enum device xmit;
+	enum device tx_ifindex;
 };
 
 static const struct stack stacks[N_DEVICES] = {
@@ -127,7 +127,7 @@ const uint32_t *world_device_tags(enum device dev)
 
 enum device world_device_xmit(enum device dev)
 {
-	return stacks[dev].tag ? stacks[dev].xmit : dev;
+	return stacks[dev].tag ? stacks[dev].tx_ifindex : dev;
 }
 
 static union sixlane_tag make_tag(uint32_t tag)
@@ -143,7 +143,7 @@ static void stack_port(struct world *world, enum device dev, const uint32_t ifin
 	const struct stack *stack = &stacks[dev];
 	struct sixlane_port *port = world_port(world, dev);
 
-	port->xmit = ifindex[world_device_xmit(dev)];
+	port->tx_ifindex = ifindex[world_device_xmit(dev)];
 	if (dev == DEV_SLAVE || dev == DEV_BACKUP) {
 		port->lower = ifindex[DEV_BOND];
 		port->flags |= dev == DEV_SLAVE ? SIXLANE_PORT_SLAVE : SIXLANE_PORT_BACKUP;
@@ -297,26 +297,26 @@ void world_add_rule(struct world *world, const struct sixlane_rule *rule, const 
 			world->ports[slot].flags |= SIXLANE_PORT_RULES;
 }
 
-void world_set_buckets(struct world *world, uint32_t id, uint32_t first_cell,
+void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		       const uint32_t *members, uint16_t n)
 {
-	assert(first_cell + n <= WORLD_CELLS);
-	world->next_hops[id].fate = (union sixlane_fate){
-		.kind = SIXLANE_KIND_GROUP,
-		.n_cells = n,
-		.first_cell = first_cell,
+	assert(first_bucket + n <= WORLD_BUCKETS);
+	world->next_hops[id].nh_entry = (union sixlane_nh_entry){
+		.type = SIXLANE_NH_GROUP,
+		.n_buckets = n,
+		.first_bucket = first_bucket,
 	};
 	for (size_t i = 0; i < n; i++)
-		world->cells[first_cell + i] = (union sixlane_cell){
+		world->buckets[first_bucket + i] = (union sixlane_nh_bucket){
 			.below = (uint16_t)members[i],
 			.above = (uint16_t)members[i],
 		};
 }
 
-void world_set_expiring(struct world *world, uint32_t id, uint32_t first_cell, uint32_t member,
+void world_set_expiring(struct world *world, uint32_t id, uint32_t first_bucket, uint32_t member,
 			uint64_t expires_ns)
 {
-	world_set_buckets(world, id, first_cell, &member, 1);
+	world_set_buckets(world, id, first_bucket, &member, 1);
 	world->next_hops[id].mtu = world->next_hops[member].mtu;
 	world->next_hops[id].expires_ns = expires_ns;
 }
@@ -396,8 +396,8 @@ static void init_neighbours(struct world *world, const uint32_t ifindex[N_DEVICE
 static struct sixlane_next_hop next_hop_by(enum device dev, uint32_t neigh_slot)
 {
 	return (struct sixlane_next_hop){
-		.fate = {
-			.kind = SIXLANE_FORWARD,
+		.nh_entry = {
+			.type = SIXLANE_FORWARD,
 			.port = (uint16_t)world_port_slot(dev),
 			.neighbour = neigh_slot,
 		},
@@ -418,10 +418,10 @@ static void init_next_hops(struct world *world)
 	nh[NH_LOCKED].mtu = 1400;
 	nh[NH_LOCKED].flags = SIXLANE_NEXT_HOP_LOCKED;
 	nh[NH_BACK] = next_hop_by(DEV_IN, world_neigh_slot(NEIGH_GATEWAY));
-	nh[NH_SOURCES].fate.kind = SIXLANE_KIND_SOURCES;
-	nh[NH_SOURCES].fate.set = WORLD_SET;
+	nh[NH_SOURCES].nh_entry.type = SIXLANE_NH_SOURCES;
+	nh[NH_SOURCES].nh_entry.source_table = WORLD_SET;
 	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++)
-		nh[NH_FATE + v].fate.kind = (uint16_t)v;
+		nh[NH_FATE + v].nh_entry.type = (uint16_t)v;
 }
 
 void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
@@ -455,10 +455,10 @@ void world_move_ports_home(struct world *world)
 		for (uint32_t out = 0; out < WORLD_PORTS; out++)
 			world->held[home[in]][home[out]] |= held[in][out];
 	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++) {
-		union sixlane_fate *fate = &world->next_hops[i].fate;
+		union sixlane_nh_entry *nh_entry = &world->next_hops[i].nh_entry;
 
-		if (fate->kind == SIXLANE_FORWARD && fate->port < WORLD_PORTS)
-			fate->port = (uint16_t)home[fate->port];
+		if (nh_entry->type == SIXLANE_FORWARD && nh_entry->port < WORLD_PORTS)
+			nh_entry->port = (uint16_t)home[nh_entry->port];
 	}
 	for (size_t i = 0; i < world->n_vlans; i++)
 		if (world->vlans[i].slot < WORLD_PORTS)

@@ -75,7 +75,7 @@ enum world_next_hop {
 	NH_BACK,		       /* out of DEV_IN */
 	NH_SOURCES,		       /* a set of sources, WORLD_SET */
 	NH_GROUP = 40,		       /* … to be made by tests */
-	NH_FATE = 64,		       /* + verdict: a route with a fate of its own */
+	NH_FATE = 64,		       /* + verdict: a route with a next-hop entry of its own */
 	WORLD_NEXT_HOPS = NH_FATE + SIXLANE_MAX_VERDICTS
 };
 _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
@@ -85,7 +85,7 @@ _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 #define WORLD_INDEX N_NEIGHBOURS
 #define WORLD_ROUTES 160
 #define WORLD_SOURCES 32
-#define WORLD_CELLS 128
+#define WORLD_BUCKETS 128
 #define WORLD_RULES (2 * SIXLANE_MAX_RULES)
 #define WORLD_EXCEPTIONS 24
 #define WORLD_POLICIES 16
@@ -114,7 +114,7 @@ struct world {
 	struct sixlane_meta meta;
 	struct sixlane_port ports[WORLD_PORTS];
 	struct sixlane_next_hop next_hops[WORLD_NEXT_HOPS];
-	union sixlane_cell cells[WORLD_CELLS];
+	union sixlane_nh_bucket buckets[WORLD_BUCKETS];
 	struct sixlane_neigh neighbours[WORLD_NEIGHBOURS];
 	struct sixlane_rule rules[WORLD_RULES];
 	struct {
@@ -170,7 +170,8 @@ void world_add_exception(struct world *world, const char *dst,
 /* Punt; the rest as above. */
 void world_add_punted(struct world *world, const char *dst);
 
-/* Of a message that has just come; last_half: that of its last byte. SIXLANE_META_LOOK is not set.
+/* Of a message that has just come; last_half: that of its last byte. SIXLANE_META_CHECK_PUNTED is
+ * not set.
  */
 void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32_t last_half);
 
@@ -184,12 +185,12 @@ void world_add_exception_and_ways(struct world *world, const struct sixlane_exce
 /* Mark all routes of all tables. */
 void world_mark_routes(struct world *world, uint32_t marks);
 
-/* A group of cells with one member each, as a resilient one has; cells from first_cell on. */
-void world_set_buckets(struct world *world, uint32_t id, uint32_t first_cell,
+/* A group of buckets with one member each, as a resilient one has; buckets from first_bucket on. */
+void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		       const uint32_t *members, uint16_t n);
 
 /* The same next hop as a group that expires. */
-void world_set_expiring(struct world *world, uint32_t id, uint32_t first_cell, uint32_t member,
+void world_set_expiring(struct world *world, uint32_t id, uint32_t first_bucket, uint32_t member,
 			uint64_t expires_ns);
 
 /* Put a port into the VRF. */

@@ -146,7 +146,7 @@ def test_pinned_map_of_another_size(idle, missing):
 
 
 def abi():
-    with open(os.path.join(REPO, "bpf", "abi", "sixlane.h"), encoding="utf-8") as header:
+    with open(os.path.join(REPO, "bpf", "abi", "meta.h"), encoding="utf-8") as header:
         return int(re.search(r"define SIXLANE_ABI (\d+)u", header.read())[1])
 
 

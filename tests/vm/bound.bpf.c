@@ -6,72 +6,73 @@
  */
 #include "../../bpf/packet.h"
 
-#define CELLS 16u
+#define BUCKETS 16u
 
-struct cells {
+struct buckets {
 	__u32 n;
-	__u32 cells[CELLS];
+	__u32 buckets[BUCKETS];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct cells);
-} bound_cells SEC(".maps");
+	__type(value, struct buckets);
+} bound_buckets SEC(".maps");
 
-static __always_inline struct cells *bound_find(void)
+static __always_inline struct buckets *bound_find(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&bound_cells, &zero);
+	return bpf_map_lookup_elem(&bound_buckets, &zero);
 }
 
-/* The cell that a value falls upon; 0: none. */
-static __always_inline __u32 bound_cell(const struct cells *cells, __u32 i)
+/* The bucket that a value falls upon; 0: none. */
+static __always_inline __u32 bound_bucket(const struct buckets *buckets, __u32 i)
 {
-	return i < CELLS ? READ_ONCE(cells->cells[bound_index(i, CELLS)]) : 0;
+	return i < BUCKETS ? READ_ONCE(buckets->buckets[bound_index(i, BUCKETS)]) : 0;
 }
 
 SEC("xdp")
 int bound_modulo(struct xdp_md *ctx)
 {
-	const struct cells *cells = bound_find();
-	__u32 n = cells ? READ_ONCE(cells->n) : 0;
+	const struct buckets *buckets = bound_find();
+	__u32 n = buckets ? READ_ONCE(buckets->n) : 0;
 
-	return n ? (int)bound_cell(cells, ctx->rx_queue_index % n) : XDP_PASS;
+	return n ? (int)bound_bucket(buckets, ctx->rx_queue_index % n) : XDP_PASS;
 }
 
 SEC("xdp")
 int bound_division(struct xdp_md *ctx)
 {
-	const struct cells *cells = bound_find();
-	__u32 n = cells ? READ_ONCE(cells->n) : 0;
+	const struct buckets *buckets = bound_find();
+	__u32 n = buckets ? READ_ONCE(buckets->n) : 0;
 
-	return n ? (int)bound_cell(cells, ctx->rx_queue_index / n) : XDP_PASS;
+	return n ? (int)bound_bucket(buckets, ctx->rx_queue_index / n) : XDP_PASS;
 }
 
 SEC("xdp")
 int bound_shift(struct xdp_md *ctx)
 {
-	const struct cells *cells = bound_find();
+	const struct buckets *buckets = bound_find();
 
-	return cells ? (int)bound_cell(cells, ctx->rx_queue_index >> (READ_ONCE(cells->n) & 31))
-		     : XDP_PASS;
+	return buckets ? (int)bound_bucket(buckets,
+					   ctx->rx_queue_index >> (READ_ONCE(buckets->n) & 31))
+		       : XDP_PASS;
 }
 
 /* In a loop over an index that comes from outside. */
 SEC("xdp")
 int bound_loop(struct xdp_md *ctx)
 {
-	const struct cells *cells = bound_find();
+	const struct buckets *buckets = bound_find();
 	__u32 first = ctx->rx_queue_index, sum = 0;
 
-	if (!cells)
+	if (!buckets)
 		return XDP_PASS;
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < CELLS; i++)
-		sum += bound_cell(cells, (first + i) % CELLS);
+	for (__u32 i = 0; i < BUCKETS; i++)
+		sum += bound_bucket(buckets, (first + i) % BUCKETS);
 	return (int)sum;
 }
 
@@ -79,10 +80,10 @@ int bound_loop(struct xdp_md *ctx)
 SEC("xdp")
 int bound_packet(struct xdp_md *ctx)
 {
-	const struct cells *cells = bound_find();
+	const struct buckets *buckets = bound_find();
 	struct packet pkt = { .ctx = ctx };
 
-	if (!cells || !packet_point(&pkt, READ_ONCE(cells->n) % 12))
+	if (!buckets || !packet_point(&pkt, READ_ONCE(buckets->n) % 12))
 		return XDP_PASS;
 	return pkt.ip6->next_header;
 }

@@ -246,7 +246,7 @@ class Bench:
         return self.gateways[peer] in self.netlink.recv(4096)
 
     def _in_map(self, prefix: str) -> int:
-        """The value of a /64's route (bpf/abi/sixlane.h: sl_routes). 0: there is none, or no map."""
+        """The value of a /64's route (bpf/abi/route.h: sl_routes). 0: there is none, or no map."""
         key, value = struct.pack("=I", 32 + 64) + struct.pack(">I", 254), ctypes.c_uint32()
         key += encode_prefix(prefix)[1:] + bytes(8)
         self.libbpf.bpf_map_lookup_elem(self.map, key, ctypes.byref(value))

@@ -112,7 +112,7 @@ static bool default_expires(const struct maps *maps, uint32_t table)
 	uint32_t value;
 
 	return !maps_default_route(maps, table, &value) &&
-	       maps->next_hops[sixlane_route_next_hop(value)].fate.kind == SIXLANE_PUNT_EXPIRES;
+	       maps->next_hops[sixlane_route_next_hop(value)].nh_entry.type == SIXLANE_PUNT_EXPIRES;
 }
 
 /* As by a router advertisement. */

@@ -53,7 +53,7 @@ static bool check(const struct exception *one, int rc)
 		return fail(one, "File exists: 'replace' changes it");
 	if (rc == -E2BIG)
 		return fail(one, "the limit of %u operator exceptions is reached",
-			    SIXLANE_MAX_OPERATOR);
+			    SIXLANE_MAX_OPERATOR_EXCEPTIONS);
 	return !rc || fail(one, "%s", strerror(-rc));
 }
 

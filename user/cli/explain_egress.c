@@ -75,7 +75,8 @@ static void add_port(struct explain *explain)
 
 	if (egress->flags & SIXLANE_PORT_TAGGED)
 		explain_add(explain, "egress", "%s: frames go to %s with tag %s", name,
-			    ports_name(ports, egress->xmit, lower), show_tags(egress->tags, tags));
+			    ports_name(ports, egress->tx_ifindex, lower),
+			    show_tags(egress->tags, tags));
 	else
 		explain_add(explain, "egress", "%s", name);
 	if (!(egress->flags & SIXLANE_PORT_UP))
@@ -140,7 +141,7 @@ static void add_slave(struct explain *explain)
 	const struct ports *ports = &explain->view.ports;
 	const struct sixlane_port *egress = &hop->egress;
 	char buf[IFNAMSIZ], slave[IFNAMSIZ];
-	const char *bond = ports_name(ports, egress->xmit, buf);
+	const char *bond = ports_name(ports, egress->tx_ifindex, buf);
 
 	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(over))
 		return;

@@ -301,7 +301,7 @@ static const char *member_text(const struct explain *explain, uint32_t number, c
 	const struct member_view *member = &group->members[number];
 	char hop[EXPLAIN_HOP_LEN], share[64] = "";
 
-	if (group->kind == SIXLANE_KIND_GROUP)
+	if (group->kind == SIXLANE_NH_GROUP)
 		snprintf(share, sizeof(share), "%s%s%u%s (%.1f %%)", member->hop.port ? ", " : "",
 			 group->resilient ? "" : "weight ", member->weight,
 			 group->resilient ? " buckets" : "", 100 * group_view_share(group, member));
@@ -341,7 +341,7 @@ static void add_draws(struct explain *explain)
 
 static void add_member(struct explain *explain)
 {
-	const bool hashed = explain->trace.view.group.kind == SIXLANE_KIND_GROUP;
+	const bool hashed = explain->trace.view.group.kind == SIXLANE_NH_GROUP;
 	const struct trace *trace = &explain->trace;
 	char text[MEMBER_LEN];
 
@@ -364,7 +364,7 @@ static void add_group(struct explain *explain)
 
 	if (!group->kind || (group->n_members == 1 && group->n_buckets == 1))
 		return;
-	if (group->kind == SIXLANE_KIND_FIRST) {
+	if (group->kind == SIXLANE_NH_EQUAL_METRIC) {
 		explain_add(
 			explain, "group",
 			"%u equal routes: the first, but before it one by the port that the packet "
@@ -380,7 +380,7 @@ static void add_group(struct explain *explain)
 		add_hash_policy(explain);
 	}
 	add_members(explain);
-	if (group->kind == SIXLANE_KIND_GROUP)
+	if (group->kind == SIXLANE_NH_GROUP)
 		add_draws(explain);
 	add_member(explain);
 }

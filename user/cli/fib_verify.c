@@ -230,7 +230,7 @@ static const char *value_text(const struct difference *difference, uint32_t valu
 		return "no route";
 	snprintf(buf, VALUE_LEN, "%s next hop %u flags 0x%x",
 		 print_covering(&difference->addr, len, prefix), sixlane_route_next_hop(value),
-		 value >> SIXLANE_ROUTE_MARKS_SHIFT);
+		 value >> SIXLANE_ROUTE_FLAGS_SHIFT);
 	return buf;
 }
 

@@ -18,23 +18,24 @@ static void add_share(struct group_view *group, uint32_t id, uint64_t share)
 	group->members[i].share += share;
 }
 
-static void read_buckets(const struct maps *maps, union sixlane_fate entry,
+static void read_buckets(const struct maps *maps, union sixlane_nh_entry entry,
 			 struct group_view *group)
 {
 	const uint64_t whole = 1ull << 32;
 	bool shared = false;
 
 	group->kind = entry.kind;
-	group->n_buckets = entry.n_cells;
-	for (uint32_t i = 0; i < entry.n_cells && entry.first_cell + i < SIXLANE_MAX_CELLS; i++) {
-		union sixlane_cell bucket;
+	group->n_buckets = entry.n_buckets;
+	for (uint32_t i = 0; i < entry.n_buckets && entry.first_bucket + i < SIXLANE_MAX_NH_BUCKETS;
+	     i++) {
+		union sixlane_nh_bucket bucket;
 
-		if (entry.kind == SIXLANE_KIND_FIRST && i >= SIXLANE_MAX_FIRST)
+		if (entry.type == SIXLANE_NH_EQUAL_METRIC && i >= SIXLANE_MAX_EQUAL_METRIC)
 			break;
-		bucket.word =
-			__atomic_load_n(&maps->cells[entry.first_cell + i].word, __ATOMIC_ACQUIRE);
+		bucket.word = __atomic_load_n(&maps->buckets[entry.first_bucket + i].word,
+					      __ATOMIC_ACQUIRE);
 		shared |= bucket.below != bucket.above;
-		if (entry.kind == SIXLANE_KIND_FIRST) {
+		if (entry.type == SIXLANE_NH_EQUAL_METRIC) {
 			add_share(group, bucket.below, whole);
 			continue;
 		}
@@ -42,7 +43,7 @@ static void read_buckets(const struct maps *maps, union sixlane_fate entry,
 		add_share(group, bucket.above, whole - bucket.bound);
 	}
 	group->resilient =
-		entry.kind == SIXLANE_KIND_GROUP && !shared && group->n_buckets > group->n_members;
+		entry.type == SIXLANE_NH_GROUP && !shared && group->n_buckets > group->n_members;
 }
 
 #define WEIGHT_MAX 65536u
@@ -93,7 +94,7 @@ static void set_weights(struct group_view *group)
 			scale(group->members[i].share, (double)smallest, k, &rest);
 }
 
-void group_view_read(const struct maps *maps, union sixlane_fate entry, uint32_t flags,
+void group_view_read(const struct maps *maps, union sixlane_nh_entry entry, uint32_t flags,
 		     uint32_t limit, struct group_view *group)
 {
 	const uint32_t down =
@@ -107,9 +108,9 @@ void group_view_read(const struct maps *maps, union sixlane_fate entry, uint32_t
 		hop_view_read(maps, hop->id, hop);
 		hop_view_set_limit(hop, limit);
 		group->members[i].skipped =
-			entry.kind == SIXLANE_KIND_GROUP && hop->egress.flags & down;
+			entry.type == SIXLANE_NH_GROUP && hop->egress.flags & down;
 	}
-	if (entry.kind == SIXLANE_KIND_GROUP)
+	if (entry.type == SIXLANE_NH_GROUP)
 		set_weights(group);
 }
 

@@ -23,7 +23,7 @@ struct group_view {
 };
 
 /* flags: SIXLANE_NEXT_HOP_*. limit: the route's MTU, 0: none. */
-void group_view_read(const struct maps *maps, union sixlane_fate entry, uint32_t flags,
+void group_view_read(const struct maps *maps, union sixlane_nh_entry entry, uint32_t flags,
 		     uint32_t limit, struct group_view *group);
 
 /* A member's share of all packets, from 0 to 1. */

@@ -10,21 +10,22 @@ void hop_view_set_limit(struct hop_view *hop, uint32_t limit)
 		hop->mtu = limit;
 }
 
-union sixlane_fate hop_view_entry(const struct maps *maps, uint32_t id)
+union sixlane_nh_entry hop_view_entry(const struct maps *maps, uint32_t id)
 {
-	union sixlane_fate entry = { .kind = SIXLANE_PUNT_ROUTE };
+	union sixlane_nh_entry entry = { .type = SIXLANE_PUNT_ROUTE };
 
 	if (id < SIXLANE_MAX_NEXT_HOPS)
-		entry.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
+		entry.word = __atomic_load_n(&maps->next_hops[id].nh_entry.word, __ATOMIC_ACQUIRE);
 	return entry;
 }
 
-void hop_view_read_entry(const struct maps *maps, union sixlane_fate entry, struct hop_view *hop)
+void hop_view_read_entry(const struct maps *maps, union sixlane_nh_entry entry,
+			 struct hop_view *hop)
 {
-	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .fate = entry };
-	if (entry.kind != SIXLANE_FORWARD && !sixlane_is_fate(entry.kind))
+	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .nh_entry = entry };
+	if (entry.type != SIXLANE_FORWARD && !sixlane_is_final(entry.type))
 		return;
-	hop->verdict = entry.kind;
+	hop->verdict = entry.type;
 	if (hop->verdict != SIXLANE_FORWARD)
 		return;
 	if (entry.port < SIXLANE_MAX_PORTS) {

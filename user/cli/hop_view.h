@@ -20,7 +20,7 @@ struct packet_filter {
 struct hop_view {
 	enum sixlane_verdict verdict;
 	uint32_t id;
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 	uint32_t port;	/* egress: slot in sl_ports */
 	uint32_t mtu;	/* largest IPv6 packet in bytes */
 	uint32_t limit; /* the MTU of the route or of the exception; 0: none */
@@ -34,10 +34,11 @@ struct hop_view {
 
 /* Reads a next hop by its id or from its entry. The verdict ignores ports and neighbours. */
 void hop_view_read(const struct maps *maps, uint32_t id, struct hop_view *hop);
-void hop_view_read_entry(const struct maps *maps, union sixlane_fate entry, struct hop_view *hop);
+void hop_view_read_entry(const struct maps *maps, union sixlane_nh_entry entry,
+			 struct hop_view *hop);
 
 /* The entry of a next-hop id; SIXLANE_PUNT_ROUTE for an id out of range. */
-union sixlane_fate hop_view_entry(const struct maps *maps, uint32_t id);
+union sixlane_nh_entry hop_view_entry(const struct maps *maps, uint32_t id);
 
 /* Sets the MTU to the smaller one of the egress device's and limit (0: none). */
 void hop_view_set_limit(struct hop_view *hop, uint32_t limit);

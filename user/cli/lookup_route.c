@@ -148,7 +148,7 @@ static uint32_t verdict_of_route(const struct lookup_query *query, const struct 
 {
 	const struct group_view *group = &route->view.group;
 
-	if (!query->ingress || (group->kind == SIXLANE_KIND_GROUP && group->n_members > 1))
+	if (!query->ingress || (group->kind == SIXLANE_NH_GROUP && group->n_members > 1))
 		return route->view.verdict;
 	if (!is_of_source(query, trace->decided))
 		return trace->verdict;
@@ -265,7 +265,7 @@ int lookup_find(const struct cmd_view *view, const struct lookup_query *query,
 		out->depends |= LOOKUP_ON_PORT;
 	if (out->view.by_source && !query->has_src)
 		out->depends |= LOOKUP_ON_SOURCE;
-	if (out->view.group.kind == SIXLANE_KIND_FIRST && out->view.group.n_members > 1 &&
+	if (out->view.group.kind == SIXLANE_NH_EQUAL_METRIC && out->view.group.n_members > 1 &&
 	    !query->ingress)
 		out->depends |= LOOKUP_ON_PORT;
 	all = check_all(maps->meta);

@@ -102,7 +102,7 @@ static void set_verdict(const struct maps *maps, const struct packet_filter *pac
 			struct route_view *view)
 {
 	const struct group_view *group = &view->group;
-	bool first = group->kind == SIXLANE_KIND_FIRST;
+	bool first = group->kind == SIXLANE_NH_EQUAL_METRIC;
 
 	if (first && !group->n_members) {
 		view->verdict = SIXLANE_PUNT_EQUAL_METRIC;
@@ -118,13 +118,13 @@ static void set_verdict(const struct maps *maps, const struct packet_filter *pac
 
 static void read_next_hop(const struct maps *maps, struct route_view *view)
 {
-	const union sixlane_fate entry = hop_view_entry(maps, view->next_hop);
+	const union sixlane_nh_entry entry = hop_view_entry(maps, view->next_hop);
 	const struct sixlane_next_hop *next_hop = &maps->next_hops[view->next_hop];
 
 	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 		return;
 	view->flags = next_hop->flags;
-	if (entry.kind == SIXLANE_KIND_GROUP || entry.kind == SIXLANE_KIND_FIRST) {
+	if (entry.type == SIXLANE_NH_GROUP || entry.type == SIXLANE_NH_EQUAL_METRIC) {
 		view->expires_ns = next_hop->expires_ns;
 		group_view_read(maps, entry, view->flags, next_hop->mtu, &view->group);
 		set_verdict(maps, NULL, view);
@@ -148,9 +148,9 @@ void route_view_read(const struct maps *maps, uint32_t value, const union sixlan
 	out->has_exceptions = value & SIXLANE_ROUTE_EXCEPTIONS;
 	out->next_hop = sixlane_route_next_hop(value);
 	out->verdict = SIXLANE_PUNT_ROUTE;
-	if (hop_view_entry(maps, out->next_hop).kind == SIXLANE_KIND_SOURCES) {
+	if (hop_view_entry(maps, out->next_hop).type == SIXLANE_NH_SOURCES) {
 		out->by_source = true;
-		out->set = maps->next_hops[out->next_hop].fate.set;
+		out->set = maps->next_hops[out->next_hop].nh_entry.source_table;
 		if (maps_source_lookup(maps, out->set, src ?: &none, &value)) {
 			out->verdict = SIXLANE_PUNT_SOURCE_ROUTE;
 			return;
@@ -170,7 +170,7 @@ void route_view_check(const struct maps *maps, uint32_t table, const struct pack
 	find_exception(maps, table, packets->dst, view);
 	for (uint32_t i = 0; i < group->n_members; i++)
 		hop_view_check(maps, packets, &group->members[i].hop);
-	if (group->n_members > 1 && group->kind == SIXLANE_KIND_GROUP) {
+	if (group->n_members > 1 && group->kind == SIXLANE_NH_GROUP) {
 		set_verdict(maps, packets, view);
 		return;
 	}

@@ -27,7 +27,7 @@ struct route_view {
 	uint32_t flags;	     /* SIXLANE_NEXT_HOP_* */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 	struct exception_view exception;
-	struct hop_view hop; /* the only one, or the first of SIXLANE_KIND_FIRST; else zero */
+	struct hop_view hop; /* the only one, or the first of SIXLANE_NH_EQUAL_METRIC; else zero */
 	struct group_view group;
 };
 

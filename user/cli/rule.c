@@ -94,7 +94,7 @@ static void add_action(struct text *text, const struct sixlane_rule *rule)
 	if (rule->action == SIXLANE_RULE_GOTO)
 		add(text, " goto a later one");
 	else if (rule->action != SIXLANE_RULE_LOOKUP)
-		add(text, " %s", action_name(rule->fate));
+		add(text, " %s", action_name(rule->verdict));
 	else if (rule->flags & SIXLANE_RULE_L3MDEV)
 		add(text, " lookup [l3mdev-table]");
 	else

@@ -186,7 +186,7 @@ static void roles_json(const struct cmd_view *view, const struct status_port *po
 
 	if (flags & SIXLANE_PORT_TAGGED) {
 		print_set(object, "tags", show_tags(port->port.tags, tags));
-		print_set(object, "lower", device_name(view, port->port.xmit));
+		print_set(object, "lower", device_name(view, port->port.tx_ifindex));
 	}
 	if (flags & SIXLANE_PORT_SLAVES)
 		print_set(object, "slaves", slaves_json(view, &port->port));
@@ -210,7 +210,7 @@ static void roles_text(const struct cmd_view *view, const struct status_port *po
 
 	if (flags & SIXLANE_PORT_TAGGED)
 		printf(", %s on %s", show_tags(port->port.tags, tags),
-		       device_name(view, port->port.xmit));
+		       device_name(view, port->port.tx_ifindex));
 	if (status_port_is_slave(port))
 		printf(", slave of %s", device_name(view, port->link->master));
 	if (flags & SIXLANE_PORT_UPPER && ports_find_upper(&view->ports, port->link, &upper))

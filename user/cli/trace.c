@@ -101,9 +101,9 @@ static uint32_t read_route(struct trace *trace)
 	/* the route of a rule that did not decide does not count */
 	if (rule && rule->rule.outcome != SIXLANE_TRACE_RULE_DECIDES)
 		return 0;
-	trace->entry = route->route.fate;
-	if (trace->entry.kind == SIXLANE_KIND_SOURCES && source)
-		trace->entry = source->route.fate;
+	trace->entry = route->route.nh_entry;
+	if (trace->entry.type == SIXLANE_NH_SOURCES && source)
+		trace->entry = source->route.nh_entry;
 	return route->route.value;
 }
 
@@ -118,10 +118,10 @@ static uint32_t find_member_id(const struct group_view *group, uint32_t id)
 	return TRACE_NO_MEMBER;
 }
 
-static uint32_t find_member(const struct group_view *group, union sixlane_fate entry)
+static uint32_t find_member(const struct group_view *group, union sixlane_nh_entry entry)
 {
 	for (uint32_t i = 0; i < group->n_members; i++) {
-		if (group->members[i].hop.fate.word == entry.word)
+		if (group->members[i].hop.nh_entry.word == entry.word)
 			return i;
 	}
 	return TRACE_NO_MEMBER;
@@ -140,10 +140,10 @@ static void read_choice(struct trace *trace)
 	for (uint32_t i = 0; i < count(&trace->records); i++) {
 		const struct sixlane_trace_record *record = &trace->records.records[i];
 
-		if (record->step == SIXLANE_TRACE_CELL && trace->n_draws < TRACE_MAX_DRAWS)
+		if (record->step == SIXLANE_TRACE_BUCKET && trace->n_draws < TRACE_MAX_DRAWS)
 			trace->draws[trace->n_draws++] =
-				(struct trace_draw){ record->facts.cell.number,
-						     find_member_id(group, record->facts.cell.id),
+				(struct trace_draw){ record->facts.bucket.number,
+						     find_member_id(group, record->facts.bucket.id),
 						     true };
 		else if (record->step == SIXLANE_TRACE_SCAN)
 			trace->scanned = true;
@@ -157,7 +157,7 @@ static void read_choice(struct trace *trace)
 		trace->draws[trace->n_draws - 1].skipped = false;
 		trace->chosen = trace->draws[trace->n_draws - 1].member;
 	} else {
-		trace->chosen = find_member(group, member->member.fate);
+		trace->chosen = find_member(group, member->member.nh_entry);
 	}
 }
 
@@ -198,7 +198,7 @@ static bool has_exception(const struct trace *trace, uint32_t flag)
 }
 
 /* The entry that the packet takes: the exception's, the member's or the route's own. */
-static union sixlane_fate final_entry(const struct maps *maps, const struct trace *trace)
+static union sixlane_nh_entry final_entry(const struct maps *maps, const struct trace *trace)
 {
 	const union sixlane_trace_facts *member =
 		trace_facts(&trace->records, SIXLANE_TRACE_MEMBER);
@@ -206,7 +206,7 @@ static union sixlane_fate final_entry(const struct maps *maps, const struct trac
 
 	if (has_exception(trace, SIXLANE_EXCEPTION_NEXT_HOP) && id < SIXLANE_MAX_NEXT_HOPS)
 		return hop_view_entry(maps, id);
-	return member ? member->member.fate : trace->entry;
+	return member ? member->member.nh_entry : trace->entry;
 }
 
 /* Replaces what the maps hold now by what the program saw. */
@@ -222,7 +222,7 @@ static void apply_facts(const struct sixlane_trace *trace, struct hop_view *hop)
 	seen = trace_facts(trace, SIXLANE_TRACE_EGRESS);
 	if (seen) {
 		hop->egress.flags = seen->egress.flags;
-		hop->egress.xmit = seen->egress.xmit;
+		hop->egress.tx_ifindex = seen->egress.tx_ifindex;
 		hop->egress.mtu = seen->egress.mtu;
 	}
 	seen = trace_facts(trace, SIXLANE_TRACE_SLAVE);

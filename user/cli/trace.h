@@ -43,8 +43,8 @@ struct trace {
 	uint32_t n_rules;
 	struct trace_rule rules[SIXLANE_MAX_RULES]; /* those tried, in order */
 	uint32_t table; /* the last one looked up; 0: none, or a rule decided without one */
-	union sixlane_fate entry; /* next-hop entry of the route */
-	struct route_view view;	  /* value 0: no route; with this packet's exception and hop */
+	union sixlane_nh_entry entry; /* next-hop entry of the route */
+	struct route_view view;	      /* value 0: no route; with this packet's exception and hop */
 
 	uint32_t n_draws;
 	struct trace_draw draws[TRACE_MAX_DRAWS];

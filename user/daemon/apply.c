@@ -365,7 +365,7 @@ void apply_meta(struct sync *sync)
 	meta->next_hops = stats.next_hops;
 	meta->neighbours = stats.neighbours;
 	meta->sources = stats.sources;
-	meta->cells = stats.cells;
+	meta->buckets = stats.buckets;
 	meta->routes_missing = stats.missing;
 	meta->overruns = sync->overruns;
 	meta->sync_ns = sync->sync_ns;

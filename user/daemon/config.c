@@ -65,7 +65,7 @@ static const struct setting settings[] = {
 	SETTING("audit_permille", audit_permille, SETTING_UINT, .min = 0, .max = 1000),
 	SETTING("exceptions", exceptions, SETTING_WORD, WORDS(exceptions_names)),
 	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
-		.max = SIXLANE_MAX_LEARNT),
+		.max = SIXLANE_MAX_KERNEL_EXCEPTIONS),
 	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
 	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
 	SETTING("bypass", bypass, SETTING_BYPASS),

@@ -42,7 +42,7 @@ struct config {
 	uint32_t audit_permille; /* of one CPU, for the audit at most; 0: only when needed */
 	uint32_t fib; /* SIXLANE_ENGINE_*: which one answers, until `sixlane fib` says else */
 	enum config_exceptions exceptions;
-	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_LEARNT */
+	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_KERNEL_EXCEPTIONS */
 	uint32_t answer_rate;	 /* Packet Too Big made in XDP, a second and CPU; 0: any number */
 	bool answer_too_big;	 /* also to packets over the plain MTU of a route or device */
 	uint32_t bypass;	 /* bit n: enum guard_cause n holds nothing back */

@@ -209,7 +209,7 @@ static void clear_marks(struct sync *sync)
 	fib_get_stats(sync->fib, &stats);
 	if (exceptions->ready && !exceptions->store.entries && !exceptions->dirty &&
 	    !exceptions_any_lost(exceptions) && !stats.exceptions)
-		fib_clear_marks(sync->fib);
+		fib_clear_exception_flags(sync->fib);
 }
 
 /* Without a kernel reader it is not room that is wanting. */

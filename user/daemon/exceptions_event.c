@@ -49,38 +49,38 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 }
 
-void hints_run(struct sync *sync)
+void icmp_events_run(struct sync *sync)
 {
-	struct hints *hints = &sync->hints;
+	struct icmp_events *icmp_events = &sync->icmp_events;
 	const uint64_t now_ns = util_now_ns();
-	struct sixlane_hint read[HINTS_MAX];
+	struct sixlane_icmp_event read[HINTS_MAX];
 	int n;
 
-	if (now_ns < hints->next_read_ns)
+	if (now_ns < icmp_events->next_read_ns)
 		return;
-	n = maps_ring_read(hints->ring, read, HINTS_MAX);
+	n = maps_ring_read(icmp_events->ring, read, HINTS_MAX);
 	for (int i = 0; i < n; i++)
-		if (read[i].type == SIXLANE_HINT_ROUTER_ADVERT)
+		if (read[i].type == SIXLANE_ICMP6_ROUTER_ADVERT)
 			audit_read_unsteady(sync, read[i].ifindex);
 		else
 			expect(sync, &read[i].dst);
-	hints->next_read_ns = n > 0 ? now_ns + HINTS_GAP_NS : 0;
+	icmp_events->next_read_ns = n > 0 ? now_ns + HINTS_GAP_NS : 0;
 	if (n >= 0 && n < HINTS_MAX)
-		hints->until_ns = now_ns;
+		icmp_events->until_ns = now_ns;
 	if (n < 0)
 		log_warning_limited("cannot read the ICMP events of the datapath: %s",
 				    strerror(-n));
 }
 
-int hints_fd(const struct sync *sync)
+int icmp_events_fd(const struct sync *sync)
 {
 	/* what is there is read when it is time to */
-	return sync->hints.next_read_ns ? -1 : maps_ring_fd(sync->hints.ring);
+	return sync->icmp_events.next_read_ns ? -1 : maps_ring_fd(sync->icmp_events.ring);
 }
 
-uint64_t hints_due_ns(const struct sync *sync)
+uint64_t icmp_events_due_ns(const struct sync *sync)
 {
-	return sync->hints.next_read_ns ? sync->hints.next_read_ns : UINT64_MAX;
+	return sync->icmp_events.next_read_ns ? sync->icmp_events.next_read_ns : UINT64_MAX;
 }
 
 /* --- sl_fresh ----------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static bool is_drained(struct sync *sync)
 
 	if (exceptions->fresh.lost)
 		return exceptions_read_since_ns(sync) > turned_ns + EXCEPTIONS_DELAY_NS;
-	if (!exceptions->fresh.heard_ns && sync->hints.until_ns > turned_ns)
+	if (!exceptions->fresh.heard_ns && sync->icmp_events.until_ns > turned_ns)
 		exceptions->fresh.heard_ns = util_now_ns();
 	return exceptions->fresh.heard_ns && is_read_until(exceptions, exceptions->fresh.heard_ns);
 }
@@ -144,7 +144,7 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 	uint64_t n_lost = exceptions->fresh.n_lost;
 
 	/* not known: none; a pass comes in any case */
-	(void)maps_hints_lost(sync->maps, &n_lost);
+	(void)maps_icmp_events_lost(sync->maps, &n_lost);
 	if (n_lost != exceptions->fresh.n_lost)
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 	exceptions->fresh.n_lost = n_lost;

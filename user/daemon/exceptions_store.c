@@ -166,9 +166,9 @@ static void mark(struct sync *sync, struct excepted *excepted, const struct find
 		sync->exceptions->object_ns = found->seen_ns;
 		maps_look(sync->maps);
 	} else {
-		fib_mark(sync->fib, found->table, dst);
+		fib_set_exception_flag(sync->fib, found->table, dst);
 		if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
-			fib_mark(sync->fib, RT_TABLE_MAIN, dst);
+			fib_set_exception_flag(sync->fib, RT_TABLE_MAIN, dst);
 	}
 }
 

@@ -82,7 +82,7 @@ static int bring(const struct operator_list *list, const union sixlane_addr *dst
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
-	fib_mark(sync->fib, exception.table, dst);
+	fib_set_exception_flag(sync->fib, exception.table, dst);
 	return fib_set_exception(sync->fib, dst, &exception);
 }
 

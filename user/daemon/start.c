@@ -100,8 +100,8 @@ static int start(struct sync *sync, char *err)
 	if (sync->maps->no_fib)
 		log_warning(
 			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; lookups use the slower LPM trie");
-	ret = maps_ring_open(sync->maps, LOADER_HINTS, sizeof(struct sixlane_hint),
-			     &sync->hints.ring);
+	ret = maps_ring_open(sync->maps, LOADER_HINTS, sizeof(struct sixlane_icmp_event),
+			     &sync->icmp_events.ring);
 	if (ret) {
 		snprintf(err, LOADER_ERR, "cannot read the ICMP events of the datapath: %s",
 			 strerror(-ret));
@@ -158,7 +158,7 @@ void sync_free(struct sync *sync)
 	alarm_free(sync->alarm);
 	guard_free(sync->guard);
 	loader_flows_free(sync->flows);
-	maps_ring_close(sync->hints.ring);
+	maps_ring_close(sync->icmp_events.ring);
 	parity_free(sync->parity);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);

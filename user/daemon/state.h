@@ -109,11 +109,11 @@ struct sync {
 	int flows_error;       /* -errno of extending them, as the log has it */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
-	struct hints {
+	struct icmp_events {
 		struct maps_ring *ring;
 		uint64_t next_read_ns; /* 0: when there are any */
 		uint64_t until_ns;     /* all that came before has been handed on */
-	} hints;
+	} icmp_events;
 	struct parity_state *parity;
 	struct operator_list *operator;
 	struct names *names; /* of ports, in the settings */
@@ -307,9 +307,9 @@ void exceptions_operator_gone(struct sync *sync);
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);
 
 /* ICMPv6 messages that the datapath saw. _fd: -1 while they are left to wait. */
-void hints_run(struct sync *sync);
-int hints_fd(const struct sync *sync);
-uint64_t hints_due_ns(const struct sync *sync);
+void icmp_events_run(struct sync *sync);
+int icmp_events_fd(const struct sync *sync);
+uint64_t icmp_events_due_ns(const struct sync *sync);
 
 /* operator.c: sl_operator into the FIB. want: all of it anew. _fd: -1 if there is none. */
 int operator_new(struct sync *sync);

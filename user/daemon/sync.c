@@ -406,8 +406,8 @@ static uint64_t earliest(const struct sync *sync)
 			util_earlier(next_ns, util_earlier(audit_due_ns(sync), sync->next_keep_ns));
 	if (may_learn(sync)) {
 		next_ns = util_earlier(next_ns, exceptions_due_ns(sync));
-		next_ns = util_earlier(next_ns,
-				       util_earlier(hints_due_ns(sync), operator_due_ns(sync)));
+		next_ns = util_earlier(
+			next_ns, util_earlier(icmp_events_due_ns(sync), operator_due_ns(sync)));
 		next_ns = util_earlier(next_ns, parity_due_ns(sync));
 	}
 	return next_ns;
@@ -444,7 +444,7 @@ int sync_run(struct sync *sync)
 	if (now_ns >= sync->next_sync_ns)
 		synchronise(sync);
 	if (may_learn(sync)) {
-		hints_run(sync);
+		icmp_events_run(sync);
 		operator_run(sync);
 		exceptions_run(sync);
 		parity_run(sync);
@@ -464,7 +464,7 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 {
 	fds[0] = nl_socket_fd(sync->notify);
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
-	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
+	fds[2] = may_learn(sync) ? icmp_events_fd(sync) : -1;
 	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
 	fds[4] = may_learn(sync) ? parity_fd(sync) : -1;
 	guard_fds(sync->guard, fds + 5);

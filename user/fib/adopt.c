@@ -4,9 +4,10 @@
  * named is given to others; then those next hops that routes lead to are understood, from the
  * named to what names it.
  *
- * Invariant: a next hop is either understood, and all that its fate leads to is referenced, or its
- * fate is a punt, written before any id, slot or cell is given out. Groups and sources are kept as
- * they are, without knowing what they were made for: the next synchronisation makes its own.
+ * Invariant: a next hop is either understood, and all that its next-hop entry leads to is
+ * referenced, or its next-hop entry is a punt, written before any id, slot or bucket is given out.
+ * Groups and sources are kept as they are, without knowing what they were made for: the next
+ * synchronisation makes its own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -53,9 +54,9 @@ int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_h
 	return 0;
 }
 
-void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells)
+void fib_adopt_buckets(struct fib *fib, const union sixlane_nh_bucket *buckets)
 {
-	fib->adopted_cells = cells;
+	fib->adopted_buckets = buckets;
 }
 
 static bool key_is_sane(const struct sixlane_route_key *key)
@@ -78,7 +79,7 @@ static int keep_stray(struct fib *fib, const struct sixlane_route_key *key)
 /* It waits for a write that failed, by which it may have had a mark. */
 static bool is_waiting(const struct fib_next_hop *next_hop, uint32_t id)
 {
-	return id == FIB_ID_FULL || next_hop->content.fate.kind == SIXLANE_PUNT_MAP_FULL;
+	return id == FIB_ID_FULL || next_hop->content.nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
@@ -187,18 +188,19 @@ static bool content_is_sane(const struct sixlane_next_hop *content)
 	return content->reserved && content->reserved <= UINT32_MAX;
 }
 
-/* What a fate that forwards leads to, if that is known. */
-static bool adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop)
+/* What a next-hop entry that forwards leads to, if that is known. */
+static bool adopt_hop(const struct fib *fib, union sixlane_nh_entry nh_entry,
+		      struct fib_key_hop *hop)
 {
-	const struct fib_port *port = fate.port ? fib_port_at(fib, fate.port) : NULL;
+	const struct fib_port *port = nh_entry.port ? fib_port_at(fib, nh_entry.port) : NULL;
 	const struct fib_neigh *neigh = NULL;
 
-	if (fate.kind != SIXLANE_FORWARD || !port)
+	if (nh_entry.type != SIXLANE_FORWARD || !port)
 		return false;
 	*hop = (struct fib_key_hop){ .ifindex = port->port.ifindex };
-	if (fate.neighbour) {
-		if (fate.neighbour < SIXLANE_MAX_NEIGHBOURS)
-			neigh = fib->by_slot[fate.neighbour];
+	if (nh_entry.neighbour) {
+		if (nh_entry.neighbour < SIXLANE_MAX_NEIGHBOURS)
+			neigh = fib->by_slot[nh_entry.neighbour];
 		if (!neigh || neigh->key.ifindex != hop->ifindex)
 			return false;
 		hop->gateway = neigh->key.addr;
@@ -207,11 +209,11 @@ static bool adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib
 	return true;
 }
 
-/* Reference the port and the neighbour that a fate names. False: they are not there. */
+/* Reference the port and the neighbour that a next-hop entry names. False: they are not there. */
 static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
 			       struct fib_key_hop *hop)
 {
-	if (!adopt_hop(fib, next_hop->content.fate, hop))
+	if (!adopt_hop(fib, next_hop->content.nh_entry, hop))
 		return false;
 	if (hop->has_gateway)
 		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
@@ -223,40 +225,42 @@ static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
 static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	const struct sixlane_next_hop *content = &next_hop->content;
-	const union sixlane_fate fate = content->fate;
+	const union sixlane_nh_entry nh_entry = content->nh_entry;
 	struct fib_leaf_key leaf;
 	struct fib_key_hop hop;
 
-	if (fate.kind >= SIXLANE_N_VERDICTS || (content->expires_ns && !is_object(next_hop)))
+	if (nh_entry.type >= SIXLANE_N_VERDICTS || (content->expires_ns && !is_object(next_hop)))
 		return false;
-	if (fate.kind == SIXLANE_FORWARD) {
+	if (nh_entry.type == SIXLANE_FORWARD) {
 		if (!understand_forward(fib, next_hop, &hop))
 			return false;
 		fib_key_of_hop(&leaf, &hop);
 		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
 		leaf.key.own_source = has_own_source(next_hop);
 	} else {
-		if (fate.port || fate.neighbour)
+		if (nh_entry.port || nh_entry.neighbour)
 			return false;
 		/* Only FIB_ID_FULL is meant to say so, the others may be poisoned. */
-		if (fate.kind == SIXLANE_PUNT_MAP_FULL || (content->mtu && !is_object(next_hop)))
+		if (nh_entry.type == SIXLANE_PUNT_MAP_FULL ||
+		    (content->mtu && !is_object(next_hop)))
 			return false;
-		fib_key_of_verdict(&leaf, fate.kind);
+		fib_key_of_verdict(&leaf, nh_entry.type);
 	}
 	if (!is_object(next_hop))
 		memcpy(&next_hop->key, &leaf, leaf.key.bytes);
 	return true;
 }
 
-/* The members of a range that was just taken, each as often as a cell names it. */
+/* The members of a range that was just taken, each as often as a bucket names it. */
 static bool adopt_members(struct fib *fib, struct fib_group *group)
 {
-	for (uint32_t i = 0; i < 2 * group->n_cells; i++) {
-		const union sixlane_cell *cell = &fib->cells.written[group->first_cell + i / 2];
-		struct fib_next_hop *member = fib->by_id[i % 2 ? cell->above : cell->below];
+	for (uint32_t i = 0; i < 2 * group->n_buckets; i++) {
+		const union sixlane_nh_bucket *bucket =
+			&fib->buckets.written[group->first_bucket + i / 2];
+		struct fib_next_hop *member = fib->by_id[i % 2 ? bucket->above : bucket->below];
 
-		if (!member || !member->valid || member->content.fate.kind >= SIXLANE_KIND_GROUP ||
-		    is_object(member))
+		if (!member || !member->valid ||
+		    member->content.nh_entry.type >= SIXLANE_NH_GROUP || is_object(member))
 			return false;
 		member->wanted++;
 		group->members[group->n_members++] = member;
@@ -264,45 +268,47 @@ static bool adopt_members(struct fib *fib, struct fib_group *group)
 	return true;
 }
 
-/* Routes by one object share its cells, whatever their MTUs. */
-static struct fib_group *find_group(const struct fib_hash *groups, union sixlane_fate fate)
+/* Routes by one object share its buckets, whatever their MTUs. */
+static struct fib_group *find_group(const struct fib_hash *groups, union sixlane_nh_entry nh_entry)
 {
 	struct fib_hash_node *node =
-		groups->buckets ? fib_hash_first(groups, fate.first_cell) : NULL;
+		groups->buckets ? fib_hash_first(groups, nh_entry.first_bucket) : NULL;
 	struct fib_group *group = node ? container_of(node, struct fib_group, node) : NULL;
 
-	return group && group->n_cells == fate.n_cells ? group : NULL;
+	return group && group->n_buckets == nh_entry.n_buckets ? group : NULL;
 }
 
 static bool understand_group(struct fib *fib, struct fib_next_hop *next_hop,
 			     struct fib_hash *groups)
 {
-	const union sixlane_fate fate = next_hop->content.fate;
-	struct fib_group *group = find_group(groups, fate);
+	const union sixlane_nh_entry nh_entry = next_hop->content.nh_entry;
+	struct fib_group *group = find_group(groups, nh_entry);
 
 	if (group) {
 		group->refs++;
 		next_hop->group = group;
 		return true;
 	}
-	if (fate.kind == SIXLANE_KIND_FIRST && fate.n_cells > SIXLANE_MAX_FIRST)
+	if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC &&
+	    nh_entry.n_buckets > SIXLANE_MAX_EQUAL_METRIC)
 		return false;
-	if (!fib_cells_adopt(&fib->cells, fate.first_cell, fate.n_cells, fib->adopted_cells))
+	if (!fib_buckets_adopt(&fib->buckets, nh_entry.first_bucket, nh_entry.n_buckets,
+			       fib->adopted_buckets))
 		return false;
-	group = calloc(1, sizeof(*group) + 2u * fate.n_cells * sizeof(group->members[0]));
+	group = calloc(1, sizeof(*group) + 2u * nh_entry.n_buckets * sizeof(group->members[0]));
 	if (!group) {
-		fib_cells_give(&fib->cells, fate.first_cell, fate.n_cells);
+		fib_buckets_give(&fib->buckets, nh_entry.first_bucket, nh_entry.n_buckets);
 		return false;
 	}
 	group->refs = 1;
-	group->first_cell = fate.first_cell;
-	group->n_cells = fate.n_cells;
+	group->first_bucket = nh_entry.first_bucket;
+	group->n_buckets = nh_entry.n_buckets;
 	if (!adopt_members(fib, group)) {
 		fib_group_put(fib, group);
 		return false;
 	}
 	if (groups->buckets)
-		fib_hash_insert(groups, &group->node, group->first_cell);
+		fib_hash_insert(groups, &group->node, group->first_bucket);
 	next_hop->group = group;
 	return true;
 }
@@ -317,7 +323,7 @@ static int compare_entries(const void *a, const void *b)
 
 static bool understand_sources(struct fib *fib, struct fib_next_hop *next_hop)
 {
-	struct fib_set *set = fib_set_find(fib, next_hop->content.fate.set);
+	struct fib_set *set = fib_set_find(fib, next_hop->content.nh_entry.source_table);
 
 	if (!set || !set->dying || is_object(next_hop))
 		return false;
@@ -325,7 +331,7 @@ static bool understand_sources(struct fib *fib, struct fib_next_hop *next_hop)
 		const struct fib_next_hop *to = fib->by_id[set->entries[i].id];
 
 		if (set->entries[i].dst_len > 128 || !to->valid ||
-		    to->content.fate.kind == SIXLANE_KIND_SOURCES)
+		    to->content.nh_entry.type == SIXLANE_NH_SOURCES)
 			return false;
 	}
 	set->dying = false;
@@ -337,11 +343,11 @@ static bool understand_sources(struct fib *fib, struct fib_next_hop *next_hop)
 /* Those that lead to none first, then those that lead to these, then those that lead to either. */
 static bool understand(struct fib *fib, struct fib_next_hop *next_hop, struct fib_hash *groups)
 {
-	switch (next_hop->content.fate.kind) {
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
+	switch (next_hop->content.nh_entry.type) {
+	case SIXLANE_NH_GROUP:
+	case SIXLANE_NH_EQUAL_METRIC:
 		return next_hop->named && understand_group(fib, next_hop, groups);
-	case SIXLANE_KIND_SOURCES:
+	case SIXLANE_NH_SOURCES:
 		return next_hop->named && understand_sources(fib, next_hop);
 	default:
 		return understand_leaf(fib, next_hop);
@@ -350,11 +356,11 @@ static bool understand(struct fib *fib, struct fib_next_hop *next_hop, struct fi
 
 static uint32_t pass_of(const struct fib_next_hop *next_hop)
 {
-	uint32_t kind = next_hop->content.fate.kind;
+	uint32_t kind = next_hop->content.nh_entry.type;
 
-	if (kind == SIXLANE_KIND_SOURCES)
+	if (kind == SIXLANE_NH_SOURCES)
 		return 2;
-	return kind == SIXLANE_KIND_GROUP || kind == SIXLANE_KIND_FIRST;
+	return kind == SIXLANE_NH_GROUP || kind == SIXLANE_NH_EQUAL_METRIC;
 }
 
 static void understand_pass(struct fib *fib, uint32_t pass, struct fib_hash *groups)
@@ -377,8 +383,8 @@ static void settle(struct fib *fib, struct fib_next_hop *next_hop)
 	struct fib_leaf_key leaf;
 
 	if (!next_hop->valid) {
-		fib->writer.next_hop_set_fate(fib->writer.ctx, next_hop->id,
-					      fib_fate_of(SIXLANE_PUNT_MAP_FULL));
+		fib->writer.next_hop_set_entry(fib->writer.ctx, next_hop->id,
+					       fib_verdict_entry(SIXLANE_PUNT_MAP_FULL));
 		return;
 	}
 	if (is_object(next_hop)) {
@@ -479,11 +485,11 @@ void fib_adopt_finish(struct fib *fib)
 	fib_pool_adopt(&fib->neigh_pool, neigh_taken, fib);
 	fib_pool_adopt(&fib->next_hop_pool, next_hop_taken, fib);
 	fib_pool_adopt(&fib->set_pool, set_taken, fib);
-	fib_cells_adopt_all(&fib->cells);
+	fib_buckets_adopt_all(&fib->buckets);
 	fib_hash_each(&fib->sets, sort_set, NULL);
 	understand_next_hops(fib);
 	fib_entry_each(fib, understand_route);
-	fib->adopted_cells = NULL;
+	fib->adopted_buckets = NULL;
 }
 
 void fib_adopt_drop_strays(struct fib *fib)

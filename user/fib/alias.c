@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Walker's alias method in Vose's order, in integers: a group of n members has n cells, each
+ * Walker's alias method in Vose's order, in integers: a group of n members has n buckets, each
  * shared by at most two of them, so that each member has its weight's part of the whole to
- * within 2^-33, which is the rounding of the cells' bounds. Pure.
+ * within 2^-33, which is the rounding of the buckets' bounds. Pure.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,16 +16,17 @@ static uint32_t bound_of(uint64_t part, uint64_t whole)
 	return bound > UINT32_MAX ? UINT32_MAX : (uint32_t)bound;
 }
 
-/* What a member still needs, in parts of which a cell holds all weights' sum; and the queue. */
+/* What a member still needs, in parts of which a bucket holds all weights' sum; and the queue. */
 struct share {
 	uint64_t left;
 	uint32_t queue;
 };
 
 /*
- * Those that need less than a cell grow from the front of the queue, the others from its end.
+ * Those that need less than a bucket grow from the front of the queue, the others from its end.
  */
-static void share_out(struct share *shares, uint64_t total, uint32_t n, union sixlane_cell *cells)
+static void share_out(struct share *shares, uint64_t total, uint32_t n,
+		      union sixlane_nh_bucket *buckets)
 {
 	uint32_t n_small = 0, n_large = 0, small, large;
 
@@ -36,12 +37,13 @@ static void share_out(struct share *shares, uint64_t total, uint32_t n, union si
 			shares[n - ++n_large].queue = i;
 	}
 	while (n_small) {
-		/* All that is left fills the cells that are left: there is one with more. */
+		/* All that is left fills the buckets that are left: there is one with more. */
 		small = shares[--n_small].queue;
 		large = shares[n - n_large].queue;
-		cells[small] = (union sixlane_cell){ .bound = bound_of(shares[small].left, total),
-						     .below = (uint16_t)small,
-						     .above = (uint16_t)large };
+		buckets[small] =
+			(union sixlane_nh_bucket){ .bound = bound_of(shares[small].left, total),
+						   .below = (uint16_t)small,
+						   .above = (uint16_t)large };
 		shares[large].left -= total - shares[small].left;
 		if (shares[large].left < total) {
 			n_large--;
@@ -50,12 +52,12 @@ static void share_out(struct share *shares, uint64_t total, uint32_t n, union si
 	}
 	for (; n_large; n_large--) {
 		large = shares[n - n_large].queue;
-		cells[large] =
-			(union sixlane_cell){ .below = (uint16_t)large, .above = (uint16_t)large };
+		buckets[large] = (union sixlane_nh_bucket){ .below = (uint16_t)large,
+							    .above = (uint16_t)large };
 	}
 }
 
-int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_cell *cells)
+int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_nh_bucket *buckets)
 {
 	struct share *shares = calloc(n, sizeof(*shares));
 	uint64_t total = 0;
@@ -66,7 +68,7 @@ int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_ce
 		shares[i].left = (uint64_t)hops[i].weight * n;
 		total += hops[i].weight;
 	}
-	share_out(shares, total, n, cells);
+	share_out(shares, total, n, buckets);
 	free(shares);
 	return 0;
 }

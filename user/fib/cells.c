@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who gets which cells: ranges that stand side by side, from the lowest place where they fit. As
+ * Who gets which buckets: ranges that stand side by side, from the lowest place where they fit. As
  * with ids, what is given back waits until a grace period has passed (pool.c).
  */
 #include <errno.h>
@@ -10,25 +10,25 @@
 #include "fib_internal.h"
 
 #define BITS 64u
-#define WORDS (SIXLANE_MAX_CELLS / BITS)
+#define WORDS (SIXLANE_MAX_NH_BUCKETS / BITS)
 
-_Static_assert(SIXLANE_MAX_CELLS % BITS == 0, "no words are cut");
+_Static_assert(SIXLANE_MAX_NH_BUCKETS % BITS == 0, "no words are cut");
 
-int fib_cells_init(struct fib_cells *cells, uint32_t limit)
+int fib_buckets_init(struct fib_buckets *buckets, uint32_t limit)
 {
-	cells->limit = limit;
-	cells->busy = calloc(WORDS, sizeof(*cells->busy));
-	cells->waiting = calloc(WORDS, sizeof(*cells->waiting));
+	buckets->limit = limit;
+	buckets->busy = calloc(WORDS, sizeof(*buckets->busy));
+	buckets->waiting = calloc(WORDS, sizeof(*buckets->waiting));
 	/* What was written: untouched pages are free. */
-	cells->written = calloc(SIXLANE_MAX_CELLS, sizeof(*cells->written));
-	return cells->busy && cells->waiting && cells->written ? 0 : -ENOMEM;
+	buckets->written = calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*buckets->written));
+	return buckets->busy && buckets->waiting && buckets->written ? 0 : -ENOMEM;
 }
 
-void fib_cells_free(struct fib_cells *cells)
+void fib_buckets_free(struct fib_buckets *buckets)
 {
-	free(cells->busy);
-	free(cells->waiting);
-	free(cells->written);
+	free(buckets->busy);
+	free(buckets->waiting);
+	free(buckets->written);
 }
 
 static bool test_bit(const uint64_t *words, uint32_t i)
@@ -46,93 +46,94 @@ static void set_bits(uint64_t *words, uint32_t first, uint32_t n, bool value)
 	}
 }
 
-/* The first of n cells in a row that are not busy; limit: there is none. */
-static uint32_t find_room(struct fib_cells *cells, uint32_t n)
+/* The first of n buckets in a row that are not busy; limit: there is none. */
+static uint32_t find_room(struct fib_buckets *buckets, uint32_t n)
 {
 	uint32_t run = 0;
 
-	while (cells->lowest < cells->limit && test_bit(cells->busy, cells->lowest))
-		cells->lowest++;
-	for (uint32_t i = cells->lowest; i < cells->limit;) {
-		if (i % BITS == 0 && cells->busy[i / BITS] == UINT64_MAX) {
+	while (buckets->lowest < buckets->limit && test_bit(buckets->busy, buckets->lowest))
+		buckets->lowest++;
+	for (uint32_t i = buckets->lowest; i < buckets->limit;) {
+		if (i % BITS == 0 && buckets->busy[i / BITS] == UINT64_MAX) {
 			run = 0;
 			i += BITS;
 			continue;
 		}
-		run = test_bit(cells->busy, i++) ? 0 : run + 1;
+		run = test_bit(buckets->busy, i++) ? 0 : run + 1;
 		if (run == n)
 			return i - n;
 	}
-	return cells->limit;
+	return buckets->limit;
 }
 
-bool fib_cells_take(struct fib *fib, uint32_t n, uint32_t *first)
+bool fib_buckets_take(struct fib *fib, uint32_t n, uint32_t *first)
 {
-	struct fib_cells *cells = &fib->cells;
+	struct fib_buckets *buckets = &fib->buckets;
 
-	*first = find_room(cells, n);
-	if (*first == cells->limit && cells->n_waiting && fib_grace(fib))
-		*first = find_room(cells, n);
-	if (*first == cells->limit)
+	*first = find_room(buckets, n);
+	if (*first == buckets->limit && buckets->n_waiting && fib_grace(fib))
+		*first = find_room(buckets, n);
+	if (*first == buckets->limit)
 		return false;
-	set_bits(cells->busy, *first, n, true);
-	cells->n_taken += n;
+	set_bits(buckets->busy, *first, n, true);
+	buckets->n_taken += n;
 	return true;
 }
 
-void fib_cells_give(struct fib_cells *cells, uint32_t first, uint32_t n)
+void fib_buckets_give(struct fib_buckets *buckets, uint32_t first, uint32_t n)
 {
-	set_bits(cells->waiting, first, n, true);
-	cells->n_taken -= n;
-	cells->n_waiting += n;
+	set_bits(buckets->waiting, first, n, true);
+	buckets->n_taken -= n;
+	buckets->n_waiting += n;
 }
 
-void fib_cells_give_unused(struct fib_cells *cells, uint32_t first, uint32_t n)
+void fib_buckets_give_unused(struct fib_buckets *buckets, uint32_t first, uint32_t n)
 {
-	set_bits(cells->busy, first, n, false);
-	cells->n_taken -= n;
-	if (first < cells->lowest)
-		cells->lowest = first;
+	set_bits(buckets->busy, first, n, false);
+	buckets->n_taken -= n;
+	if (first < buckets->lowest)
+		buckets->lowest = first;
 }
 
-void fib_cells_release(struct fib_cells *cells)
+void fib_buckets_release(struct fib_buckets *buckets)
 {
-	if (!cells->n_waiting)
+	if (!buckets->n_waiting)
 		return;
 	for (uint32_t i = 0; i < WORDS; i++) {
-		cells->busy[i] &= ~cells->waiting[i];
-		cells->waiting[i] = 0;
+		buckets->busy[i] &= ~buckets->waiting[i];
+		buckets->waiting[i] = 0;
 	}
-	cells->n_waiting = 0;
-	cells->lowest = 0;
+	buckets->n_waiting = 0;
+	buckets->lowest = 0;
 }
 
-void fib_cells_adopt_all(struct fib_cells *cells)
+void fib_buckets_adopt_all(struct fib_buckets *buckets)
 {
-	memset(cells->busy, 0xff, WORDS * sizeof(*cells->busy));
-	memset(cells->waiting, 0xff, WORDS * sizeof(*cells->waiting));
-	cells->n_waiting = SIXLANE_MAX_CELLS;
+	memset(buckets->busy, 0xff, WORDS * sizeof(*buckets->busy));
+	memset(buckets->waiting, 0xff, WORDS * sizeof(*buckets->waiting));
+	buckets->n_waiting = SIXLANE_MAX_NH_BUCKETS;
 }
 
-bool fib_cells_adopt(struct fib_cells *cells, uint32_t first, uint32_t n,
-		     const union sixlane_cell *contents)
+bool fib_buckets_adopt(struct fib_buckets *buckets, uint32_t first, uint32_t n,
+		       const union sixlane_nh_bucket *contents)
 {
-	if (!contents || !n || first >= SIXLANE_MAX_CELLS || n > SIXLANE_MAX_CELLS - first)
+	if (!contents || !n || first >= SIXLANE_MAX_NH_BUCKETS ||
+	    n > SIXLANE_MAX_NH_BUCKETS - first)
 		return false;
 	for (uint32_t i = first; i < first + n; i++) {
-		if (!test_bit(cells->waiting, i))
+		if (!test_bit(buckets->waiting, i))
 			return false;
 	}
 	for (uint32_t i = first; i < first + n; i++)
-		cells->written[i] = contents[i];
-	set_bits(cells->waiting, first, n, false);
-	cells->n_taken += n;
-	cells->n_waiting -= n;
+		buckets->written[i] = contents[i];
+	set_bits(buckets->waiting, first, n, false);
+	buckets->n_taken += n;
+	buckets->n_waiting -= n;
 	return true;
 }
 
-void fib_cell_set(struct fib *fib, uint32_t index, union sixlane_cell cell)
+void fib_bucket_set(struct fib *fib, uint32_t index, union sixlane_nh_bucket bucket)
 {
-	fib->writer.cell_set(fib->writer.ctx, index, cell);
-	fib->cells.written[index] = cell;
+	fib->writer.bucket_set(fib->writer.ctx, index, bucket);
+	fib->buckets.written[index] = bucket;
 }

@@ -273,7 +273,7 @@ static void mark(struct fib *fib, struct fib_entry *entry)
 		fib_entry_settle(fib, entry);
 }
 
-void fib_mark(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
+void fib_set_exception_flag(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
 	const struct fib_table *table;
@@ -313,7 +313,7 @@ static void clear_mark(struct fib *fib, struct fib_entry *entry)
 		fib_entry_settle(fib, entry);
 }
 
-void fib_clear_marks(struct fib *fib)
+void fib_clear_exception_flags(struct fib *fib)
 {
 	fib_adopt_finish(fib);
 	if (!fib->exceptions.marked && !fib->exceptions.uncovered)

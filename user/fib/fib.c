@@ -38,7 +38,7 @@ static int init_all(struct fib *fib)
 	err |= fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS);
 	err |= fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS);
 	err |= fib_pool_init(&fib->set_pool, SIXLANE_MAX_SOURCES + 1); /* of one entry at least */
-	err |= fib_cells_init(&fib->cells, SIXLANE_MAX_CELLS);
+	err |= fib_buckets_init(&fib->buckets, SIXLANE_MAX_NH_BUCKETS);
 	err |= fib_compiled_init(fib);
 	return err || !fib->by_id || !fib->by_slot ? -ENOMEM : 0;
 }
@@ -77,7 +77,7 @@ void fib_free(struct fib *fib)
 	fib_pool_free(&fib->neigh_pool);
 	fib_pool_free(&fib->next_hop_pool);
 	fib_pool_free(&fib->set_pool);
-	fib_cells_free(&fib->cells);
+	fib_buckets_free(&fib->buckets);
 	fib_key_buffer_free(&fib->scratch);
 	free(fib->by_id);
 	free(fib->by_slot);
@@ -98,7 +98,7 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.next_hops = fib->n_ids - 1, /* without the reserved one */
 		.neighbours = fib->neighs.count,
 		.sources = fib->n_sources,
-		.cells = fib->cells.n_taken,
+		.buckets = fib->buckets.n_taken,
 		.missing = fib->n_failed + fib->n_hungry,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,

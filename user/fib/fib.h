@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the maps should say, and the difference to what they do say. Owns the ids of next hops and
- * of source sets, the slots of neighbours and ports, and the cells of groups; remembers what
+ * of source sets, the slots of neighbours and ports, and the buckets of groups; remembers what
  * was written. Pure but for the writer that it is given: maps/write.c on a router, a recorder
  * in tests.
  *
  * Invariants
  * - Whatever is named is written first, with all that it names in turn: neighbour and port, next
- *   hop, cells or the entries of a source set, route. It is written anew, for another meaning,
+ *   hop, buckets or the entries of a source set, route. It is written anew, for another meaning,
  *   only after nothing names it any more and a grace period has passed.
- * - While a route names a next hop, only its fate changes, by one store, and only if it is of an
- *   object, or waits for room, or is punted because a route that names it cannot be changed.
- *   While a packet may come to a group's cell, the cell changes only if it is a bucket.
+ * - While a route names a next hop, only its next-hop entry changes, by one store, and only if it
+ * is of an object, or waits for room, or is punted because a route that names it cannot be changed.
+ *   While a packet may come to a group's bucket, the bucket changes only if it is a bucket.
  * - A source set is written once. Its entries go shorter prefixes first, when no route names
- *   it any more: a packet that is still under way finds its fate there or nothing.
+ *   it any more: a packet that is still under way finds its next-hop entry there or nothing.
  * - While a prefix could not be written (the trie is full, a write failed), every entry that
  *   covers it in its table says PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does
  *   it leave by another table: SIXLANE_META_GAPS is set.
  * - A destination that was marked is under a prefix with the mark, whatever comes, goes or changes
- *   in the trie (fib_mark()).
+ *   in the trie (fib_set_exception_flag()).
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
@@ -41,8 +41,10 @@ struct fib_writer {
 	int (*source_set)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 	int (*source_del)(void *ctx, const struct sixlane_route_key *key);
 	void (*next_hop_set)(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop);
-	void (*next_hop_set_fate)(void *ctx, uint32_t id, union sixlane_fate fate); /* one store */
-	void (*cell_set)(void *ctx, uint32_t index, union sixlane_cell cell);	    /* one store */
+	void (*next_hop_set_entry)(void *ctx, uint32_t id,
+				   union sixlane_nh_entry nh_entry); /* one store */
+	void (*bucket_set)(void *ctx, uint32_t index,
+			   union sixlane_nh_bucket bucket); /* one store */
 	void (*neigh_set)(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh);
 	void (*neigh_set_mac)(void *ctx, uint32_t slot, union sixlane_mac mac); /* one store */
 	int (*neigh_index_set)(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot);
@@ -95,10 +97,10 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 /* After all next hops and routes: one of the operator's, which stays as it is until it is set. */
 int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value);
-/* cells is [SIXLANE_MAX_CELLS], read once, by the first call that is not one of these. */
-void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
+/* buckets is [SIXLANE_MAX_NH_BUCKETS], read once, by the first call that is not one of these. */
+void fib_adopt_buckets(struct fib *fib, const union sixlane_nh_bucket *buckets);
 
-/* The prefix's fate in a table is target; NULL: the prefix has no entry. 0 or -ENOMEM. */
+/* The prefix's next-hop entry in a table is target; NULL: the prefix has no entry. 0 or -ENOMEM. */
 int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 	    const struct fib_target *target);
 
@@ -120,7 +122,7 @@ void fib_rewrite(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
  * What a next-hop object means from now on, for every target of kind FIB_OBJECT that names it, by
  * one store each; NULL, or never set: PUNT_NEXT_HOP_OBJECT. Of a resilient group with the same
- * number of buckets only the cells that differ are written. 0 or -ENOMEM (the old meaning
+ * number of buckets only the buckets that differ are written. 0 or -ENOMEM (the old meaning
  * is replaced by PUNT_NEXT_HOP_OBJECT). Between fib_sync_begin and _end: objects not set since
  * are forgotten afterwards, and those that come to mean something else are punted meanwhile.
  */
@@ -144,7 +146,7 @@ struct fib_exception {
 
 /*
  * The destination has this from now on, whatever it had before; NULL: nothing. The caller marks it
- * (fib_mark()). -ENOSPC, -ENOMEM: it has what it had before, if anything.
+ * (fib_set_exception_flag()). -ENOSPC, -ENOMEM: it has what it had before, if anything.
  */
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		      const struct fib_exception *exception);
@@ -159,14 +161,15 @@ void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx);
  * Packets to this destination whose route is in this table are to look for exceptions: the longest
  * prefix there that covers it has SIXLANE_ROUTE_EXCEPTIONS from now on, whatever comes and goes.
  */
-void fib_mark(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+void fib_set_exception_flag(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* No destination has anything. */
-void fib_clear_marks(struct fib *fib);
+void fib_clear_exception_flags(struct fib *fib);
 
 /*
  * Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set).
  * With longer prefixes set before the shorter ones that cover them (radix_last_under), every
- * packet meets meanwhile the fate of before or the fate of afterwards, never a third.
+ * packet meets meanwhile the next-hop entry of before or the next-hop entry of afterwards, never a
+ * third.
  */
 void fib_sync_begin(struct fib *fib);
 void fib_sync_end(struct fib *fib);
@@ -233,7 +236,7 @@ void fib_verify_end(struct fib_verify *verify);
 
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */
-	uint64_t sources, cells;
+	uint64_t sources, buckets;
 	uint64_t missing; /* routes, next hops and objects, of what fib_retry() returns */
 	uint64_t writes;  /* of routes, since the start */
 	uint64_t write_errors;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the parts of the fib know of each other: ids and slots (pool.c), cells (cells.c),
+ * What the parts of the fib know of each other: ids and slots (pool.c), buckets (buckets.c),
  * ports and their VLANs, neighbours, next hops and what they lead to (group.c,
  * object.c, source.c), and the trie's entries on top (route.c, cover.c). Beside
  * these stand destinations with exceptions (exception.h). Each object is reference-counted by what
@@ -9,13 +9,13 @@
  * Invariants beside those of fib.h
  * - A port or a neighbour has a slot exactly while the index map names it.
  * - Next hops are found by their meaning (key.h): one id for each. A member of a group is a
- *   next hop like any other, shared with routes and other groups; its fate never changes but
- *   for poison.
- * - Poisoned: the fate says PUNT_MAP_FULL, since a route names the id that should not and
+ *   next hop like any other, shared with routes and other groups; its next-hop entry never changes
+ * but for poison.
+ * - Poisoned: the next-hop entry says PUNT_MAP_FULL, since a route names the id that should not and
  *   cannot be changed. One store, safe at any moment, undone when the route is right.
  * - Starved: the next hop has no id, so that its prefixes say PUNT_MAP_FULL. Hungry: it has
- *   one, but what its fate should lead to found no room, so that the fate is a punt; once there
- *   is room one store mends all its routes.
+ *   one, but what its next-hop entry should lead to found no room, so that the next-hop entry is a
+ * punt; once there is room one store mends all its routes.
  * - Objects, sets and groups belong to next hops: without any that needs them they have no room
  *   in the maps.
  */
@@ -46,10 +46,10 @@ struct fib_pool {
 	uint32_t *quarantine; /* may be reused after a grace period */
 };
 
-struct fib_cells {
-	uint64_t *busy;		     /* bitmap: taken, or waiting … */
-	uint64_t *waiting;	     /* … for a grace period */
-	union sixlane_cell *written; /* [SIXLANE_MAX_CELLS], of those that are taken */
+struct fib_buckets {
+	uint64_t *busy;			  /* bitmap: taken, or waiting … */
+	uint64_t *waiting;		  /* … for a grace period */
+	union sixlane_nh_bucket *written; /* [SIXLANE_MAX_NH_BUCKETS], of those that are taken */
 	uint32_t limit;
 	uint32_t n_taken, n_waiting;
 	uint32_t lowest; /* all below are busy */
@@ -86,11 +86,11 @@ struct fib_neigh {
 	bool adopted;
 };
 
-/* Members and the cells that lead to them. */
+/* Members and the buckets that lead to them. */
 struct fib_group {
-	struct fib_hash_node node; /* by first_cell, while adopting */
+	struct fib_hash_node node; /* by first_bucket, while adopting */
 	uint32_t refs;
-	uint32_t first_cell, n_cells; /* none: the first member is the only one */
+	uint32_t first_bucket, n_buckets; /* none: the first member is the only one */
 	uint32_t n_members;
 	struct fib_next_hop *members[]; /* each wanted once by the group */
 };
@@ -135,12 +135,12 @@ struct fib_next_hop {
 	struct fib_hash_node node;	 /* by key, if hashed */
 	struct fib_list starving;	 /* in fib->starving if starved or hungry */
 	struct sixlane_next_hop content; /* as written, but for poison */
-	/* What the fate leads to. */
+	/* What the next-hop entry leads to. */
 	struct fib_port *port;
 	struct fib_neigh *neigh;
 	struct fib_group *group;
 	struct fib_set *set;
-	struct fib_object_state *object; /* whose meaning the fate follows … */
+	struct fib_object_state *object; /* whose meaning the next-hop entry follows … */
 	struct fib_next_hop *next_user;	 /* … and the next one that does */
 	uint32_t id;			 /* 0: starved */
 	uint32_t wanted; /* entries, groups, sets and exceptions that should name it */
@@ -195,7 +195,7 @@ struct fib {
 	struct compiled_view view; /* of it, as readers see it */
 	uint64_t n_distrusted;	   /* times that it was said to be wrong */
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
-	struct fib_cells cells;
+	struct fib_buckets buckets;
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
 	struct fib_next_hop **by_id; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct fib_neigh **by_slot;  /* [SIXLANE_MAX_NEIGHBOURS] */
@@ -205,8 +205,8 @@ struct fib {
 	struct sixlane_route_key *strays; /* adopted keys that we would not have written */
 	size_t n_strays;
 	struct fib_exceptions exceptions;
-	const union sixlane_cell *adopted_cells; /* borrowed; may be NULL */
-	size_t n_ids;				 /* next hops that have an id */
+	const union sixlane_nh_bucket *adopted_buckets; /* borrowed; may be NULL */
+	size_t n_ids;					/* next hops that have an id */
 	size_t n_written, n_absent, n_failed;
 	size_t n_hungry;     /* next hops and objects */
 	size_t n_sources;    /* entries of sl_src_routes */
@@ -242,27 +242,27 @@ void fib_pool_give_unused(struct fib_pool *pool, uint32_t id);
 /* After adopting: whatever is not taken may have been a moment ago. */
 void fib_pool_adopt(struct fib_pool *pool, bool (*taken)(const struct fib *fib, uint32_t id),
 		    const struct fib *fib);
-/* Wait until what was given back may be reused, cells too. False: it may not. */
+/* Wait until what was given back may be reused, buckets too. False: it may not. */
 bool fib_grace(struct fib *fib);
 
-/* --- cells.c ------------------------------------------------------------------------------ */
+/* --- buckets.c ------------------------------------------------------------------------------ */
 
-int fib_cells_init(struct fib_cells *cells, uint32_t limit);
-void fib_cells_free(struct fib_cells *cells);
-/* n cells in a row from *first on. False: there is no room, nor after a grace period. */
-bool fib_cells_take(struct fib *fib, uint32_t n, uint32_t *first);
+int fib_buckets_init(struct fib_buckets *buckets, uint32_t limit);
+void fib_buckets_free(struct fib_buckets *buckets);
+/* n buckets in a row from *first on. False: there is no room, nor after a grace period. */
+bool fib_buckets_take(struct fib *fib, uint32_t n, uint32_t *first);
 /* Packets may still come to them. */
-void fib_cells_give(struct fib_cells *cells, uint32_t first, uint32_t n);
+void fib_buckets_give(struct fib_buckets *buckets, uint32_t first, uint32_t n);
 /* They were never published. */
-void fib_cells_give_unused(struct fib_cells *cells, uint32_t first, uint32_t n);
+void fib_buckets_give_unused(struct fib_buckets *buckets, uint32_t first, uint32_t n);
 /* After a grace period. */
-void fib_cells_release(struct fib_cells *cells);
+void fib_buckets_release(struct fib_buckets *buckets);
 /* Whatever is not adopted afterwards may have been taken a moment ago. */
-void fib_cells_adopt_all(struct fib_cells *cells);
+void fib_buckets_adopt_all(struct fib_buckets *buckets);
 /* Take a range with its contents. False: it is none, or some of it is taken. */
-bool fib_cells_adopt(struct fib_cells *cells, uint32_t first, uint32_t n,
-		     const union sixlane_cell *contents);
-void fib_cell_set(struct fib *fib, uint32_t index, union sixlane_cell cell);
+bool fib_buckets_adopt(struct fib_buckets *buckets, uint32_t first, uint32_t n,
+		       const union sixlane_nh_bucket *contents);
+void fib_bucket_set(struct fib *fib, uint32_t index, union sixlane_nh_bucket bucket);
 
 /* --- port.c, vlan.c ------------------------------------------------------------------- */
 
@@ -299,18 +299,18 @@ void fib_neigh_free_all(struct fib *fib);
 
 /* With one reference, published. NULL: no room or no memory. */
 
-/* Picked by weight. Without cells if there is but one hop and always is not set. */
+/* Picked by weight. Without buckets if there is but one hop and always is not set. */
 struct fib_group *fib_group_new_hashed(struct fib *fib, const struct fib_key_hop *hops, uint32_t n,
 				       bool always);
-/* In order, a cell each. */
+/* In order, a bucket each. */
 struct fib_group *fib_group_new_first(struct fib *fib, const struct fib_key_hop *hops, uint32_t n);
-/* A cell for each bucket. */
+/* A bucket for each bucket. */
 struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_object_def *def);
-/* Give a group of as many buckets other members, cell by cell. False: nothing was changed. */
+/* Give a group of as many buckets other members, bucket by bucket. False: nothing was changed. */
 bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 			   const struct fib_object_def *def);
-/* kind: SIXLANE_KIND_GROUP or _FIRST. Without cells it is the member's. */
-union sixlane_fate fib_group_fate(const struct fib_group *group, uint16_t kind);
+/* kind: SIXLANE_NH_GROUP or _FIRST. Without buckets it is the member's. */
+union sixlane_nh_entry fib_group_entry(const struct fib_group *group, uint16_t kind);
 void fib_group_put(struct fib *fib, struct fib_group *group);
 
 /* --- source.c ----------------------------------------------------------------------------- */
@@ -330,13 +330,14 @@ void fib_set_free_all(struct fib *fib);
 struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id);
 /* The state of an object, made if it is not known. NULL: no memory. */
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id);
-/* This next hop follows the object from now on; until it has its fate from there, it has its own.
+/* This next hop follows the object from now on; until it has its next-hop entry from there, it has
+ * its own.
  */
 void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 		       struct fib_next_hop *next_hop);
 void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop);
 /* expires: for routes that do. */
-union sixlane_fate fib_object_fate(const struct fib_object_state *object, bool expires);
+union sixlane_nh_entry fib_object_entry(const struct fib_object_state *object, bool expires);
 /* Look again for what the hungry ones need. */
 void fib_object_feed(struct fib *fib);
 /* Those that this synchronisation did not set mean nothing any more; the others what they were set
@@ -359,8 +360,9 @@ void fib_next_hop_unwant(struct fib *fib, struct fib_next_hop *next_hop);
 /* An entry's value in a trie turns from id old to id new; 0: none. */
 void fib_next_hop_rename(struct fib *fib, uint32_t old, uint32_t new);
 /* One store, unless nothing changes or it is poisoned. */
-void fib_next_hop_set_fate(struct fib *fib, struct fib_next_hop *next_hop, union sixlane_fate fate);
-/* Give back what its former fate led to. */
+void fib_next_hop_set_entry(struct fib *fib, struct fib_next_hop *next_hop,
+			    union sixlane_nh_entry nh_entry);
+/* Give back what its former next-hop entry led to. */
 void fib_next_hop_drop_parts(struct fib *fib, struct fib_next_hop *next_hop);
 /* A route that names id cannot be changed: packets that get there are punted from now on. */
 void fib_next_hop_poison(struct fib *fib, uint32_t id);
@@ -422,9 +424,9 @@ static inline struct fib_entry *fib_entry_of(struct radix_node *node)
 	return node ? (struct fib_entry *)node : NULL; /* its first member */
 }
 
-static inline union sixlane_fate fib_fate_of(uint32_t verdict)
+static inline union sixlane_nh_entry fib_verdict_entry(uint32_t verdict)
 {
-	return (union sixlane_fate){ .kind = (uint16_t)verdict };
+	return (union sixlane_nh_entry){ .type = (uint16_t)verdict };
 }
 
 _Static_assert(__builtin_offsetof(struct fib_entry, node) == 0, "radix_remove() frees the whole");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Groups: a run of cells and the next hops that they name. Published whole and never changed
+ * Groups: a run of buckets and the next hops that they name. Published whole and never changed
  * after that, but for the buckets of a resilient group, which change one by one.
  */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "alias.h"
 #include "fib_internal.h"
 
-/* Without cells and members. NULL: no memory. */
+/* Without buckets and members. NULL: no memory. */
 static struct fib_group *group_alloc(uint32_t max_members)
 {
 	struct fib_group *group =
@@ -30,8 +30,8 @@ static void drop_members(struct fib *fib, struct fib_group *group)
 /* Of a group that was never published. */
 static void group_undo(struct fib *fib, struct fib_group *group)
 {
-	if (group->n_cells)
-		fib_cells_give_unused(&fib->cells, group->first_cell, group->n_cells);
+	if (group->n_buckets)
+		fib_buckets_give_unused(&fib->buckets, group->first_bucket, group->n_buckets);
 	drop_members(fib, group);
 	free(group);
 }
@@ -40,8 +40,8 @@ void fib_group_put(struct fib *fib, struct fib_group *group)
 {
 	if (--group->refs)
 		return;
-	if (group->n_cells)
-		fib_cells_give(&fib->cells, group->first_cell, group->n_cells);
+	if (group->n_buckets)
+		fib_buckets_give(&fib->buckets, group->first_bucket, group->n_buckets);
 	drop_members(fib, group);
 	free(group);
 }
@@ -67,17 +67,17 @@ static bool add_hops(struct fib *fib, struct fib_group *group, const struct fib_
 	return true;
 }
 
-/* A group with its members and cells, which are still to be written. */
+/* A group with its members and buckets, which are still to be written. */
 static struct fib_group *group_new(struct fib *fib, const struct fib_key_hop *hops, uint32_t n,
-				   uint32_t n_cells)
+				   uint32_t n_buckets)
 {
 	struct fib_group *group = group_alloc(n);
 
 	if (!group)
 		return NULL;
-	if (n_cells && fib_cells_take(fib, n_cells, &group->first_cell))
-		group->n_cells = n_cells;
-	if (group->n_cells == n_cells && add_hops(fib, group, hops, n))
+	if (n_buckets && fib_buckets_take(fib, n_buckets, &group->first_bucket))
+		group->n_buckets = n_buckets;
+	if (group->n_buckets == n_buckets && add_hops(fib, group, hops, n))
 		return group;
 	group_undo(fib, group);
 	return NULL;
@@ -86,15 +86,15 @@ static struct fib_group *group_new(struct fib *fib, const struct fib_key_hop *ho
 static bool write_weighted(struct fib *fib, const struct fib_group *group,
 			   const struct fib_key_hop *hops)
 {
-	uint32_t n = group->n_cells;
-	_cleanup_free_ union sixlane_cell *cells = calloc(n, sizeof(*cells));
+	uint32_t n = group->n_buckets;
+	_cleanup_free_ union sixlane_nh_bucket *buckets = calloc(n, sizeof(*buckets));
 
-	if (!cells || fib_alias_build(hops, n, cells))
+	if (!buckets || fib_alias_build(hops, n, buckets))
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		cells[i].below = (uint16_t)group->members[cells[i].below]->id;
-		cells[i].above = (uint16_t)group->members[cells[i].above]->id;
-		fib_cell_set(fib, group->first_cell + i, cells[i]);
+		buckets[i].below = (uint16_t)group->members[buckets[i].below]->id;
+		buckets[i].above = (uint16_t)group->members[buckets[i].above]->id;
+		fib_bucket_set(fib, group->first_bucket + i, buckets[i]);
 	}
 	return true;
 }
@@ -104,15 +104,16 @@ struct fib_group *fib_group_new_hashed(struct fib *fib, const struct fib_key_hop
 {
 	struct fib_group *group = group_new(fib, hops, n, n > 1 || always ? n : 0);
 
-	if (!group || !group->n_cells || write_weighted(fib, group, hops))
+	if (!group || !group->n_buckets || write_weighted(fib, group, hops))
 		return group;
 	group_undo(fib, group);
 	return NULL;
 }
 
-static union sixlane_cell cell_of_one(const struct fib_next_hop *member)
+static union sixlane_nh_bucket bucket_of_one(const struct fib_next_hop *member)
 {
-	return (union sixlane_cell){ .below = (uint16_t)member->id, .above = (uint16_t)member->id };
+	return (union sixlane_nh_bucket){ .below = (uint16_t)member->id,
+					  .above = (uint16_t)member->id };
 }
 
 struct fib_group *fib_group_new_first(struct fib *fib, const struct fib_key_hop *hops, uint32_t n)
@@ -120,7 +121,7 @@ struct fib_group *fib_group_new_first(struct fib *fib, const struct fib_key_hop 
 	struct fib_group *group = group_new(fib, hops, n, n);
 
 	for (uint32_t i = 0; group && i < n; i++)
-		fib_cell_set(fib, group->first_cell + i, cell_of_one(group->members[i]));
+		fib_bucket_set(fib, group->first_bucket + i, bucket_of_one(group->members[i]));
 	return group;
 }
 
@@ -136,12 +137,12 @@ static bool add_bucket_members(struct fib *fib, struct fib_group *group,
 	return add_hops(fib, group, def->hops, def->n_hops) && add_member(fib, group, &punt.key);
 }
 
-static union sixlane_cell bucket_cell(const struct fib_group *group,
-				      const struct fib_object_def *def, uint32_t i)
+static union sixlane_nh_bucket bucket_bucket(const struct fib_group *group,
+					     const struct fib_object_def *def, uint32_t i)
 {
 	uint32_t member = def->buckets[i] < def->n_hops ? def->buckets[i] : def->n_hops;
 
-	return cell_of_one(group->members[member]);
+	return bucket_of_one(group->members[member]);
 }
 
 struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_object_def *def)
@@ -150,14 +151,14 @@ struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_object
 
 	if (!group)
 		return NULL;
-	if (fib_cells_take(fib, def->n_buckets, &group->first_cell))
-		group->n_cells = def->n_buckets;
-	if (!group->n_cells || !add_bucket_members(fib, group, def)) {
+	if (fib_buckets_take(fib, def->n_buckets, &group->first_bucket))
+		group->n_buckets = def->n_buckets;
+	if (!group->n_buckets || !add_bucket_members(fib, group, def)) {
 		group_undo(fib, group);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < group->n_cells; i++)
-		fib_cell_set(fib, group->first_cell + i, bucket_cell(group, def, i));
+	for (uint32_t i = 0; i < group->n_buckets; i++)
+		fib_bucket_set(fib, group->first_bucket + i, bucket_bucket(group, def, i));
 	return group;
 }
 
@@ -172,26 +173,26 @@ bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 		group_undo(fib, new);
 		return false;
 	}
-	new->first_cell = old->first_cell;
-	new->n_cells = old->n_cells;
-	for (uint32_t i = 0; i < new->n_cells; i++) {
-		const union sixlane_cell cell = bucket_cell(new, def, i);
+	new->first_bucket = old->first_bucket;
+	new->n_buckets = old->n_buckets;
+	for (uint32_t i = 0; i < new->n_buckets; i++) {
+		const union sixlane_nh_bucket bucket = bucket_bucket(new, def, i);
 
-		if (fib->cells.written[new->first_cell + i].word != cell.word)
-			fib_cell_set(fib, new->first_cell + i, cell);
+		if (fib->buckets.written[new->first_bucket + i].word != bucket.word)
+			fib_bucket_set(fib, new->first_bucket + i, bucket);
 	}
-	/* The cells live on. */
+	/* The buckets live on. */
 	drop_members(fib, old);
 	free(old);
 	*group = new;
 	return true;
 }
 
-union sixlane_fate fib_group_fate(const struct fib_group *group, uint16_t kind)
+union sixlane_nh_entry fib_group_entry(const struct fib_group *group, uint16_t kind)
 {
-	if (!group->n_cells)
-		return group->members[0]->content.fate;
-	return (union sixlane_fate){ .kind = kind,
-				     .n_cells = (uint16_t)group->n_cells,
-				     .first_cell = group->first_cell };
+	if (!group->n_buckets)
+		return group->members[0]->content.nh_entry;
+	return (union sixlane_nh_entry){ .type = kind,
+					 .n_buckets = (uint16_t)group->n_buckets,
+					 .first_bucket = group->first_bucket };
 }

@@ -10,7 +10,7 @@
 #include "../lib/util.h"
 #include "key.h"
 
-#define MAX_CELLS UINT16_MAX /* of a group: union sixlane_fate has no room for more */
+#define MAX_BUCKETS UINT16_MAX /* of a group: union sixlane_nh_entry has no room for more */
 
 /* Zeroed bytes at the end of the buffer. NULL: no memory. */
 static void *append(struct fib_key_buffer *buffer, size_t bytes)
@@ -103,7 +103,7 @@ static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fi
 	key = key_at(buffer, at);
 	for (uint32_t i = 0; i < n; i++) {
 		out[i] = fib_key_hop(&hops[i]);
-		if (key->kind == FIB_FIRST)
+		if (key->kind == FIB_EQUAL_METRIC)
 			out[i].weight = 0;
 		else if (!out[i].weight)
 			out[i].weight = 1;
@@ -169,9 +169,9 @@ static uint32_t verdict_of(const struct fib_target *target)
 		return target->n_sources && target->n_sources < SIXLANE_MAX_SOURCES
 			       ? SIXLANE_FORWARD
 			       : SIXLANE_PUNT_SOURCE_ROUTE;
-	if (!target->n_hops || target->n_hops > MAX_CELLS)
+	if (!target->n_hops || target->n_hops > MAX_BUCKETS)
 		return SIXLANE_PUNT_MULTIPATH;
-	if (target->kind == FIB_FIRST && target->n_hops > SIXLANE_MAX_FIRST)
+	if (target->kind == FIB_EQUAL_METRIC && target->n_hops > SIXLANE_MAX_EQUAL_METRIC)
 		return SIXLANE_PUNT_EQUAL_METRIC;
 	return SIXLANE_FORWARD;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Next hops: one object, one id for each different meaning. Knows nothing of prefixes but how many
- * want one and how many name it; what a fate leads to is made by others, and got all or nothing.
+ * want one and how many name it; what a next-hop entry leads to is made by others, and got all or
+ * nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ void fib_next_hop_take_id(struct fib *fib, struct fib_next_hop *next_hop, uint32
 	fib->n_ids++;
 }
 
-/* --- what a fate leads to --------------------------------------------------------------------- */
+/* --- what a next-hop entry leads to
+ * --------------------------------------------------------------------- */
 
 void fib_next_hop_drop_parts(struct fib *fib, struct fib_next_hop *next_hop)
 {
@@ -118,7 +120,7 @@ static bool get_parts(struct fib *fib, struct fib_next_hop *next_hop)
 	case FIB_HASHED:
 		next_hop->group = fib_group_new_hashed(fib, fib_key_hops(key), key->n, true);
 		return next_hop->group;
-	case FIB_FIRST:
+	case FIB_EQUAL_METRIC:
 		next_hop->group = fib_group_new_first(fib, fib_key_hops(key), key->n);
 		return next_hop->group;
 	case FIB_OBJECT:
@@ -131,30 +133,31 @@ static bool get_parts(struct fib *fib, struct fib_next_hop *next_hop)
 	}
 }
 
-/* The fate that the parts make; without them the punt that stands for them. */
-static union sixlane_fate fate_of(const struct fib_next_hop *next_hop)
+/* The next-hop entry that the parts make; without them the punt that stands for them. */
+static union sixlane_nh_entry entry_of(const struct fib_next_hop *next_hop)
 {
 	const struct fib_key *key = &next_hop->key;
 
 	switch (key->kind) {
 	case FIB_HASHED:
-	case FIB_FIRST:
+	case FIB_EQUAL_METRIC:
 		if (!next_hop->group)
-			return fib_fate_of(SIXLANE_PUNT_MAP_FULL);
-		return fib_group_fate(next_hop->group, key->kind == FIB_FIRST ? SIXLANE_KIND_FIRST
-									      : SIXLANE_KIND_GROUP);
+			return fib_verdict_entry(SIXLANE_PUNT_MAP_FULL);
+		return fib_group_entry(next_hop->group, key->kind == FIB_EQUAL_METRIC
+								? SIXLANE_NH_EQUAL_METRIC
+								: SIXLANE_NH_GROUP);
 	case FIB_OBJECT:
 		if (!next_hop->object)
-			return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
-		return fib_object_fate(next_hop->object, key->expires_ns);
+			return fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT);
+		return fib_object_entry(next_hop->object, key->expires_ns);
 	case FIB_SOURCES:
 		if (!next_hop->set)
-			return fib_fate_of(SIXLANE_PUNT_SOURCE_ROUTE);
-		return (union sixlane_fate){ .kind = SIXLANE_KIND_SOURCES,
-					     .set = next_hop->set->id };
+			return fib_verdict_entry(SIXLANE_PUNT_SOURCE_ROUTE);
+		return (union sixlane_nh_entry){ .type = SIXLANE_NH_SOURCES,
+						 .source_table = next_hop->set->id };
 	default:
-		return (union sixlane_fate){
-			.kind = (uint16_t)key->verdict,
+		return (union sixlane_nh_entry){
+			.type = (uint16_t)key->verdict,
 			.port = next_hop->port ? (uint16_t)next_hop->port->slot : 0,
 			.neighbour = next_hop->neigh ? next_hop->neigh->slot : 0,
 		};
@@ -166,7 +169,7 @@ static void publish(struct fib *fib, struct fib_next_hop *next_hop)
 	const struct fib_key *key = &next_hop->key;
 
 	next_hop->content = (struct sixlane_next_hop){
-		.fate = fate_of(next_hop),
+		.nh_entry = entry_of(next_hop),
 		.mtu = key->mtu,
 		.flags = (key->kind == FIB_OBJECT ? SIXLANE_NEXT_HOP_OBJECT : 0) |
 			 (key->mtu_locked ? SIXLANE_NEXT_HOP_LOCKED : 0) |
@@ -195,7 +198,7 @@ static void feed(struct fib *fib, struct fib_next_hop *next_hop)
 		fib_next_hop_take_id(fib, next_hop, id);
 		publish(fib, next_hop);
 	} else if (fed) {
-		fib_next_hop_set_fate(fib, next_hop, fate_of(next_hop));
+		fib_next_hop_set_entry(fib, next_hop, entry_of(next_hop));
 	}
 	set_hungry(fib, next_hop, id && !fed);
 	if (!id || !fed)
@@ -288,20 +291,21 @@ void fib_next_hop_rename(struct fib *fib, uint32_t old, uint32_t new)
 
 /* --- what packets see ------------------------------------------------------------------------- */
 
-void fib_next_hop_set_fate(struct fib *fib, struct fib_next_hop *next_hop, union sixlane_fate fate)
+void fib_next_hop_set_entry(struct fib *fib, struct fib_next_hop *next_hop,
+			    union sixlane_nh_entry nh_entry)
 {
-	if (next_hop->content.fate.word == fate.word)
+	if (next_hop->content.nh_entry.word == nh_entry.word)
 		return;
-	next_hop->content.fate = fate;
+	next_hop->content.nh_entry = nh_entry;
 	if (!next_hop->stuck)
-		fib->writer.next_hop_set_fate(fib->writer.ctx, next_hop->id, fate);
+		fib->writer.next_hop_set_entry(fib->writer.ctx, next_hop->id, nh_entry);
 }
 
 void fib_next_hop_poison(struct fib *fib, uint32_t id)
 {
 	if (fib->by_id[id]->stuck++ == 0)
-		fib->writer.next_hop_set_fate(fib->writer.ctx, id,
-					      fib_fate_of(SIXLANE_PUNT_MAP_FULL));
+		fib->writer.next_hop_set_entry(fib->writer.ctx, id,
+					       fib_verdict_entry(SIXLANE_PUNT_MAP_FULL));
 }
 
 void fib_next_hop_cure(struct fib *fib, uint32_t id)
@@ -309,7 +313,7 @@ void fib_next_hop_cure(struct fib *fib, uint32_t id)
 	struct fib_next_hop *next_hop = fib->by_id[id];
 
 	if (--next_hop->stuck == 0 && next_hop->valid)
-		fib->writer.next_hop_set_fate(fib->writer.ctx, id, next_hop->content.fate);
+		fib->writer.next_hop_set_entry(fib->writer.ctx, id, next_hop->content.nh_entry);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

@@ -115,18 +115,18 @@ static bool def_equal(const struct fib_object_def *a, const struct fib_object_de
 
 /* --- what it comes to ------------------------------------------------------------------------- */
 
-union sixlane_fate fib_object_fate(const struct fib_object_state *object, bool expires)
+union sixlane_nh_entry fib_object_entry(const struct fib_object_state *object, bool expires)
 {
 	if (!object->def)
-		return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
+		return fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT);
 	/* Only groups know when their time is over, and what passes may go on doing so. */
 	if (object->def->verdict == SIXLANE_DROP_BLACKHOLE && expires)
-		return fib_fate_of(SIXLANE_PUNT_EXPIRES);
+		return fib_verdict_entry(SIXLANE_PUNT_EXPIRES);
 	if (object->def->verdict != SIXLANE_FORWARD)
-		return fib_fate_of(object->def->verdict);
+		return fib_verdict_entry(object->def->verdict);
 	if (!object->group)
-		return fib_fate_of(SIXLANE_PUNT_MAP_FULL);
-	return fib_group_fate(object->group, SIXLANE_KIND_GROUP);
+		return fib_verdict_entry(SIXLANE_PUNT_MAP_FULL);
+	return fib_group_entry(object->group, SIXLANE_NH_GROUP);
 }
 
 static struct fib_group *group_new(struct fib *fib, const struct fib_object_state *object)
@@ -147,44 +147,45 @@ static void set_hungry(struct fib *fib, struct fib_object_state *object, bool hu
 	fib->n_hungry += hungry;
 }
 
-/* They are one, or lead to cells that are equal. */
-static bool same_meaning(const struct fib *fib, union sixlane_fate a, union sixlane_fate b)
+/* They are one, or lead to buckets that are equal. */
+static bool same_meaning(const struct fib *fib, union sixlane_nh_entry a, union sixlane_nh_entry b)
 {
-	const union sixlane_cell *cells = fib->cells.written;
+	const union sixlane_nh_bucket *buckets = fib->buckets.written;
 
 	if (a.word == b.word)
 		return true;
-	return a.kind == SIXLANE_KIND_GROUP && b.kind == SIXLANE_KIND_GROUP &&
-	       a.n_cells == b.n_cells &&
-	       !memcmp(&cells[a.first_cell], &cells[b.first_cell], a.n_cells * sizeof(*cells));
+	return a.type == SIXLANE_NH_GROUP && b.type == SIXLANE_NH_GROUP &&
+	       a.n_buckets == b.n_buckets &&
+	       !memcmp(&buckets[a.first_bucket], &buckets[b.first_bucket],
+		       a.n_buckets * sizeof(*buckets));
 }
 
 static bool turns(const struct fib *fib, const struct fib_object_state *object)
 {
 	for (const struct fib_next_hop *user = object->users; user; user = user->next_user) {
-		if (user->id && !same_meaning(fib, user->content.fate,
-					      fib_object_fate(object, user->key.expires_ns)))
+		if (user->id && !same_meaning(fib, user->content.nh_entry,
+					      fib_object_entry(object, user->key.expires_ns)))
 			return true;
 	}
 	return false;
 }
 
 /*
- * All that follow the object have its fate. What an adopted one had of its own is given back. In a
- * synchronisation an id may be told to mean something else, while routes still name it that have
- * long had another: theirs would be the fate of neither before nor afterwards.
+ * All that follow the object have its next-hop entry. What an adopted one had of its own is given
+ * back. In a synchronisation an id may be told to mean something else, while routes still name it
+ * that have long had another: theirs would be the next-hop entry of neither before nor afterwards.
  */
 static void publish(struct fib *fib, struct fib_object_state *object)
 {
-	union sixlane_fate fate;
+	union sixlane_nh_entry nh_entry;
 
 	object->held |= fib->syncing && turns(fib, object);
 	for (struct fib_next_hop *user = object->users; user; user = user->next_user) {
-		if (!user->id) /* on its way: it asks for its fate by itself */
+		if (!user->id) /* on its way: it asks for its next-hop entry by itself */
 			continue;
-		fate = object->held ? fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT)
-				    : fib_object_fate(object, user->key.expires_ns);
-		fib_next_hop_set_fate(fib, user, fate);
+		nh_entry = object->held ? fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT)
+					: fib_object_entry(object, user->key.expires_ns);
+		fib_next_hop_set_entry(fib, user, nh_entry);
 		fib_next_hop_drop_parts(fib, user);
 	}
 }
@@ -250,7 +251,7 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	object->users = next_hop;
 	object->n_expiring += expires;
 	if (object->def &&
-	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
+	    (!next_hop->next_user || (expires && object->group && !object->group->n_buckets)))
 		rebuild(fib, object);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Who gets which id or slot. What is given back may still be in a packet's hands, so it waits in
  * quarantine until a grace period has passed; since that blocks, it is asked for only when a
- * pool would otherwise be empty or no other id will do, and then for all pools and the cells at
+ * pool would otherwise be empty or no other id will do, and then for all pools and the buckets at
  * once.
  */
 #include <errno.h>
@@ -45,7 +45,7 @@ bool fib_grace(struct fib *fib)
 	release(&fib->neigh_pool);
 	release(&fib->next_hop_pool);
 	release(&fib->set_pool);
-	fib_cells_release(&fib->cells);
+	fib_buckets_release(&fib->buckets);
 	return true;
 }
 

@@ -61,16 +61,16 @@ static void rewrite_next_hop(struct fib *fib, const struct fib_next_hop *next_ho
 	if (next_hop->port)
 		fib->writer.port_set(fib->writer.ctx, next_hop->port->slot, &next_hop->port->port);
 	if (next_hop->id && !next_hop->stuck)
-		fib->writer.next_hop_set_fate(fib->writer.ctx, next_hop->id,
-					      next_hop->content.fate);
+		fib->writer.next_hop_set_entry(fib->writer.ctx, next_hop->id,
+					       next_hop->content.nh_entry);
 }
 
 static void rewrite_group(struct fib *fib, const struct fib_group *group)
 {
 	for (uint32_t i = 0; i < group->n_members; i++)
 		rewrite_next_hop(fib, group->members[i]);
-	for (uint32_t i = group->first_cell; i < group->first_cell + group->n_cells; i++)
-		fib->writer.cell_set(fib->writer.ctx, i, fib->cells.written[i]);
+	for (uint32_t i = group->first_bucket; i < group->first_bucket + group->n_buckets; i++)
+		fib->writer.bucket_set(fib->writer.ctx, i, fib->buckets.written[i]);
 }
 
 static void rewrite_parts(struct fib *fib, const struct fib_next_hop *next_hop)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fate of a prefix: what resolve/ says and fib_set() (route.c) brings into the maps. Plain
- * values.
+ * The next-hop entry of a prefix: what resolve/ says and fib_set() (route.c) brings into the maps.
+ * Plain values.
  */
 #ifndef USER_FIB_TARGET_H
 #define USER_FIB_TARGET_H
@@ -11,11 +11,12 @@
 #include "../rib/object.h"
 
 enum fib_kind {
-	FIB_ONE,     /* hops[0] */
-	FIB_HASHED,  /* one of hops, by hash and weight */
-	FIB_FIRST,   /* hops[0], but the one by the ingress port before it (SIXLANE_KIND_FIRST) */
-	FIB_OBJECT,  /* what fib_set_object() says of object, now and later */
-	FIB_SOURCES, /* by source: one of sources */
+	FIB_ONE,	  /* hops[0] */
+	FIB_HASHED,	  /* one of hops, by hash and weight */
+	FIB_EQUAL_METRIC, /* hops[0], but the one by the ingress port before it
+			     (SIXLANE_NH_EQUAL_METRIC) */
+	FIB_OBJECT,	  /* what fib_set_object() says of object, now and later */
+	FIB_SOURCES,	  /* by source: one of sources */
 };
 
 struct fib_hop {

@@ -53,21 +53,21 @@ void loader_arena_unmap(void *at)
 
 const char *loader_arena_hint(const struct loader_maps *maps, int error)
 {
-	static char hint[160];
+	static char icmp_event[160];
 
-	hint[0] = '\0';
+	icmp_event[0] = '\0';
 	if (maps->arena && error == -ENOMEM)
 		snprintf(
-			hint, sizeof(hint),
+			icmp_event, sizeof(icmp_event),
 			" (the compiled FIB's arena needs %zu MiB of address space: raise ulimit -v)",
 			loader_arena_bytes() >> 20);
 	if (maps->arena && error == -EEXIST)
 		snprintf(
-			hint, sizeof(hint),
+			icmp_event, sizeof(icmp_event),
 			" (the compiled FIB's arena must be at 0x%x, where this process has something "
 			"else: build it as a position-independent executable)",
 			SIXLANE_FIB_ARENA);
-	return hint;
+	return icmp_event;
 }
 
 /* A process with fewer addresses may need all of them for its routes. */

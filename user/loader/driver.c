@@ -97,8 +97,8 @@ uint32_t loader_driver_mtu(const char *port)
 }
 
 /* What to do about the MTU, to append to a reason; "" if it is no matter of that. */
-static void mtu_hint(int rc, const struct loader_driver *driver, const char *said, char *out,
-		     size_t size)
+static void mtu_icmp_event(int rc, const struct loader_driver *driver, const char *said, char *out,
+			   size_t size)
 {
 	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
 
@@ -115,10 +115,10 @@ static void mtu_hint(int rc, const struct loader_driver *driver, const char *sai
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out)
 {
 	const char *port = driver->port;
-	char hint[128], why[256];
+	char icmp_event[128], why[256];
 
 	snprintf(why, sizeof(why), "%s", *said ? said : strerror(-rc));
-	mtu_hint(rc, driver, said, hint, sizeof(hint));
+	mtu_icmp_event(rc, driver, said, icmp_event, sizeof(icmp_event));
 	if (loader_driver_lacks_native(said))
 		snprintf(
 			out, LOADER_ERR,
@@ -128,10 +128,10 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 		snprintf(
 			out, LOADER_ERR,
 			"%s accepts no native program in its present configuration%s (%s)%s; 'sixlane attach %s generic' uses the much slower generic mode",
-			port, *said ? "" : ", or never", why, hint, port);
+			port, *said ? "" : ", or never", why, icmp_event, port);
 	else
 		snprintf(out, LOADER_ERR, "cannot attach to %s: %s%s%s%s", port, strerror(-rc),
-			 *said ? ": " : "", said, hint);
+			 *said ? ": " : "", said, icmp_event);
 }
 
 int loader_fail_native(int rc, const char *port, char *err)

@@ -32,7 +32,7 @@ enum loader_map {
 	LOADER_FIB_ARENA, /* only where programs use it: Linux 6.9 and newer */
 	LOADER_SOURCES,
 	LOADER_NEXT_HOPS,
-	LOADER_CELLS,
+	LOADER_BUCKETS,
 	LOADER_EXCEPTIONS,
 	LOADER_PUNTED,
 	LOADER_FRESH,

@@ -39,16 +39,18 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_SOURCES] = { "sl_src_routes", TRIE_OF(SIXLANE_MAX_SOURCES) },
 	[LOADER_NEXT_HOPS] = { "sl_next_hops",
 			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },
-	[LOADER_CELLS] = { "sl_nh_buckets", ARRAY_OF(union sixlane_cell, SIXLANE_MAX_CELLS) },
+	[LOADER_BUCKETS] = { "sl_nh_buckets",
+			     ARRAY_OF(union sixlane_nh_bucket, SIXLANE_MAX_NH_BUCKETS) },
 	[LOADER_EXCEPTIONS] = { "sl_exceptions", BPF_MAP_TYPE_PERCPU_HASH,
 				sizeof(union sixlane_addr), sizeof(struct sixlane_exception),
 				SIXLANE_MAX_EXCEPTIONS, BPF_F_NO_PREALLOC },
 	[LOADER_PUNTED] = { "sl_punted", ARRAY_OF(uint64_t, SIXLANE_PUNTED_WORDS) },
 	[LOADER_FRESH] = { "sl_fresh", ARRAY_OF(uint64_t, SIXLANE_FRESH_WORDS) },
 	[LOADER_OPERATOR] = { "sl_operator", BPF_MAP_TYPE_HASH, sizeof(union sixlane_addr),
-			      sizeof(struct sixlane_operator), SIXLANE_MAX_OPERATOR,
+			      sizeof(struct sixlane_operator), SIXLANE_MAX_OPERATOR_EXCEPTIONS,
 			      BPF_F_NO_PREALLOC },
-	[LOADER_HINTS] = { "sl_icmp_events", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_HINTS_BYTES, 0 },
+	[LOADER_HINTS] = { "sl_icmp_events", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_ICMP_EVENTS_BYTES,
+			   0 },
 	[LOADER_CPU] = { "sl_cpu", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
 			 sizeof(struct sixlane_cpu), 1, 0 },
 	[LOADER_NEIGH_INDEX] = { "sl_neigh_index",
@@ -86,9 +88,9 @@ void loader_pin_path(enum loader_map map, char path[PATH_MAX])
 static const char start_anew[] =
 	"use that version, or run 'sixlane detach all' and 'sixlane unpin', then start again";
 
-/* Compare a map with the layout of this version. where, hint: for the message. */
+/* Compare a map with the layout of this version. where, ICMP event: for the message. */
 static int check_layout(enum loader_map map, const struct map_spec *is, const char *where,
-			const char *hint, char *err)
+			const char *icmp_event, char *err)
 {
 	const struct map_spec *want = &specs[map];
 	const struct {
@@ -109,7 +111,8 @@ static int check_layout(enum loader_map map, const struct map_spec *is, const ch
 			err, -EPROTO,
 			"map %s in %s is of another version of sixlane (%s %u, this one has "
 			"%u): %s",
-			want->name, where, fields[i].what, fields[i].is, fields[i].want, hint);
+			want->name, where, fields[i].what, fields[i].is, fields[i].want,
+			icmp_event);
 	}
 	return 0;
 }

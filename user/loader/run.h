@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Packets through the real program without traffic: the object loaded once more, with the pinned
- * maps but counters, hints and a budget for answers of its own, and run by BPF_PROG_TEST_RUN.
+ * maps but counters, ICMP events and a budget for answers of its own, and run by BPF_PROG_TEST_RUN.
  * Nothing leaves the machine, and of what others read in the maps only the mark of a neighbour in
  * use may be set and an exception's figures may rise, as by any packet.
  */

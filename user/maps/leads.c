@@ -32,38 +32,40 @@ static bool is_in_use(const struct sixlane_port *port, uint32_t skip)
 
 /* Like nexthop_neighbour() of the datapath. skip: flags of ports that are passed over. */
 static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
-		       union sixlane_fate fate, uint32_t skip)
+		       union sixlane_nh_entry nh_entry, uint32_t skip)
 {
 	const union sixlane_addr *next_hop = &flow->dst;
 
-	if (fate.kind != SIXLANE_FORWARD || fate.port >= SIXLANE_MAX_PORTS ||
-	    fate.neighbour >= SIXLANE_MAX_NEIGHBOURS)
+	if (nh_entry.type != SIXLANE_FORWARD || nh_entry.port >= SIXLANE_MAX_PORTS ||
+	    nh_entry.neighbour >= SIXLANE_MAX_NEIGHBOURS)
 		return false;
-	if (fate.neighbour)
-		next_hop = &maps->neighbours[fate.neighbour].key.addr;
-	return ATOMIC_LOAD(&maps->ports[fate.port].ifindex) == flow->ifindex &&
-	       is_in_use(&maps->ports[fate.port], skip) &&
+	if (nh_entry.neighbour)
+		next_hop = &maps->neighbours[nh_entry.neighbour].key.addr;
+	return ATOMIC_LOAD(&maps->ports[nh_entry.port].ifindex) == flow->ifindex &&
+	       is_in_use(&maps->ports[nh_entry.port], skip) &&
 	       !memcmp(next_hop, &flow->next_hop, sizeof(*next_hop));
 }
 
 static bool member_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
 			      uint32_t skip)
 {
-	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
+							  &maps->next_hops[id].nh_entry.word) };
 
-	return goes_there(maps, flow, fate, skip);
+	return goes_there(maps, flow, nh_entry, skip);
 }
 
 static bool group_goes_there(const struct maps *maps, const struct maps_flow *flow,
-			     union sixlane_fate fate, uint32_t skip)
+			     union sixlane_nh_entry nh_entry, uint32_t skip)
 {
-	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
-		const union sixlane_cell cell = {
-			.word = ATOMIC_LOAD(&maps->cells[fate.first_cell + i].word),
+	for (uint32_t i = 0;
+	     i < nh_entry.n_buckets && nh_entry.first_bucket + i < SIXLANE_MAX_NH_BUCKETS; i++) {
+		const union sixlane_nh_bucket bucket = {
+			.word = ATOMIC_LOAD(&maps->buckets[nh_entry.first_bucket + i].word),
 		};
 
-		if (member_goes_there(maps, flow, cell.below, skip) ||
-		    member_goes_there(maps, flow, cell.above, skip))
+		if (member_goes_there(maps, flow, bucket.below, skip) ||
+		    member_goes_there(maps, flow, bucket.above, skip))
 			return true;
 	}
 	return false;
@@ -73,12 +75,13 @@ static bool group_goes_there(const struct maps *maps, const struct maps_flow *fl
 static uint32_t find_next_hop(const struct maps *maps, const struct maps_flow *flow, uint32_t value)
 {
 	const uint32_t id = sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS;
-	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
+							  &maps->next_hops[id].nh_entry.word) };
 	uint32_t by_source;
 
-	if (fate.kind != SIXLANE_KIND_SOURCES)
+	if (nh_entry.type != SIXLANE_NH_SOURCES)
 		return id;
-	if (maps_source_lookup(maps, fate.set, &flow->src, &by_source))
+	if (maps_source_lookup(maps, nh_entry.source_table, &flow->src, &by_source))
 		return 0;
 	return sixlane_route_next_hop(by_source) % SIXLANE_MAX_NEXT_HOPS;
 }
@@ -86,15 +89,16 @@ static uint32_t find_next_hop(const struct maps *maps, const struct maps_flow *f
 static bool next_hop_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
 				uint64_t now_ns)
 {
-	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
+							  &maps->next_hops[id].nh_entry.word) };
 	const uint64_t expires_ns = ATOMIC_LOAD(&maps->next_hops[id].expires_ns);
 	const uint32_t skip = maps->next_hops[id].flags & SIXLANE_NEXT_HOP_OBJECT
 				      ? SIXLANE_PORT_SKIP_OBJECT
 				      : SIXLANE_PORT_SKIP;
 
-	if (fate.kind != SIXLANE_KIND_GROUP && fate.kind != SIXLANE_KIND_FIRST)
-		return goes_there(maps, flow, fate, 0);
-	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, fate, skip);
+	if (nh_entry.type != SIXLANE_NH_GROUP && nh_entry.type != SIXLANE_NH_EQUAL_METRIC)
+		return goes_there(maps, flow, nh_entry, 0);
+	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, nh_entry, skip);
 }
 
 bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,

@@ -29,8 +29,8 @@ static const struct mapped {
 	  SIXLANE_MAX_PORTS },
 	{ LOADER_NEXT_HOPS, offsetof(struct maps, next_hops), sizeof(struct sixlane_next_hop),
 	  SIXLANE_MAX_NEXT_HOPS },
-	{ LOADER_CELLS, offsetof(struct maps, cells), sizeof(union sixlane_cell),
-	  SIXLANE_MAX_CELLS },
+	{ LOADER_BUCKETS, offsetof(struct maps, buckets), sizeof(union sixlane_nh_bucket),
+	  SIXLANE_MAX_NH_BUCKETS },
 	{ LOADER_NEIGHBOURS, offsetof(struct maps, neighbours), sizeof(struct sixlane_neigh),
 	  SIXLANE_MAX_NEIGHBOURS },
 	{ LOADER_PUNTED, offsetof(struct maps, punted), sizeof(uint64_t), SIXLANE_PUNTED_WORDS },
@@ -181,7 +181,7 @@ int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counter
 	return 0;
 }
 
-int maps_hints_lost(const struct maps *maps, uint64_t *lost)
+int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost)
 {
 	_cleanup_free_ struct sixlane_cpu *cpus = NULL;
 	const uint32_t zero = 0;
@@ -193,7 +193,7 @@ int maps_hints_lost(const struct maps *maps, uint64_t *lost)
 	if (bpf_map_lookup_elem(maps->fd[LOADER_CPU], &zero, cpus))
 		return -errno;
 	for (size_t cpu = 0; cpu < maps->n_cpus; cpu++)
-		sum += cpus[cpu].hints_lost;
+		sum += cpus[cpu].icmp_events_lost;
 	*lost = sum;
 	return 0;
 }
@@ -201,7 +201,7 @@ int maps_hints_lost(const struct maps *maps, uint64_t *lost)
 /* The packet that finds `used` at 0 looks at `draw`. */
 bool maps_sample_draw(struct maps *maps, uint32_t slot)
 {
-	ATOMIC_STORE(&maps->neighbours[slot].draw, 1);
+	ATOMIC_STORE(&maps->neighbours[slot].sample, 1);
 	return __atomic_exchange_n(&maps->neighbours[slot].used, 0, __ATOMIC_ACQ_REL) != 0;
 }
 

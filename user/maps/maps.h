@@ -23,7 +23,7 @@ struct maps {
 	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
-	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
+	union sixlane_nh_bucket *buckets;   /* [SIXLANE_MAX_NH_BUCKETS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
 	uint64_t *guard;		    /* [SIXLANE_GUARD_WORDS] */
 	uint64_t *punted;		    /* [SIXLANE_PUNTED_WORDS] */
@@ -60,7 +60,7 @@ int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
 int maps_view(const struct maps *maps, struct compiled_view *view);
 void maps_unview(struct compiled_view *view);
 
-/* Longest match in a source set (SIXLANE_KIND_SOURCES), as above. */
+/* Longest match in a source set (SIXLANE_NH_SOURCES), as above. */
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value);
 
@@ -134,7 +134,7 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half);
  * or -errno. */
 int maps_fresh_turn(struct maps *maps);
 
-/* SIXLANE_META_LOOK, which the program sets, too. _no_more: unless something is fresh. */
+/* SIXLANE_META_CHECK_PUNTED, which the program sets, too. _no_more: unless something is fresh. */
 bool maps_looks(const struct maps *maps);
 void maps_look(const struct maps *maps);
 void maps_look_no_more(const struct maps *maps);
@@ -164,7 +164,7 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
 
 /* Hints that found no room in sl_icmp_events, over all CPUs, since the map was made. 0 or -errno.
  */
-int maps_hints_lost(const struct maps *maps, uint64_t *lost);
+int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost);
 
 /* The reader of a ring, LOADER_HINTS or LOADER_SAMPLES; one at a time. 0 or -errno. */
 struct maps_ring;

@@ -91,17 +91,19 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half)
 
 bool maps_looks(const struct maps *maps)
 {
-	return ATOMIC_LOAD(&maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE]);
+	return ATOMIC_LOAD(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE]);
 }
 
 void maps_look(const struct maps *maps)
 {
-	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], LOOK, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE], LOOK,
+			 __ATOMIC_SEQ_CST);
 }
 
 void maps_look_no_more(const struct maps *maps)
 {
-	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], was = LOOK_UNLESS_STORED;
+	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE],
+		was = LOOK_UNLESS_STORED;
 
 	__atomic_store_n(look, was, __ATOMIC_SEQ_CST);
 	if (!LOADS_IN_ORDER && !maps_fresh_any(maps) && maps_write_grace(NULL))
@@ -113,10 +115,10 @@ void maps_look_no_more(const struct maps *maps)
 
 void maps_set_flags(const struct maps *maps, uint32_t flags)
 {
-	const uint32_t look = 0xffu << 8 * SIXLANE_META_LOOK_BYTE;
+	const uint32_t look = 0xffu << 8 * SIXLANE_META_CHECK_PUNTED_BYTE;
 	uint32_t was = ATOMIC_LOAD(&maps->meta->flags);
 
-	/* the program may set the byte of SIXLANE_META_LOOK at any time */
+	/* the program may set the byte of SIXLANE_META_CHECK_PUNTED at any time */
 	while (!__atomic_compare_exchange_n(&maps->meta->flags, &was,
 					    (was & look) | (flags & ~look), false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST))

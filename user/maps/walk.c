@@ -320,7 +320,7 @@ int maps_adopt(struct maps *maps, struct fib *fib)
 	adopt_note(&adopt, entry_each(maps->fd[LOADER_VLANS], sizeof(struct sixlane_vlan_key),
 				      adopt_vlan, &adopt));
 	adopt_next_hops(&adopt);
-	fib_adopt_cells(fib, maps->cells);
+	fib_adopt_buckets(fib, maps->buckets);
 	adopt_note(&adopt, entry_each(maps->fd[LOADER_SOURCES], sizeof(struct sixlane_route_key),
 				      adopt_source, &adopt));
 	adopt_note(&adopt, entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),

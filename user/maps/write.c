@@ -58,18 +58,18 @@ static void write_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static void write_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+static void write_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
 {
 	struct maps *maps = ctx;
 
-	ATOMIC_STORE(&maps->next_hops[id].fate.word, fate.word);
+	ATOMIC_STORE(&maps->next_hops[id].nh_entry.word, nh_entry.word);
 }
 
-static void write_cell(void *ctx, uint32_t index, union sixlane_cell cell)
+static void write_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
 {
 	struct maps *maps = ctx;
 
-	ATOMIC_STORE(&maps->cells[index].word, cell.word);
+	ATOMIC_STORE(&maps->buckets[index].word, bucket.word);
 }
 
 static void write_neigh_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
@@ -119,7 +119,7 @@ static void clear_counters(const struct maps *maps, uint32_t slot)
 static bool port_changes_meaning(const struct sixlane_port *from, const struct sixlane_port *to)
 {
 	return from->ifindex != to->ifindex || from->table != to->table || from->iif != to->iif ||
-	       from->lower != to->lower || from->xmit != to->xmit ||
+	       from->lower != to->lower || from->tx_ifindex != to->tx_ifindex ||
 	       from->tag.word != to->tag.word || from->tags[0].word != to->tags[0].word ||
 	       from->tags[1].word != to->tags[1].word ||
 	       (from->flags ^ to->flags) & SIXLANE_PORT_SLAVES;
@@ -189,7 +189,7 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->mac.word, port->mac.word);
 	ATOMIC_STORE(&to->iif, port->iif);
 	ATOMIC_STORE(&to->lower, port->lower);
-	ATOMIC_STORE(&to->xmit, port->xmit);
+	ATOMIC_STORE(&to->tx_ifindex, port->tx_ifindex);
 	ATOMIC_STORE(&to->tag.word, port->tag.word);
 	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
 	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
@@ -263,8 +263,8 @@ struct fib_writer maps_writer(struct maps *maps)
 		.source_set = write_source_set,
 		.source_del = write_source_del,
 		.next_hop_set = write_next_hop,
-		.next_hop_set_fate = write_fate,
-		.cell_set = write_cell,
+		.next_hop_set_entry = write_entry,
+		.bucket_set = write_bucket,
 		.neigh_set = write_neigh,
 		.neigh_set_mac = write_neigh_mac,
 		.neigh_index_set = write_neigh_index,

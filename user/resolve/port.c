@@ -343,7 +343,7 @@ static void set_tables(const struct facts *facts, struct sixlane_port *out)
 static void set_wire(const struct facts *facts, struct sixlane_port *out)
 {
 	if (facts->n_tags) {
-		out->xmit = facts->bottom->ifindex;
+		out->tx_ifindex = facts->bottom->ifindex;
 		out->lower = facts->device->link.lower;
 		out->tag = facts->tags[facts->n_tags - 1];
 		memcpy(out->tags, facts->tags, sizeof(out->tags));
@@ -358,7 +358,7 @@ void resolve_port(const struct links *links, const struct device *device,
 	struct facts facts = { .links = links, .policy = policy, .device = device };
 
 	memset(out, 0, sizeof(*out));
-	out->ifindex = out->iif = out->xmit = device->ifindex;
+	out->ifindex = out->iif = out->tx_ifindex = device->ifindex;
 	out->table = SIXLANE_TABLE_MAIN;
 	if (!device->has_link)
 		return;

@@ -229,11 +229,11 @@ static bool add_devices(struct resolve *resolve, struct fib_target *out,
 
 		if (has_hop_by(out, hop->ifindex))
 			continue;
-		if (!hop->ifindex || out->n_hops == SIXLANE_MAX_FIRST ||
+		if (!hop->ifindex || out->n_hops == SIXLANE_MAX_EQUAL_METRIC ||
 		    is_vrf(resolve->view->links, hop->ifindex))
 			return false;
 		push_hop(resolve, out, hop, false);
-		out->kind = FIB_FIRST;
+		out->kind = FIB_EQUAL_METRIC;
 	}
 	if (out->n_hops > known && route->expires &&
 	    (!out->expires_ns || route->expires_ns < out->expires_ns))

@@ -100,10 +100,10 @@ static void set_selectors(const struct rule *rule, struct sixlane_rule *out)
 		out->flags |= SIXLANE_RULE_UNKNOWN;
 }
 
-static void set_verdict(struct sixlane_rule *out, enum sixlane_verdict fate)
+static void set_verdict(struct sixlane_rule *out, enum sixlane_verdict verdict)
 {
 	out->action = SIXLANE_RULE_VERDICT;
-	out->fate = fate;
+	out->verdict = verdict;
 }
 
 /* Whatever comes to this rule is the kernel's. */

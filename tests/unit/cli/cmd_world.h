@@ -42,7 +42,7 @@ static struct sixlane_meta meta;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
-static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static union sixlane_nh_bucket buckets[SIXLANE_MAX_NH_BUCKETS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct world_list {
 	struct entry at[WORLD_ENTRIES];
@@ -57,7 +57,7 @@ static const struct maps maps = { .meta = &meta,
 				  .ports = ports,
 				  .next_hops = next_hops,
 				  .neighbours = neighbours,
-				  .cells = cells,
+				  .buckets = buckets,
 				  .punted = punted,
 				  .fresh = fresh,
 				  .rules = rules };
@@ -163,20 +163,20 @@ static inline void world_port(uint32_t slot, uint32_t ifindex, uint32_t flags)
 					     .mtu = DEVICE_MTU,
 					     .table = SIXLANE_TABLE_MAIN,
 					     .iif = ifindex,
-					     .xmit = ifindex };
+					     .tx_ifindex = ifindex };
 }
 
 /* A next hop of its own: out by a port, by a gateway (slot of the neighbour) or on-link (0). */
 static inline void world_hop(uint32_t id, uint32_t slot, uint32_t neighbour)
 {
-	next_hops[id] = (struct sixlane_next_hop){
-		.fate = { .kind = SIXLANE_FORWARD, .port = (uint16_t)slot, .neighbour = neighbour }
-	};
+	next_hops[id] = (struct sixlane_next_hop){ .nh_entry = { .type = SIXLANE_FORWARD,
+								 .port = (uint16_t)slot,
+								 .neighbour = neighbour } };
 }
 
-static inline void world_fate(uint32_t id, uint16_t kind)
+static inline void world_entry(uint32_t id, uint16_t kind)
 {
-	next_hops[id] = (struct sixlane_next_hop){ .fate = { .kind = kind } };
+	next_hops[id] = (struct sixlane_next_hop){ .nh_entry = { .type = kind } };
 }
 
 /* Ports, neighbours and no route at all. */
@@ -184,7 +184,7 @@ static inline void world_clear(void)
 {
 	memset(next_hops, 0, sizeof(next_hops));
 	memset(ports, 0, sizeof(ports));
-	memset(cells, 0, sizeof(cells));
+	memset(buckets, 0, sizeof(buckets));
 	memset(rules, 0, sizeof(rules));
 	memset(punted, 0, sizeof(punted));
 	memset(fresh, 0, sizeof(fresh));

@@ -21,7 +21,7 @@ struct history {
 	struct sim *sim;
 	struct fib *fib;
 	struct model model;
-	bool tight;   /* few ids and cells */
+	bool tight;   /* few ids and buckets */
 	bool trouble; /* something was made to fail since the last clean retry */
 	bool forgot;  /* the fib said -ENOMEM since the last synchronisation without */
 	uint64_t seed;
@@ -152,7 +152,7 @@ static inline void history_sync(struct history *history)
 static inline void history_mark(struct history *history, struct model_exception *exception)
 {
 	history_at_work = true;
-	fib_mark(history->fib, exception->table, &exception->dst);
+	fib_set_exception_flag(history->fib, exception->table, &exception->dst);
 	history_at_work = false;
 	exception->marked =
 		history->model.before.exceptions[exception - history->model.now.exceptions].marked =

@@ -68,12 +68,12 @@ static size_t random_hops(struct model *model, struct fib_hop *hops, size_t at_m
 
 static struct model_leaf random_leaf(struct model *model)
 {
-	static const uint32_t fates[] = { SIXLANE_PASS_LOCAL, SIXLANE_DROP_BLACKHOLE,
-					  SIXLANE_PUNT_MULTIPATH };
+	static const uint32_t nh_entries[] = { SIXLANE_PASS_LOCAL, SIXLANE_DROP_BLACKHOLE,
+					       SIXLANE_PUNT_MULTIPATH };
 	struct model_leaf leaf = { 0 };
 
 	if (rnd(model, 5) == 0) {
-		leaf.verdict = fates[rnd(model, ARRAY_SIZE(fates))];
+		leaf.verdict = nh_entries[rnd(model, ARRAY_SIZE(nh_entries))];
 		return leaf;
 	}
 	leaf.verdict = SIXLANE_FORWARD;
@@ -88,7 +88,7 @@ static struct model_leaf random_leaf(struct model *model)
 		leaf.n_hops = random_hops(model, leaf.hops, N_HOPS);
 		break;
 	case 2:
-		leaf.kind = FIB_FIRST;
+		leaf.kind = FIB_EQUAL_METRIC;
 		leaf.n_hops = random_hops(model, leaf.hops, N_HOPS);
 		break;
 	case 3:
@@ -314,11 +314,11 @@ struct fib_exception model_random_exception(struct model *model, uint32_t table)
 static bool leads(const struct sim *sim, const struct sixlane_exception *value,
 		  const struct fib_exception *told)
 {
-	const union sixlane_fate fate = sim->next_hops[value->next_hop].fate;
+	const union sixlane_nh_entry nh_entry = sim->next_hops[value->next_hop].nh_entry;
 
 	if (!told->has_hop || !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return !told->has_hop && !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP);
-	return sim_fate_is(sim, fate, &told->hop) || fate.kind == SIXLANE_PUNT_MAP_FULL;
+	return sim_entry_is(sim, nh_entry, &told->hop) || nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
 static bool says(const struct sim *sim, const struct sixlane_exception *value,

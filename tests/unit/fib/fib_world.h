@@ -65,7 +65,7 @@ static inline struct fib_target on_link(uint32_t ifindex)
 	return one((struct fib_hop){ .ifindex = ifindex });
 }
 
-static inline struct fib_target fate(uint32_t verdict)
+static inline struct fib_target nh_entry(uint32_t verdict)
 {
 	return (struct fib_target){ .verdict = verdict };
 }

@@ -46,22 +46,23 @@ static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 {
 	const uint8_t *at = sim->view.chunks[sixlane_fib_chunk_of(entry)];
 	uint32_t skip = sixlane_fib_skip(entry), n = 1u << sixlane_fib_stride(entry);
-	uint32_t words = skip == SIXLANE_FIB_SKIP_WIDE ? 2 : 1; /* of a cell */
-	const uint32_t *cells;
+	uint32_t words = skip == SIXLANE_FIB_SKIP_WIDE ? 2 : 1; /* of a bucket */
+	const uint32_t *buckets;
 
 	assert_non_null(at);
 	assert_true(level <= 128);
 	at += sixlane_fib_offset(entry);
 	at += skip == SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_long_header)
 					    : sizeof(struct sixlane_fib_header);
-	cells = (const uint32_t *)at;
+	buckets = (const uint32_t *)at;
 	/* what holds for those that come here and meet nothing longer */
-	if (cells[-1])
-		fn(ctx, cells[-1]);
+	if (buckets[-1])
+		fn(ctx, buckets[-1]);
 	for (uint32_t i = 0; i < n * words; i += words) {
 		uint32_t below =
-			words == 1 ? cells[i]
-				   : sixlane_fib_entry(*(const uint64_t *)(const void *)&cells[i]);
+			words == 1
+				? buckets[i]
+				: sixlane_fib_entry(*(const uint64_t *)(const void *)&buckets[i]);
 
 		if (below & SIXLANE_FIB_NODE)
 			walk(sim, below, level + 1, fn, ctx);

@@ -48,9 +48,9 @@ static void take_all(const struct sim *sim, const struct sim_route *route,
 		     const union sixlane_addr *src, struct sim_found *found)
 {
 	take(sim, route, found);
-	found->marks = route->value >> SIXLANE_ROUTE_MARKS_SHIFT << SIXLANE_ROUTE_MARKS_SHIFT;
-	if (found->next_hop && found->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
-		take(sim, match(&sim->sources, found->next_hop->fate.set, src), found);
+	found->marks = route->value >> SIXLANE_ROUTE_FLAGS_SHIFT << SIXLANE_ROUTE_FLAGS_SHIFT;
+	if (found->next_hop && found->next_hop->nh_entry.type == SIXLANE_NH_SOURCES)
+		take(sim, match(&sim->sources, found->next_hop->nh_entry.source_table, src), found);
 }
 
 const struct sixlane_exception *sim_exception(const struct sim *sim, const union sixlane_addr *dst)
@@ -110,8 +110,8 @@ uint32_t sim_verdict(const struct sim_found *found)
 {
 	if (!found->next_hop)
 		return SIXLANE_PUNT_SOURCE_ROUTE;
-	return found->next_hop->fate.kind < SIXLANE_N_VERDICTS ? found->next_hop->fate.kind
-							       : SIXLANE_FORWARD;
+	return found->next_hop->nh_entry.type < SIXLANE_N_VERDICTS ? found->next_hop->nh_entry.type
+								   : SIXLANE_FORWARD;
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
@@ -126,15 +126,15 @@ bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
 }
 
-bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop)
+bool sim_entry_is(const struct sim *sim, union sixlane_nh_entry nh_entry, const struct fib_hop *hop)
 {
-	const struct sixlane_neigh *neigh = &sim->neighs[fate.neighbour];
+	const struct sixlane_neigh *neigh = &sim->neighs[nh_entry.neighbour];
 	struct fib_hop found = { 0 };
 
-	if (fate.kind != SIXLANE_FORWARD)
-		return fate.kind == SIXLANE_DROP_BLACKHOLE && !hop->ifindex;
-	found.ifindex = sim->ports[fate.port].ifindex;
-	found.has_gateway = fate.neighbour != 0;
+	if (nh_entry.type != SIXLANE_FORWARD)
+		return nh_entry.type == SIXLANE_DROP_BLACKHOLE && !hop->ifindex;
+	found.ifindex = sim->ports[nh_entry.port].ifindex;
+	found.has_gateway = nh_entry.neighbour != 0;
 	found.gateway = neigh->key.addr;
 	if (found.has_gateway)
 		assert_int_equal(neigh->key.ifindex, found.ifindex);
@@ -143,26 +143,30 @@ bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fi
 
 static bool member_is_hop(const struct sim *sim, uint32_t id, const struct fib_hop *hop)
 {
-	return sim_fate_is(sim, sim->next_hops[id].fate, hop);
+	return sim_entry_is(sim, sim->next_hops[id].nh_entry, hop);
 }
 
 static bool member_is_punted(const struct sim *sim, uint32_t id)
 {
-	return sim->next_hops[id].fate.kind == SIXLANE_PUNT_MAP_FULL;
+	return sim->next_hops[id].nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
-/* Of the whole group, whose cells have 2^32 each, what falls upon a hop, or upon a punt (NULL). */
-static uint64_t mass_of(const struct sim *sim, union sixlane_fate group, const struct fib_hop *hop)
+/* Of the whole group, whose buckets have 2^32 each, what falls upon a hop, or upon a punt (NULL).
+ */
+static uint64_t mass_of(const struct sim *sim, union sixlane_nh_entry group,
+			const struct fib_hop *hop)
 {
 	uint64_t mass = 0;
 
-	for (uint32_t i = group.first_cell; i < group.first_cell + group.n_cells; i++) {
-		const union sixlane_cell cell = sim->cells[i];
+	for (uint32_t i = group.first_bucket; i < group.first_bucket + group.n_buckets; i++) {
+		const union sixlane_nh_bucket bucket = sim->buckets[i];
 
-		if (hop ? member_is_hop(sim, cell.below, hop) : member_is_punted(sim, cell.below))
-			mass += cell.bound;
-		if (hop ? member_is_hop(sim, cell.above, hop) : member_is_punted(sim, cell.above))
-			mass += (1ull << 32) - cell.bound;
+		if (hop ? member_is_hop(sim, bucket.below, hop)
+			: member_is_punted(sim, bucket.below))
+			mass += bucket.bound;
+		if (hop ? member_is_hop(sim, bucket.above, hop)
+			: member_is_punted(sim, bucket.above))
+			mass += (1ull << 32) - bucket.bound;
 	}
 	return mass;
 }
@@ -182,33 +186,33 @@ static double weight_of(const struct fib_hop *hops, size_t n, const struct fib_h
 }
 
 /* Each hop has its part of the hashes to within 2^-31, and nobody else has any. */
-static bool does_hashed(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hops,
-			size_t n, bool punted)
+static bool does_hashed(const struct sim *sim, union sixlane_nh_entry nh_entry,
+			const struct fib_hop *hops, size_t n, bool punted)
 {
-	double whole = fate.n_cells * 4294967296.0, tolerance = whole / 2147483648.0;
+	double whole = nh_entry.n_buckets * 4294967296.0, tolerance = whole / 2147483648.0;
 	double lacking = 0, total;
 
-	if (fate.kind != SIXLANE_KIND_GROUP)
+	if (nh_entry.type != SIXLANE_NH_GROUP)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		double weight = weight_of(hops, n, &hops[i], &total);
 		double want = weight / total * whole;
-		double is = (double)mass_of(sim, fate, &hops[i]);
+		double is = (double)mass_of(sim, nh_entry, &hops[i]);
 
 		if (is > want + tolerance || (is < want - tolerance && !punted))
 			return false;
 		lacking += (want - is) * hops[i].weight / weight;
 	}
-	return lacking <= (double)mass_of(sim, fate, NULL) + tolerance * (double)n;
+	return lacking <= (double)mass_of(sim, nh_entry, NULL) + tolerance * (double)n;
 }
 
-static bool does_first(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hops,
-		       size_t n, bool punted)
+static bool does_first(const struct sim *sim, union sixlane_nh_entry nh_entry,
+		       const struct fib_hop *hops, size_t n, bool punted)
 {
-	if (fate.kind != SIXLANE_KIND_FIRST || fate.n_cells != n)
+	if (nh_entry.type != SIXLANE_NH_EQUAL_METRIC || nh_entry.n_buckets != n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t id = sim->cells[fate.first_cell + i].below;
+		uint32_t id = sim->buckets[nh_entry.first_bucket + i].below;
 
 		if (!member_is_hop(sim, id, &hops[i]) && !(punted && member_is_punted(sim, id)))
 			return false;
@@ -216,9 +220,10 @@ static bool does_first(const struct sim *sim, union sixlane_fate fate, const str
 	return true;
 }
 
-/* One hop, as a fate of its own or, since it expires, as a group of one; to discard no group is. */
-static bool does_one(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop,
-		     bool expires, bool punted)
+/* One hop, as a next-hop entry of its own or, since it expires, as a group of one; to discard no
+ * group is. */
+static bool does_one(const struct sim *sim, union sixlane_nh_entry nh_entry,
+		     const struct fib_hop *hop, bool expires, bool punted)
 {
 	const struct fib_hop one = { .gateway = hop->gateway,
 				     .ifindex = hop->ifindex,
@@ -226,10 +231,10 @@ static bool does_one(const struct sim *sim, union sixlane_fate fate, const struc
 				     .has_gateway = hop->has_gateway };
 
 	if (expires && !hop->ifindex)
-		return fate.kind == SIXLANE_PUNT_EXPIRES;
-	if (expires || fate.kind == SIXLANE_KIND_GROUP)
-		return fate.n_cells == 1 && does_hashed(sim, fate, &one, 1, punted);
-	return sim_fate_is(sim, fate, hop);
+		return nh_entry.type == SIXLANE_PUNT_EXPIRES;
+	if (expires || nh_entry.type == SIXLANE_NH_GROUP)
+		return nh_entry.n_buckets == 1 && does_hashed(sim, nh_entry, &one, 1, punted);
+	return sim_entry_is(sim, nh_entry, hop);
 }
 
 static bool bucket_is(const struct sim *sim, uint32_t id, const struct fib_object *object, size_t i)
@@ -237,26 +242,26 @@ static bool bucket_is(const struct sim *sim, uint32_t id, const struct fib_objec
 	if (!object || object->n_buckets <= i)
 		return false;
 	if (object->buckets[i] >= object->n_hops)
-		return sim->next_hops[id].fate.kind == SIXLANE_PUNT_MULTIPATH;
+		return sim->next_hops[id].nh_entry.type == SIXLANE_PUNT_MULTIPATH;
 	return member_is_hop(sim, id, &object->hops[object->buckets[i]]);
 }
 
-static bool does_buckets(const struct sim *sim, union sixlane_fate fate,
+static bool does_buckets(const struct sim *sim, union sixlane_nh_entry nh_entry,
 			 const struct fib_object *object, const struct fib_object *also,
 			 bool punted)
 {
-	if (fate.kind != SIXLANE_KIND_GROUP || fate.n_cells != object->n_buckets)
+	if (nh_entry.type != SIXLANE_NH_GROUP || nh_entry.n_buckets != object->n_buckets)
 		return false;
 	if (also && also->n_buckets != object->n_buckets)
 		also = NULL;
 	for (size_t i = 0; i < object->n_buckets; i++) {
-		const union sixlane_cell cell = sim->cells[fate.first_cell + i];
+		const union sixlane_nh_bucket bucket = sim->buckets[nh_entry.first_bucket + i];
 
-		if (cell.below != cell.above)
+		if (bucket.below != bucket.above)
 			return false;
-		if (!bucket_is(sim, cell.below, object, i) &&
-		    !bucket_is(sim, cell.below, also, i) &&
-		    !(punted && member_is_punted(sim, cell.below)))
+		if (!bucket_is(sim, bucket.below, object, i) &&
+		    !bucket_is(sim, bucket.below, also, i) &&
+		    !(punted && member_is_punted(sim, bucket.below)))
 			return false;
 	}
 	return true;
@@ -267,29 +272,30 @@ static bool does_object(const struct sim *sim, const struct sixlane_next_hop *ne
 {
 	static const struct fib_hop discard;
 	const bool expires = next_hop->expires_ns != 0;
-	const union sixlane_fate fate = next_hop->fate;
+	const union sixlane_nh_entry nh_entry = next_hop->nh_entry;
 
 	if (!(next_hop->flags & SIXLANE_NEXT_HOP_OBJECT))
 		return false;
 	if (!object)
-		return fate.kind == SIXLANE_PUNT_NEXT_HOP_OBJECT;
+		return nh_entry.type == SIXLANE_PUNT_NEXT_HOP_OBJECT;
 	if (object->verdict == SIXLANE_DROP_BLACKHOLE)
-		return does_one(sim, fate, &discard, expires, punted);
+		return does_one(sim, nh_entry, &discard, expires, punted);
 	if (object->verdict != SIXLANE_FORWARD)
-		return fate.kind == object->verdict;
+		return nh_entry.type == object->verdict;
 	if (object->n_hops == 1 && !object->hops->ifindex)
-		return does_one(sim, fate, object->hops, expires, punted);
+		return does_one(sim, nh_entry, object->hops, expires, punted);
 	if (object->n_buckets)
-		return does_buckets(sim, fate, object, also, punted);
+		return does_buckets(sim, nh_entry, object, also, punted);
 	if (object->n_hops == 1)
-		return does_one(sim, fate, object->hops, expires, punted);
-	return does_hashed(sim, fate, object->hops, object->n_hops, punted);
+		return does_one(sim, nh_entry, object->hops, expires, punted);
+	return does_hashed(sim, nh_entry, object->hops, object->n_hops, punted);
 }
 
 /* No hop leads out, and all of them come to one. */
 static bool discards(const struct fib_target *target)
 {
-	bool any = target->kind == FIB_OBJECT || (target->kind == FIB_FIRST && target->n_hops > 1);
+	bool any = target->kind == FIB_OBJECT ||
+		   (target->kind == FIB_EQUAL_METRIC && target->n_hops > 1);
 
 	for (size_t i = 0; i < target->n_hops; i++)
 		any |= target->hops[i].ifindex != 0;
@@ -307,9 +313,9 @@ static bool source_is_right(const struct sixlane_next_hop *next_hop,
 {
 	const bool own = next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER;
 
-	if (next_hop->fate.kind == SIXLANE_FORWARD || target->kind == FIB_OBJECT)
+	if (next_hop->nh_entry.type == SIXLANE_FORWARD || target->kind == FIB_OBJECT)
 		return own == target->own_source;
-	return next_hop->fate.kind < SIXLANE_N_VERDICTS || !own;
+	return next_hop->nh_entry.type < SIXLANE_N_VERDICTS || !own;
 }
 
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
@@ -320,14 +326,14 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 	if (!next_hop)
 		return false;
 	if (target->verdict != SIXLANE_FORWARD)
-		return next_hop->fate.kind == target->verdict && !next_hop->flags;
+		return next_hop->nh_entry.type == target->verdict && !next_hop->flags;
 	if (discards(target) && target->expires_ns)
-		return next_hop->fate.kind == SIXLANE_PUNT_EXPIRES && !next_hop->flags;
+		return next_hop->nh_entry.type == SIXLANE_PUNT_EXPIRES && !next_hop->flags;
 	if (next_hop->expires_ns != target->expires_ns)
 		return false;
 	/* A packet that is dropped meets no MTU. */
 	if ((next_hop->mtu != target->mtu || is_locked(next_hop) != target->mtu_locked) &&
-	    next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
+	    next_hop->nh_entry.type != SIXLANE_DROP_BLACKHOLE)
 		return false;
 	if (!source_is_right(next_hop, target))
 		return false;
@@ -336,13 +342,14 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 	if (next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return false;
 	if (target->n_hops == 1)
-		return does_one(sim, next_hop->fate, target->hops, target->expires_ns != 0, punted);
-	if (target->kind == FIB_FIRST)
-		return does_first(sim, next_hop->fate, target->hops, target->n_hops, punted);
+		return does_one(sim, next_hop->nh_entry, target->hops, target->expires_ns != 0,
+				punted);
+	if (target->kind == FIB_EQUAL_METRIC)
+		return does_first(sim, next_hop->nh_entry, target->hops, target->n_hops, punted);
 	/* Hops that are all the same are one. */
-	return does_hashed(sim, next_hop->fate, target->hops, target->n_hops, punted) ||
-	       (next_hop->fate.kind < SIXLANE_N_VERDICTS &&
-		does_one(sim, next_hop->fate, target->hops, false, punted));
+	return does_hashed(sim, next_hop->nh_entry, target->hops, target->n_hops, punted) ||
+	       (next_hop->nh_entry.type < SIXLANE_N_VERDICTS &&
+		does_one(sim, next_hop->nh_entry, target->hops, false, punted));
 }
 
 /* --- neighbours and ports --------------------------------------------------------------------- */
@@ -360,10 +367,11 @@ uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixl
 
 uint64_t sim_gateway_mac(const struct sim *sim, const struct sim_found *found)
 {
-	const union sixlane_fate fate = found->next_hop->fate;
+	const union sixlane_nh_entry nh_entry = found->next_hop->nh_entry;
 
-	return fate.kind == SIXLANE_FORWARD && fate.neighbour ? sim->neighs[fate.neighbour].mac.word
-							      : 0;
+	return nh_entry.type == SIXLANE_FORWARD && nh_entry.neighbour
+		       ? sim->neighs[nh_entry.neighbour].mac.word
+		       : 0;
 }
 
 uint32_t sim_vlan_ifindex(const struct sim *sim, uint32_t lower, union sixlane_tag tag)

@@ -92,7 +92,7 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	assert_int_equal(value & ~SIXLANE_ROUTE_EXCEPTIONS,
 			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
-	sim_check_fate(sim, sim->next_hops[id].fate);
+	sim_check_entry(sim, sim->next_hops[id].nh_entry);
 	return trie_set(sim, &sim->routes, key, value);
 }
 
@@ -114,8 +114,8 @@ static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t v
 	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
 	assert_false(sim_use_is_recent(sim, &sim->set_use[set]));
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-	sim_check_fate(sim, sim->next_hops[id].fate);
+	assert_int_not_equal(sim->next_hops[id].nh_entry.type, SIXLANE_NH_SOURCES);
+	sim_check_entry(sim, sim->next_hops[id].nh_entry);
 	return trie_set(sim, &sim->sources, key, value);
 }
 
@@ -230,44 +230,45 @@ static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *
 	tell(sim);
 }
 
-static bool is_punt(union sixlane_fate fate)
+static bool is_punt(union sixlane_nh_entry nh_entry)
 {
-	return fate.kind == SIXLANE_PUNT_MAP_FULL || fate.kind == SIXLANE_PUNT_SOURCE_ROUTE ||
-	       fate.kind == SIXLANE_PUNT_NEXT_HOP_OBJECT;
+	return nh_entry.type == SIXLANE_PUNT_MAP_FULL ||
+	       nh_entry.type == SIXLANE_PUNT_SOURCE_ROUTE ||
+	       nh_entry.type == SIXLANE_PUNT_NEXT_HOP_OBJECT;
 }
 
-static void next_hop_set_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+static void next_hop_set_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
 {
 	struct sim *sim = ctx;
 	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
 
 	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	sim_check_fate(sim, fate);
+	sim_check_entry(sim, nh_entry);
 	/* Poison and its cure, room that was found, objects. */
-	assert_true(is_punt(fate) || is_punt(next_hop->fate) ||
+	assert_true(is_punt(nh_entry) || is_punt(next_hop->nh_entry) ||
 		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
-	sim->fate_writes++;
-	next_hop->fate = fate;
+	sim->entry_writes++;
+	next_hop->nh_entry = nh_entry;
 	tell(sim);
 }
 
 /* Where packets may come, only a bucket may change its one member for another. */
-static void cell_set(void *ctx, uint32_t index, union sixlane_cell cell)
+static void bucket_set(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
 {
 	struct sim *sim = ctx;
 
 	sim_use_refresh(sim);
-	assert_true(index < SIXLANE_MAX_CELLS);
-	sim_check_leaf(sim, cell.below);
-	sim_check_leaf(sim, cell.above);
-	if (sim_use_is_recent(sim, &sim->cell_use[index])) {
-		assert_int_equal(sim->cells[index].below, sim->cells[index].above);
-		assert_int_equal(cell.below, cell.above);
+	assert_true(index < SIXLANE_MAX_NH_BUCKETS);
+	sim_check_leaf(sim, bucket.below);
+	sim_check_leaf(sim, bucket.above);
+	if (sim_use_is_recent(sim, &sim->bucket_use[index])) {
+		assert_int_equal(sim->buckets[index].below, sim->buckets[index].above);
+		assert_int_equal(bucket.below, bucket.above);
 	}
-	sim->cell_writes++;
-	sim->cells[index] = cell;
-	if (sim_use_is_recent(sim, &sim->cell_use[index]))
+	sim->bucket_writes++;
+	sim->buckets[index] = bucket;
+	if (sim_use_is_recent(sim, &sim->bucket_use[index]))
 		tell(sim);
 }
 
@@ -501,11 +502,11 @@ struct sim *sim_new(void)
 	struct sim *sim = test_calloc(1, sizeof(*sim));
 
 	sim->next_hops = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*sim->next_hops));
-	sim->cells = test_calloc(SIXLANE_MAX_CELLS, sizeof(*sim->cells));
+	sim->buckets = test_calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*sim->buckets));
 	sim->neighs = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*sim->neighs));
 	sim->ports = test_calloc(SIXLANE_MAX_PORTS, sizeof(*sim->ports));
 	sim->next_hop_use = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(struct sim_use));
-	sim->cell_use = test_calloc(SIXLANE_MAX_CELLS, sizeof(struct sim_use));
+	sim->bucket_use = test_calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(struct sim_use));
 	sim->set_use = test_calloc(SIXLANE_MAX_SOURCES + 1, sizeof(struct sim_use));
 	sim->neigh_use = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_use));
 	sim->port_use = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_use));
@@ -522,11 +523,11 @@ void sim_free(struct sim *sim)
 {
 	sim_fib_drop(sim);
 	test_free(sim->next_hops);
-	test_free(sim->cells);
+	test_free(sim->buckets);
 	test_free(sim->neighs);
 	test_free(sim->ports);
 	test_free(sim->next_hop_use);
-	test_free(sim->cell_use);
+	test_free(sim->bucket_use);
 	test_free(sim->set_use);
 	test_free(sim->neigh_use);
 	test_free(sim->port_use);
@@ -546,8 +547,8 @@ struct fib_writer sim_writer(struct sim *sim)
 		.source_set = source_set,
 		.source_del = source_del,
 		.next_hop_set = next_hop_set,
-		.next_hop_set_fate = next_hop_set_fate,
-		.cell_set = cell_set,
+		.next_hop_set_entry = next_hop_set_entry,
+		.bucket_set = bucket_set,
 		.neigh_set = neigh_set,
 		.neigh_set_mac = neigh_set_mac,
 		.neigh_index_set = neigh_index_set,
@@ -582,7 +583,7 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		if (memcmp(&sim->next_hops[id], &none, sizeof(none)))
 			fib_adopt_next_hop(fib, id, &sim->next_hops[id]);
 	}
-	fib_adopt_cells(fib, sim->cells);
+	fib_adopt_buckets(fib, sim->buckets);
 	for (size_t i = 0; i < sim->sources.n; i++)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)

@@ -50,10 +50,10 @@ struct sim {
 	struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 	size_t n_exceptions, exceptions_capacity;
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
-	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
+	union sixlane_nh_bucket *buckets;   /* [SIXLANE_MAX_NH_BUCKETS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
-	struct sim_use *next_hop_use, *cell_use, *set_use, *neigh_use, *port_use;
+	struct sim_use *next_hop_use, *bucket_use, *set_use, *neigh_use, *port_use;
 	struct sim_index *neigh_index, *port_index;
 	struct sim_vlan vlans[256];
 	size_t n_neigh_index, n_port_index, n_vlans;
@@ -71,7 +71,7 @@ struct sim {
 	uint64_t random;
 
 	/* What was done. */
-	unsigned long exception_writes, array_writes, fate_writes, cell_writes, index_writes,
+	unsigned long exception_writes, array_writes, entry_writes, bucket_writes, index_writes,
 		gaps_writes, graces;
 	unsigned long index_errors;
 	void (*written)(void *ctx); /* after every write that packets could see; may be NULL */
@@ -132,8 +132,9 @@ enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union si
 const struct sixlane_exception *sim_exception(const struct sim *sim, const union sixlane_addr *dst);
 /* Of weights regardless; those of ports that are not served are all alike. */
 bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b);
-/* A fate, or the next hop with this id, leads by this hop alone. */
-bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop);
+/* A next-hop entry, or the next hop with this id, leads by this hop alone. */
+bool sim_entry_is(const struct sim *sim, union sixlane_nh_entry nh_entry,
+		  const struct fib_hop *hop);
 
 /* MAC of an on-link neighbour as the datapath finds it, 0: unresolved. */
 uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr);

@@ -35,27 +35,28 @@ static void use_set(struct sim *sim, uint32_t set)
 	}
 }
 
-static void use_fate(struct sim *sim, union sixlane_fate fate)
+static void use_entry(struct sim *sim, union sixlane_nh_entry nh_entry)
 {
-	switch (fate.kind) {
+	switch (nh_entry.type) {
 	case SIXLANE_FORWARD:
-		if (fate.port < SIXLANE_MAX_PORTS)
-			use(sim, &sim->port_use[fate.port]);
-		if (fate.neighbour < SIXLANE_MAX_NEIGHBOURS)
-			use(sim, &sim->neigh_use[fate.neighbour]);
+		if (nh_entry.port < SIXLANE_MAX_PORTS)
+			use(sim, &sim->port_use[nh_entry.port]);
+		if (nh_entry.neighbour < SIXLANE_MAX_NEIGHBOURS)
+			use(sim, &sim->neigh_use[nh_entry.neighbour]);
 		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-			if (i >= SIXLANE_MAX_CELLS || !use(sim, &sim->cell_use[i]))
+	case SIXLANE_NH_GROUP:
+	case SIXLANE_NH_EQUAL_METRIC:
+		for (uint32_t i = nh_entry.first_bucket;
+		     i < nh_entry.first_bucket + nh_entry.n_buckets; i++) {
+			if (i >= SIXLANE_MAX_NH_BUCKETS || !use(sim, &sim->bucket_use[i]))
 				continue;
-			use_next_hop(sim, sim->cells[i].below);
-			use_next_hop(sim, sim->cells[i].above);
+			use_next_hop(sim, sim->buckets[i].below);
+			use_next_hop(sim, sim->buckets[i].above);
 		}
 		break;
-	case SIXLANE_KIND_SOURCES:
-		if (fate.set <= SIXLANE_MAX_SOURCES)
-			use_set(sim, fate.set);
+	case SIXLANE_NH_SOURCES:
+		if (nh_entry.source_table <= SIXLANE_MAX_SOURCES)
+			use_set(sim, nh_entry.source_table);
 		break;
 	}
 }
@@ -63,7 +64,7 @@ static void use_fate(struct sim *sim, union sixlane_fate fate)
 static void use_next_hop(struct sim *sim, uint32_t id)
 {
 	if (id < SIXLANE_MAX_NEXT_HOPS && use(sim, &sim->next_hop_use[id]))
-		use_fate(sim, sim->next_hops[id].fate);
+		use_entry(sim, sim->next_hops[id].nh_entry);
 }
 
 static void use_exception(struct sim *sim, const struct sixlane_exception *value)
@@ -105,21 +106,23 @@ bool sim_use_is_recent(const struct sim *sim, const struct sim_use *of)
 void sim_check_leaf(const struct sim *sim, uint32_t id)
 {
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_true(sim->next_hops[id].fate.kind < SIXLANE_N_VERDICTS);
+	assert_true(sim->next_hops[id].nh_entry.type < SIXLANE_N_VERDICTS);
 	assert_int_equal(sim->next_hops[id].flags, 0);
-	sim_check_fate(sim, sim->next_hops[id].fate);
+	sim_check_entry(sim, sim->next_hops[id].nh_entry);
 }
 
-static void check_cells(const struct sim *sim, union sixlane_fate fate)
+static void check_buckets(const struct sim *sim, union sixlane_nh_entry nh_entry)
 {
-	assert_true(fate.n_cells > 0);
-	assert_true(fate.first_cell + fate.n_cells <= SIXLANE_MAX_CELLS);
-	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= SIXLANE_MAX_FIRST);
-	for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-		sim_check_leaf(sim, sim->cells[i].below);
-		sim_check_leaf(sim, sim->cells[i].above);
-		if (fate.kind == SIXLANE_KIND_FIRST)
-			assert_int_equal(sim->cells[i].below, sim->cells[i].above);
+	assert_true(nh_entry.n_buckets > 0);
+	assert_true(nh_entry.first_bucket + nh_entry.n_buckets <= SIXLANE_MAX_NH_BUCKETS);
+	assert_true(nh_entry.type == SIXLANE_NH_GROUP ||
+		    nh_entry.n_buckets <= SIXLANE_MAX_EQUAL_METRIC);
+	for (uint32_t i = nh_entry.first_bucket; i < nh_entry.first_bucket + nh_entry.n_buckets;
+	     i++) {
+		sim_check_leaf(sim, sim->buckets[i].below);
+		sim_check_leaf(sim, sim->buckets[i].above);
+		if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC)
+			assert_int_equal(sim->buckets[i].below, sim->buckets[i].above);
 	}
 }
 
@@ -136,29 +139,29 @@ static void check_set(const struct sim *sim, uint32_t set)
 			continue;
 		has_rest |= entry->key.prefix_len == SIXLANE_TABLE_BITS;
 		assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-		assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-		sim_check_fate(sim, sim->next_hops[id].fate);
+		assert_int_not_equal(sim->next_hops[id].nh_entry.type, SIXLANE_NH_SOURCES);
+		sim_check_entry(sim, sim->next_hops[id].nh_entry);
 	}
 	assert_true(has_rest);
 }
 
-void sim_check_fate(const struct sim *sim, union sixlane_fate fate)
+void sim_check_entry(const struct sim *sim, union sixlane_nh_entry nh_entry)
 {
-	switch (fate.kind) {
+	switch (nh_entry.type) {
 	case SIXLANE_FORWARD:
-		assert_int_not_equal(sim->ports[fate.port].ifindex, 0);
-		if (fate.neighbour)
-			assert_int_equal(sim->neighs[fate.neighbour].key.ifindex,
-					 sim->ports[fate.port].ifindex);
+		assert_int_not_equal(sim->ports[nh_entry.port].ifindex, 0);
+		if (nh_entry.neighbour)
+			assert_int_equal(sim->neighs[nh_entry.neighbour].key.ifindex,
+					 sim->ports[nh_entry.port].ifindex);
 		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		check_cells(sim, fate);
+	case SIXLANE_NH_GROUP:
+	case SIXLANE_NH_EQUAL_METRIC:
+		check_buckets(sim, nh_entry);
 		break;
-	case SIXLANE_KIND_SOURCES:
-		check_set(sim, fate.set);
+	case SIXLANE_NH_SOURCES:
+		check_set(sim, nh_entry.source_table);
 		break;
 	default:
-		assert_true(fate.kind < SIXLANE_N_VERDICTS);
+		assert_true(nh_entry.type < SIXLANE_N_VERDICTS);
 	}
 }

@@ -19,8 +19,8 @@ void *sim_fib_chunk(void *ctx, uint32_t n);
 void sim_fib_drop(struct sim *sim);
 void sim_fib_each(const struct sim *sim, void (*fn)(void *ctx, uint32_t value), void *ctx);
 
-/* Fails the test if what a fate, or a member of a group, leads to is not there. */
-void sim_check_fate(const struct sim *sim, union sixlane_fate fate);
+/* Fails the test if what a next-hop entry, or a member of a group, leads to is not there. */
+void sim_check_entry(const struct sim *sim, union sixlane_nh_entry nh_entry);
 void sim_check_leaf(const struct sim *sim, uint32_t id);
 
 #endif

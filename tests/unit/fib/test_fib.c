@@ -71,7 +71,7 @@ static void test_sharing(void **state)
 	garbage.verdict = SIXLANE_PASS_LOCAL;
 	garbage.mtu = 1;
 	set(world, "2001:db8:5::/48", garbage);
-	set(world, "2001:db8:6::/48", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db8:6::/48", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_int_equal(stats_of(world).next_hops, 3);
 }
 
@@ -101,7 +101,7 @@ static void test_quarantine(void **state)
 	struct world *world = *state;
 	struct fib_target target = on_link(3);
 
-	set(world, "::/0", fate(SIXLANE_PASS_LOCAL));
+	set(world, "::/0", nh_entry(SIXLANE_PASS_LOCAL));
 	for (uint32_t i = 0; i < SIXLANE_MAX_NEXT_HOPS - 3; i++) {
 		target.mtu = 1280 + i;
 		assert_int_equal(set(world, "2001:db8::/32", target), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cells of a group by weight: however the weights are, each member has its part of all hashes
- * to within 2^-31, and the cells name nobody else. Also where cells are: ranges, their reuse.
+ * The buckets of a group by weight: however the weights are, each member has its part of all hashes
+ * to within 2^-31, and the buckets name nobody else. Also where buckets are: ranges, their reuse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,18 +19,18 @@
 #define MAX_MEMBERS 65535u
 
 static struct fib_key_hop hops[MAX_MEMBERS];
-static union sixlane_cell cells[MAX_MEMBERS];
+static union sixlane_nh_bucket buckets[MAX_MEMBERS];
 static uint64_t masses[MAX_MEMBERS];
 
-/* Of a cell's 2^32 hashes, those below bound are below's. */
+/* Of a bucket's 2^32 hashes, those below bound are below's. */
 static void count_masses(uint32_t n)
 {
 	memset(masses, 0, sizeof(masses));
 	for (uint32_t i = 0; i < n; i++) {
-		assert_true(cells[i].below < n);
-		assert_true(cells[i].above < n);
-		masses[cells[i].below] += cells[i].bound;
-		masses[cells[i].above] += (1ull << 32) - cells[i].bound;
+		assert_true(buckets[i].below < n);
+		assert_true(buckets[i].above < n);
+		masses[buckets[i].below] += buckets[i].bound;
+		masses[buckets[i].above] += (1ull << 32) - buckets[i].bound;
 	}
 }
 
@@ -40,7 +40,7 @@ static void check(uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		total += hops[i].weight;
-	assert_int_equal(fib_alias_build(hops, n, cells), 0);
+	assert_int_equal(fib_alias_build(hops, n, buckets), 0);
 	count_masses(n);
 	for (uint32_t i = 0; i < n; i++) {
 		__int128 is = (__int128)masses[i] * total;
@@ -66,10 +66,10 @@ static void test_plain_weights(void **state)
 
 	set_weights(1, one);
 	check(1);
-	assert_int_equal(cells[0].below, cells[0].above);
+	assert_int_equal(buckets[0].below, buckets[0].above);
 	set_weights(2, equal);
 	check(2);
-	assert_int_equal(cells[0].below, cells[0].above); /* nothing to share */
+	assert_int_equal(buckets[0].below, buckets[0].above); /* nothing to share */
 	set_weights(3, three);
 	check(3);
 	set_weights(2, uneven);
@@ -114,7 +114,8 @@ static void test_heaviest(void **state)
 	check(MAX_MEMBERS);
 }
 
-/* --- where cells are -------------------------------------------------------------------------- */
+/* --- where buckets are --------------------------------------------------------------------------
+ */
 
 static unsigned int graces;
 static bool grace_fails;
@@ -130,59 +131,59 @@ static void test_ranges(void **state)
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a, b, c, d;
 
-	assert_int_equal(fib_cells_init(&fib.cells, 200), 0);
-	assert_true(fib_cells_take(&fib, 64, &a));
-	assert_true(fib_cells_take(&fib, 65, &b));
-	assert_true(fib_cells_take(&fib, 71, &c));
-	assert_false(fib_cells_take(&fib, 1, &d));
+	assert_int_equal(fib_buckets_init(&fib.buckets, 200), 0);
+	assert_true(fib_buckets_take(&fib, 64, &a));
+	assert_true(fib_buckets_take(&fib, 65, &b));
+	assert_true(fib_buckets_take(&fib, 71, &c));
+	assert_false(fib_buckets_take(&fib, 1, &d));
 	assert_true(a == 0 && b == 64 && c == 129);
 	assert_int_equal(graces, 0);
 	/* What was never published may be had at once, the other only after a grace period. */
-	fib_cells_give_unused(&fib.cells, c, 71);
-	assert_true(fib_cells_take(&fib, 70, &c));
+	fib_buckets_give_unused(&fib.buckets, c, 71);
+	assert_true(fib_buckets_take(&fib, 70, &c));
 	assert_int_equal(c, 129);
-	fib_cells_give(&fib.cells, b, 65);
+	fib_buckets_give(&fib.buckets, b, 65);
 	grace_fails = true;
-	assert_false(fib_cells_take(&fib, 2, &d));
-	assert_true(fib_cells_take(&fib, 1, &d));
+	assert_false(fib_buckets_take(&fib, 2, &d));
+	assert_true(fib_buckets_take(&fib, 1, &d));
 	assert_int_equal(d, 199);
 	assert_int_equal(graces, 1);
 	grace_fails = false;
-	assert_true(fib_cells_take(&fib, 65, &d));
+	assert_true(fib_buckets_take(&fib, 65, &d));
 	assert_int_equal(d, 64);
-	assert_int_equal(fib.cells.n_taken, 200);
+	assert_int_equal(fib.buckets.n_taken, 200);
 	/* Two gaps are not one. */
-	fib_cells_give_unused(&fib.cells, 10, 5);
-	fib_cells_give_unused(&fib.cells, 20, 5);
-	assert_false(fib_cells_take(&fib, 6, &d));
-	assert_true(fib_cells_take(&fib, 5, &d));
-	assert_true(fib_cells_take(&fib, 3, &d));
+	fib_buckets_give_unused(&fib.buckets, 10, 5);
+	fib_buckets_give_unused(&fib.buckets, 20, 5);
+	assert_false(fib_buckets_take(&fib, 6, &d));
+	assert_true(fib_buckets_take(&fib, 5, &d));
+	assert_true(fib_buckets_take(&fib, 3, &d));
 	assert_int_equal(d, 20);
-	fib_cells_free(&fib.cells);
+	fib_buckets_free(&fib.buckets);
 }
 
 static void test_adopted_ranges(void **state)
 {
-	static const union sixlane_cell contents[SIXLANE_MAX_CELLS] = { { .word = 0 },
-									{ .word = 7 } };
+	static const union sixlane_nh_bucket contents[SIXLANE_MAX_NH_BUCKETS] = { { .word = 0 },
+										  { .word = 7 } };
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a;
 
-	assert_int_equal(fib_cells_init(&fib.cells, SIXLANE_MAX_CELLS), 0);
-	fib_cells_adopt_all(&fib.cells);
-	assert_true(fib_cells_adopt(&fib.cells, 0, 4, contents));
-	assert_int_equal(fib.cells.written[1].word, 7);
-	assert_false(fib_cells_adopt(&fib.cells, 3, 4, contents)); /* part of it is taken */
-	assert_false(fib_cells_adopt(&fib.cells, 4, 0, contents));
-	assert_false(fib_cells_adopt(&fib.cells, SIXLANE_MAX_CELLS - 1, 2, contents));
-	assert_false(fib_cells_adopt(&fib.cells, UINT32_MAX, 2, contents));
-	assert_false(fib_cells_adopt(&fib.cells, 4, 4, NULL));
-	assert_true(fib_cells_adopt(&fib.cells, SIXLANE_MAX_CELLS - 1, 1, contents));
+	assert_int_equal(fib_buckets_init(&fib.buckets, SIXLANE_MAX_NH_BUCKETS), 0);
+	fib_buckets_adopt_all(&fib.buckets);
+	assert_true(fib_buckets_adopt(&fib.buckets, 0, 4, contents));
+	assert_int_equal(fib.buckets.written[1].word, 7);
+	assert_false(fib_buckets_adopt(&fib.buckets, 3, 4, contents)); /* part of it is taken */
+	assert_false(fib_buckets_adopt(&fib.buckets, 4, 0, contents));
+	assert_false(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 2, contents));
+	assert_false(fib_buckets_adopt(&fib.buckets, UINT32_MAX, 2, contents));
+	assert_false(fib_buckets_adopt(&fib.buckets, 4, 4, NULL));
+	assert_true(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 1, contents));
 	graces = 0;
-	assert_true(fib_cells_take(&fib, SIXLANE_MAX_CELLS - 5, &a));
+	assert_true(fib_buckets_take(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
 	assert_int_equal(a, 4);
 	assert_int_equal(graces, 1);
-	fib_cells_free(&fib.cells);
+	fib_buckets_free(&fib.buckets);
 }
 
 UNIT_TESTS()

@@ -14,7 +14,7 @@ static void tell(struct world *world, const char *dst)
 	const struct fib_exception told = { FIB_KERNEL, .table = SIXLANE_TABLE_MAIN, .mtu = 1300 };
 	const union sixlane_addr to = addr(dst);
 
-	fib_mark(world->fib, SIXLANE_TABLE_MAIN, &to);
+	fib_set_exception_flag(world->fib, SIXLANE_TABLE_MAIN, &to);
 	assert_int_equal(fib_set_exception(world->fib, &to, &told), 0);
 }
 
@@ -37,7 +37,7 @@ static void test_marks_go(void **state)
 	set(world, "2001:db8::/32", via("fe80::2", 3));
 	tell(world, FIRST);
 	tell(world, "3001::1");
-	fib_clear_marks(world->fib);
+	fib_clear_exception_flags(world->fib);
 	set(world, "3001::/16", via("fe80::4", 3));
 	assert_int_equal(find_in(world, SIXLANE_TABLE_MAIN, FIRST, "::").marks, 0);
 	assert_int_equal(find_in(world, SIXLANE_TABLE_MAIN, "3001::1", "::").marks, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Routes with several next hops on simulated maps: hashed by weight, in order, with an expiry; what
- * they share, how they change, and what happens when cells run out.
+ * they share, how they change, and what happens when buckets run out.
  */
 #include <errno.h>
 
@@ -29,10 +29,10 @@ static void test_weights(void **state)
 	assert_int_equal(set(world, "2001:db8::/32", target), 0);
 	assert_target(world, "2001:db8::1", target);
 	assert_int_equal(stats_of(world).next_hops, 5);
-	assert_int_equal(stats_of(world).cells, 4);
+	assert_int_equal(stats_of(world).buckets, 4);
 	unset(world, "2001:db8::/32");
 	assert_int_equal(stats_of(world).next_hops, 0);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	assert_int_equal(stats_of(world).neighbours, 0);
 }
 
@@ -54,12 +54,12 @@ static void test_order_makes_no_difference(void **state)
 	set(world, "2001:db8:2::/48", several(FIB_HASHED, turned, 3));
 	assert_int_equal(id_of(world, "2001:db8:2::1"), id);
 	assert_int_equal(stats_of(world).next_hops, 4);
-	assert_int_equal(stats_of(world).cells, 3);
+	assert_int_equal(stats_of(world).buckets, 3);
 	/* In order it does, and these are no hashed ones. */
-	set(world, "2001:db8:3::/48", several(FIB_FIRST, hops, 3));
-	set(world, "2001:db8:4::/48", several(FIB_FIRST, turned, 3));
-	assert_target(world, "2001:db8:3::1", several(FIB_FIRST, hops, 3));
-	assert_target(world, "2001:db8:4::1", several(FIB_FIRST, turned, 3));
+	set(world, "2001:db8:3::/48", several(FIB_EQUAL_METRIC, hops, 3));
+	set(world, "2001:db8:4::/48", several(FIB_EQUAL_METRIC, turned, 3));
+	assert_target(world, "2001:db8:3::1", several(FIB_EQUAL_METRIC, hops, 3));
+	assert_target(world, "2001:db8:4::1", several(FIB_EQUAL_METRIC, turned, 3));
 	assert_int_equal(stats_of(world).next_hops, 6);
 }
 
@@ -97,31 +97,31 @@ static void test_one_is_none(void **state)
 	id = id_of(world, "2001:db8:1::1");
 	set(world, "2001:db8:2::/48", several(FIB_HASHED, &hop, 1));
 	set(world, "2001:db8:3::/48", several(FIB_HASHED, same, 2));
-	set(world, "2001:db8:4::/48", several(FIB_FIRST, &hop, 1));
+	set(world, "2001:db8:4::/48", several(FIB_EQUAL_METRIC, &hop, 1));
 	assert_int_equal(id_of(world, "2001:db8:2::1"), id);
 	assert_int_equal(id_of(world, "2001:db8:3::1"), id);
 	assert_int_equal(id_of(world, "2001:db8:4::1"), id);
-	set(world, "2001:db8:5::/48", fate(SIXLANE_DROP_BLACKHOLE));
+	set(world, "2001:db8:5::/48", nh_entry(SIXLANE_DROP_BLACKHOLE));
 	set(world, "2001:db8:6::/48", several(FIB_HASHED, &nothing, 1));
 	assert_int_equal(id_of(world, "2001:db8:6::1"), id_of(world, "2001:db8:5::1"));
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 }
 
 static void test_expiry(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 3, 3) };
-	struct fib_target target = via("fe80::1", 3), drop = fate(SIXLANE_DROP_BLACKHOLE);
+	struct fib_target target = via("fe80::1", 3), drop = nh_entry(SIXLANE_DROP_BLACKHOLE);
 	struct world *world = *state;
 
 	target.expires_ns = 1000;
 	target.mtu = 1500;
 	set(world, "2001:db8:1::/48", target);
 	assert_target(world, "2001:db8:1::1", target);
-	assert_int_equal(stats_of(world).cells, 1);
+	assert_int_equal(stats_of(world).buckets, 1);
 	target.expires_ns = 2000;
 	set(world, "2001:db8:1::/48", target);
 	assert_target(world, "2001:db8:1::1", target);
-	assert_int_equal(stats_of(world).cells, 1);
+	assert_int_equal(stats_of(world).buckets, 1);
 	target = several(FIB_HASHED, hops, 2);
 	target.expires_ns = 2000;
 	set(world, "2001:db8:1::/48", target);
@@ -133,32 +133,34 @@ static void test_expiry(void **state)
 	drop.verdict = SIXLANE_PASS_PROHIBIT;
 	set(world, "2001:db8:1::/48", drop);
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PASS_PROHIBIT);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 }
 
 static void test_what_cannot_be(void **state)
 {
-	static struct fib_hop many[SIXLANE_MAX_FIRST + 1];
+	static struct fib_hop many[SIXLANE_MAX_EQUAL_METRIC + 1];
 	struct world *world = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
 		many[i] = (struct fib_hop){ .ifindex = (uint32_t)i + 1 };
-	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, SIXLANE_MAX_FIRST));
-	assert_target(world, "2001:db8:1::1", several(FIB_FIRST, many, SIXLANE_MAX_FIRST));
-	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, SIXLANE_MAX_FIRST + 1));
+	set(world, "2001:db8:1::/48", several(FIB_EQUAL_METRIC, many, SIXLANE_MAX_EQUAL_METRIC));
+	assert_target(world, "2001:db8:1::1",
+		      several(FIB_EQUAL_METRIC, many, SIXLANE_MAX_EQUAL_METRIC));
+	set(world, "2001:db8:1::/48",
+	    several(FIB_EQUAL_METRIC, many, SIXLANE_MAX_EQUAL_METRIC + 1));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_EQUAL_METRIC);
 	set(world, "2001:db8:1::/48", several(FIB_HASHED, many, 0));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MULTIPATH);
 }
 
-/* A change is a fresh group, then one store; the former cells rest until a grace period. */
+/* A change is a fresh group, then one store; the former buckets rest until a grace period. */
 static void test_change(void **state)
 {
 	struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 3, 1) };
 	struct world *world = *state;
 	unsigned long routes;
 
-	world->fib->cells.limit = 4;
+	world->fib->buckets.limit = 4;
 	set(world, "2001:db8:1::/48", several(FIB_HASHED, hops, 2));
 	routes = world->sim->routes.writes;
 	hops[0].weight = 2;
@@ -173,14 +175,14 @@ static void test_change(void **state)
 }
 
 /* Without room the group's own next hop punts: one store mends all its routes. */
-static void test_no_cells(void **state)
+static void test_no_buckets(void **state)
 {
 	const struct fib_hop a[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 3, 1) };
 	const struct fib_hop b[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::3", 3, 1) };
 	struct world *world = *state;
-	unsigned long routes, fates;
+	unsigned long routes, nh_entries;
 
-	world->fib->cells.limit = 3;
+	world->fib->buckets.limit = 3;
 	set(world, "2001:db8:1::/48", several(FIB_HASHED, a, 2));
 	set(world, "2001:db8:2::/48", several(FIB_HASHED, b, 2));
 	set(world, "2001:db8:3::/48", several(FIB_HASHED, b, 2));
@@ -189,12 +191,12 @@ static void test_no_cells(void **state)
 	assert_int_equal(fib_retry(world->fib), 1);
 	unset(world, "2001:db8:1::/48");
 	routes = world->sim->routes.writes;
-	fates = world->sim->fate_writes;
+	nh_entries = world->sim->entry_writes;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_target(world, "2001:db8:2::1", several(FIB_HASHED, b, 2));
 	assert_target(world, "2001:db8:3::1", several(FIB_HASHED, b, 2));
 	assert_int_equal(world->sim->routes.writes, routes);
-	assert_int_equal(world->sim->fate_writes, fates + 1);
+	assert_int_equal(world->sim->entry_writes, nh_entries + 1);
 }
 
 static void test_no_ids(void **state)
@@ -205,7 +207,7 @@ static void test_no_ids(void **state)
 	world->fib->next_hop_pool.limit = 4;
 	set(world, "2001:db8:1::/48", several(FIB_HASHED, hops, 2));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	assert_int_equal(fib_retry(world->fib), 1);
 	assert_int_equal(world->sim->graces, 1); /* of what it took in vain, once a retry */
 	world->fib->next_hop_pool.limit = 5;
@@ -266,29 +268,31 @@ static void test_stuck(void **state)
 static void test_restart(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 5) };
-	struct fib_target group = several(FIB_HASHED, hops, 2), first = several(FIB_FIRST, hops, 2);
+	struct fib_target group = several(FIB_HASHED, hops, 2),
+			  first = several(FIB_EQUAL_METRIC, hops, 2);
 	struct world *world = *state;
-	uint32_t cells;
+	uint32_t buckets;
 
 	first.expires_ns = 77;
 	set(world, "2001:db8:1::/48", group);
 	set(world, "2001:db8:2::/48", first);
 	set(world, "2001:db8:3::/48", via("fe80::1", 3));
-	cells = world->sim->next_hops[id_of(world, "2001:db8:1::1")].fate.first_cell;
+	buckets = world->sim->next_hops[id_of(world, "2001:db8:1::1")].nh_entry.first_bucket;
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_sync_begin(world->fib);
 	assert_target(world, "2001:db8:1::1", group);
 	assert_target(world, "2001:db8:2::1", first);
-	assert_int_equal(stats_of(world).cells, 4);
+	assert_int_equal(stats_of(world).buckets, 4);
 	set(world, "2001:db8:1::/48", group);
 	set(world, "2001:db8:2::/48", first);
 	set(world, "2001:db8:3::/48", via("fe80::1", 3));
 	fib_sync_end(world->fib);
 	assert_target(world, "2001:db8:1::1", group);
 	assert_target(world, "2001:db8:2::1", first);
-	assert_int_not_equal(world->sim->next_hops[id_of(world, "2001:db8:1::1")].fate.first_cell,
-			     cells);
-	assert_int_equal(stats_of(world).cells, 4);
+	assert_int_not_equal(
+		world->sim->next_hops[id_of(world, "2001:db8:1::1")].nh_entry.first_bucket,
+		buckets);
+	assert_int_equal(stats_of(world).buckets, 4);
 	assert_int_equal(stats_of(world).next_hops, 4);
 }
 
@@ -298,20 +302,22 @@ static void test_adopt_nonsense(void **state)
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 3, 1) };
 	struct fib_target target = several(FIB_HASHED, hops, 2);
 	static const struct sixlane_next_hop bad[] = {
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 0, .first_cell = 900 } },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP,
-			    .n_cells = 2,
-			    .first_cell = SIXLANE_MAX_CELLS - 1 } },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 2, .first_cell = 910 } },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 1, .first_cell = 920 } },
-		{ .fate = { .kind = SIXLANE_KIND_FIRST, .n_cells = 17, .first_cell = 930 } },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 1, .first_cell = 0 } },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 1, .first_cell = 950 },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 0, .first_bucket = 900 } },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP,
+				.n_buckets = 2,
+				.first_bucket = SIXLANE_MAX_NH_BUCKETS - 1 } },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 2, .first_bucket = 910 } },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 1, .first_bucket = 920 } },
+		{ .nh_entry = { .type = SIXLANE_NH_EQUAL_METRIC,
+				.n_buckets = 17,
+				.first_bucket = 930 } },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 1, .first_bucket = 0 } },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 1, .first_bucket = 950 },
 		  .flags = 2 },
-		{ .fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 1, .first_cell = 960 },
+		{ .nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 1, .first_bucket = 960 },
 		  .reserved = 1 },
-		{ .fate = { .kind = SIXLANE_PASS_LOCAL }, .expires_ns = 5 },
-		{ .fate = { .kind = 67 } },
+		{ .nh_entry = { .type = SIXLANE_PASS_LOCAL }, .expires_ns = 5 },
+		{ .nh_entry = { .type = 67 } },
 	};
 	struct world *world = *state;
 	struct sim *sim = world->sim;
@@ -322,10 +328,11 @@ static void test_adopt_nonsense(void **state)
 	set(world, "2001:db8::/32", target);
 	set(world, "::/0", via("fe80::1", 3));
 	for (uint32_t i = 900; i < 980; i++)
-		sim->cells[i] = (union sixlane_cell){ .below = (uint16_t)id_of(world, "::1"),
-						      .above = (uint16_t)id_of(world, "::1") };
-	sim->cells[911].above = 60000;				       /* no next hop at all */
-	sim->cells[920].below = (uint16_t)id_of(world, "2001:db8::1"); /* a group in a group */
+		sim->buckets[i] =
+			(union sixlane_nh_bucket){ .below = (uint16_t)id_of(world, "::1"),
+						   .above = (uint16_t)id_of(world, "::1") };
+	sim->buckets[911].above = 60000;				 /* no next hop at all */
+	sim->buckets[920].below = (uint16_t)id_of(world, "2001:db8::1"); /* a group in a group */
 	for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		sim->next_hops[100 + i] = bad[i];
 		key.addr.bytes[5] = (uint8_t)i;
@@ -349,7 +356,7 @@ static void test_adopt_nonsense(void **state)
 	fib_sync_end(world->fib);
 	assert_target(world, "2001:db9:1::1", target);
 	assert_target(world, "2001:db9:2::1", via("fe80::1", 3));
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	assert_int_equal(stats_of(world).next_hops, 3);
 	assert_int_equal(sim->routes.n, 3);
 }
@@ -364,7 +371,7 @@ UNIT_TESTS()
 		TEST(test_expiry),
 		TEST(test_what_cannot_be),
 		TEST(test_change),
-		TEST(test_no_cells),
+		TEST(test_no_buckets),
 		TEST(test_no_ids),
 		TEST(test_no_ids_for_many),
 		TEST(test_stuck),

@@ -37,16 +37,16 @@ static void test_meaning_comes_and_goes(void **state)
 	routes = world->sim->routes.writes;
 	assert_int_equal(set_object(world, 7, &one_hop), 0);
 	assert_object(world, "2001:db8::1", target, &one_hop);
-	assert_int_equal(find_in(world, 254, "2001:db8::1", "::").next_hop->fate.kind,
+	assert_int_equal(find_in(world, 254, "2001:db8::1", "::").next_hop->nh_entry.type,
 			 SIXLANE_FORWARD);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	assert_int_equal(set_object(world, 7, &group), 0);
 	assert_object(world, "2001:db8::1", target, &group);
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	assert_int_equal(stats_of(world).next_hops, 3);
 	assert_int_equal(set_object(world, 7, &blackhole), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_DROP_BLACKHOLE);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	assert_int_equal(set_object(world, 7, &dropped), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(set_object(world, 7, &encap), 0);
@@ -72,12 +72,12 @@ static void test_without_routes(void **state)
 
 	set_object(world, 7, &group);
 	assert_int_equal(stats_of(world).next_hops, 0);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	set(world, "2001:db8::/32", by_object(7));
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 	unset(world, "2001:db8::/32");
 	assert_int_equal(stats_of(world).next_hops, 0);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	set(world, "2001:db8::/32", by_object(7));
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 }
@@ -92,25 +92,25 @@ static void test_variants(void **state)
 	const struct fib_object discard = object(&drop, 1);
 	struct fib_target plain = by_object(7), small = by_object(7), expires = by_object(7);
 	struct world *world = *state;
-	unsigned long fates;
+	unsigned long nh_entries;
 
 	small.mtu = 1280;
 	expires.expires_ns = 1000;
 	set_object(world, 7, &one_hop);
 	set(world, "2001:db8:1::/48", plain);
 	set(world, "2001:db8:2::/48", small);
-	assert_int_equal(stats_of(world).cells, 0);
+	assert_int_equal(stats_of(world).buckets, 0);
 	set(world, "2001:db8:3::/48", expires);
 	assert_object(world, "2001:db8:1::1", plain, &one_hop);
 	assert_object(world, "2001:db8:2::1", small, &one_hop);
 	assert_object(world, "2001:db8:3::1", expires, &one_hop);
-	fates = world->sim->fate_writes;
+	nh_entries = world->sim->entry_writes;
 	set_object(world, 7, &group);
-	assert_int_equal(world->sim->fate_writes, fates + 3);
+	assert_int_equal(world->sim->entry_writes, nh_entries + 3);
 	assert_object(world, "2001:db8:1::1", plain, &group);
 	assert_object(world, "2001:db8:2::1", small, &group);
 	assert_object(world, "2001:db8:3::1", expires, &group);
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	/* Not by a group, which a rule's suppressor would take for a way out. */
 	for (int i = 0; i < 2; i++) {
 		set_object(world, 7, i ? &dropped : &discard);
@@ -118,7 +118,7 @@ static void test_variants(void **state)
 		assert_verdict(world, "2001:db8:1::1", SIXLANE_DROP_BLACKHOLE);
 		assert_verdict(world, "2001:db8:2::1", SIXLANE_DROP_BLACKHOLE);
 		assert_verdict(world, "2001:db8:3::1", SIXLANE_PUNT_EXPIRES);
-		assert_int_equal(stats_of(world).cells, 0);
+		assert_int_equal(stats_of(world).buckets, 0);
 	}
 	set_object(world, 7, &one_hop);
 	unset(world, "2001:db8:3::/48");
@@ -195,20 +195,20 @@ static void test_nothing_to_do(void **state)
 	struct fib_object group = object(hops, 2);
 	struct world *world = *state;
 	struct sim *sim = world->sim;
-	unsigned long fates, cells, arrays;
+	unsigned long nh_entries, bucket_writes, arrays;
 
 	for (int resilient = 0; resilient < 2; resilient++) {
 		group.n_buckets = resilient ? ARRAY_SIZE(buckets) : 0;
 		group.buckets = buckets;
 		set_object(world, 7, &group);
 		set(world, "2001:db8::/32", by_object(7));
-		fates = sim->fate_writes;
-		cells = sim->cell_writes;
+		nh_entries = sim->entry_writes;
+		bucket_writes = sim->bucket_writes;
 		arrays = sim->array_writes;
 		set_object(world, 7, &group);
 		assert_int_equal(fib_retry(world->fib), 0);
-		assert_int_equal(sim->fate_writes, fates);
-		assert_int_equal(sim->cell_writes, cells);
+		assert_int_equal(sim->entry_writes, nh_entries);
+		assert_int_equal(sim->bucket_writes, bucket_writes);
 		assert_int_equal(sim->array_writes, arrays);
 	}
 }
@@ -222,7 +222,7 @@ static void test_buckets(void **state)
 	uint16_t buckets[] = { 0, 1, 0, 1, UINT16_MAX, 0 };
 	struct fib_object group = object(hops, 2);
 	struct world *world = *state;
-	unsigned long cells, fates;
+	unsigned long bucket_writes, nh_entries;
 	uint32_t first;
 
 	group.n_buckets = ARRAY_SIZE(buckets);
@@ -230,31 +230,32 @@ static void test_buckets(void **state)
 	set_object(world, 7, &group);
 	set(world, "2001:db8::/32", by_object(7));
 	assert_object(world, "2001:db8::1", by_object(7), &group);
-	first = find_in(world, 254, "2001:db8::1", "::").next_hop->fate.first_cell;
-	cells = world->sim->cell_writes;
-	fates = world->sim->fate_writes;
+	first = find_in(world, 254, "2001:db8::1", "::").next_hop->nh_entry.first_bucket;
+	bucket_writes = world->sim->bucket_writes;
+	nh_entries = world->sim->entry_writes;
 	/* One is known now, one migrates. */
 	buckets[4] = 1;
 	buckets[0] = 1;
 	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
-	assert_int_equal(world->sim->cell_writes, cells + 2);
+	assert_int_equal(world->sim->bucket_writes, bucket_writes + 2);
 	/* A member leaves, another comes: those of the one that stays are not touched. */
 	group.hops = after;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		buckets[i] = buckets[i] == 1 ? 0 : 1;
 	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
-	assert_int_equal(world->sim->cell_writes, cells + 4);
-	assert_int_equal(world->sim->fate_writes, fates);
-	assert_int_equal(find_in(world, 254, "2001:db8::1", "::").next_hop->fate.first_cell, first);
+	assert_int_equal(world->sim->bucket_writes, bucket_writes + 4);
+	assert_int_equal(world->sim->entry_writes, nh_entries);
+	assert_int_equal(find_in(world, 254, "2001:db8::1", "::").next_hop->nh_entry.first_bucket,
+			 first);
 	assert_int_equal(stats_of(world).next_hops, 4);
 	/* A weight alone makes no difference. */
 	group.hops = hops;
 	group.n_buckets = 3;
 	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
-	assert_int_equal(stats_of(world).cells, 3);
+	assert_int_equal(stats_of(world).buckets, 3);
 	group.n_hops = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		buckets[i] = UINT16_MAX;
@@ -262,8 +263,8 @@ static void test_buckets(void **state)
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 }
 
-/* Four of the largest groups fill the cells. */
-static void test_cells_run_out(void **state)
+/* Four of the largest groups fill the buckets. */
+static void test_buckets_run_out(void **state)
 {
 	static uint16_t buckets[UINT16_MAX];
 	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
@@ -280,7 +281,7 @@ static void test_cells_run_out(void **state)
 	}
 	assert_object(world, "2001:db8:4::1", by_object(4), &group);
 	assert_verdict(world, "2001:db8:5::1", SIXLANE_PUNT_MAP_FULL);
-	assert_int_equal(stats_of(world).cells, 4 * UINT16_MAX);
+	assert_int_equal(stats_of(world).buckets, 4 * UINT16_MAX);
 	assert_int_equal(stats_of(world).missing, 1);
 	assert_int_equal(fib_retry(world->fib), 1);
 	unset(world, "2001:db8:2::/48");
@@ -339,27 +340,27 @@ static void test_restart(void **state)
 	const struct fib_object group = object(hops, 2), one_hop = object(hops, 1);
 	struct fib_target small = by_object(7);
 	struct world *world = *state;
-	unsigned long routes, fates;
+	unsigned long routes, nh_entries;
 
 	small.mtu = 1300;
 	say_all(world, &group, &one_hop);
 	restart(world, SIXLANE_MAX_ROUTES);
 	routes = world->sim->routes.writes;
-	fates = world->sim->fate_writes;
+	nh_entries = world->sim->entry_writes;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_object(world, "2001:db8:7::1", by_object(7), &group);
 	assert_object(world, "2001:db8:70::1", small, &group);
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	fib_sync_begin(world->fib);
 	say_all(world, &group, &one_hop);
 	fib_sync_end(world->fib);
 	assert_int_equal(world->sim->routes.writes, routes);
 	/* The group is made anew, the single hop is what it was. */
-	assert_int_equal(world->sim->fate_writes, fates + 2);
+	assert_int_equal(world->sim->entry_writes, nh_entries + 2);
 	assert_object(world, "2001:db8:7::1", by_object(7), &group);
 	assert_object(world, "2001:db8:70::1", small, &group);
 	assert_object(world, "2001:db8:8::1", by_object(8), &one_hop);
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	assert_int_equal(stats_of(world).next_hops, 5);
 	/* And the other way round, with one of them gone. */
 	restart(world, SIXLANE_MAX_ROUTES);
@@ -382,14 +383,14 @@ static void test_restart_poisoned(void **state)
 	set_object(world, 7, &one_hop);
 	set(world, "2001:db8::/32", by_object(7));
 	world->sim->set_fails = world->sim->del_fails = 1;
-	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_MAP_FULL);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_sync_begin(world->fib);
 	set_object(world, 7, &one_hop);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_MAP_FULL);
 	world->sim->set_fails = world->sim->del_fails = 0;
-	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	fib_sync_end(world->fib);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PASS_LOCAL);
 }
@@ -405,7 +406,7 @@ static void test_stuck(void **state)
 	set(world, "2001:db8:1::/48", by_object(7));
 	set(world, "2001:db8:2::/48", by_object(7));
 	world->sim->set_fails = world->sim->del_fails = 1;
-	set(world, "2001:db8:1::/48", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db8:1::/48", nh_entry(SIXLANE_PASS_LOCAL));
 	set_object(world, 7, &group);
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
 	assert_verdict(world, "2001:db8:2::1", SIXLANE_PUNT_MAP_FULL);
@@ -418,7 +419,7 @@ static void test_stuck(void **state)
 /* --- at scale --------------------------------------------------------------------------------- */
 
 static struct {
-	unsigned long routes, next_hops, fates, cells;
+	unsigned long routes, next_hops, nh_entries, buckets;
 } counts;
 
 static int count_route(void *ctx, const struct sixlane_route_key *key, uint32_t value)
@@ -432,14 +433,14 @@ static void count_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop
 	counts.next_hops++;
 }
 
-static void count_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+static void count_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
 {
-	counts.fates++;
+	counts.nh_entries++;
 }
 
-static void count_cell(void *ctx, uint32_t index, union sixlane_cell cell)
+static void count_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
 {
-	counts.cells++;
+	counts.buckets++;
 }
 
 /* 100,000 routes, one replace, one store that packets can see. */
@@ -459,8 +460,8 @@ static void test_many_routes(void **state)
 
 	writer.route_set = count_route;
 	writer.next_hop_set = count_next_hop;
-	writer.next_hop_set_fate = count_fate;
-	writer.cell_set = count_cell;
+	writer.next_hop_set_entry = count_entry;
+	writer.bucket_set = count_bucket;
 	fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	fib_set_object(fib, 7, &one_hop);
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -473,13 +474,13 @@ static void test_many_routes(void **state)
 	memset(&counts, 0, sizeof(counts));
 	start = util_now_ns();
 	assert_int_equal(fib_set_object(fib, 7, &group), 0);
-	assert_true(counts.routes == 0 && counts.fates == 1);
-	assert_true(counts.next_hops == 1 && counts.cells == 2); /* which no packet sees before */
+	assert_true(counts.routes == 0 && counts.nh_entries == 1);
+	assert_true(counts.next_hops == 1 && counts.buckets == 2); /* which no packet sees before */
 	assert_int_equal(fib_set_object(fib, 7, &weights), 0);
-	assert_true(counts.routes == 0 && counts.fates == 2);
-	assert_true(counts.next_hops == 1 && counts.cells == 2);
+	assert_true(counts.routes == 0 && counts.nh_entries == 2);
+	assert_true(counts.next_hops == 1 && counts.buckets == 2);
 	assert_int_equal(fib_set_object(fib, 7, NULL), 0);
-	assert_true(counts.routes == 0 && counts.fates == 3);
+	assert_true(counts.routes == 0 && counts.nh_entries == 3);
 	print_message("3 changes of an object with 100000 routes in %.3f ms\n",
 		      (double)(util_now_ns() - start) / 1e6);
 	fib_free(fib);
@@ -495,7 +496,7 @@ UNIT_TESTS()
 		TEST(test_restart_holds_nothing),
 		TEST(test_nothing_to_do),
 		TEST(test_buckets),
-		TEST(test_cells_run_out),
+		TEST(test_buckets_run_out),
 		TEST(test_sync_forgets),
 		TEST(test_restart),
 		TEST(test_restart_poisoned),

@@ -102,14 +102,14 @@ static void test_adopt_nonsense(void **state)
 	struct world *world = *state;
 	struct sim *sim = world->sim;
 	struct sixlane_route_key key = { .table = htonl(SIXLANE_TABLE_MAIN) };
-	struct sixlane_next_hop bad = { .fate = { .kind = SIXLANE_FORWARD, .port = 77 } };
+	struct sixlane_next_hop bad = { .nh_entry = { .type = SIXLANE_FORWARD, .port = 77 } };
 
 	set(world, "::/0", via("fe80::1", 3));
 	set(world, "2001:db8::/32", on_link(3));
 	sim->next_hops[100] = bad; /* no such port */
-	sim->next_hops[101] = (struct sixlane_next_hop){ .fate.kind = 63 };
+	sim->next_hops[101] = (struct sixlane_next_hop){ .nh_entry.type = 63 };
 	sim->next_hops[102] =
-		(struct sixlane_next_hop){ .fate = { .kind = SIXLANE_PASS_LOCAL, .port = 1 } };
+		(struct sixlane_next_hop){ .nh_entry = { .type = SIXLANE_PASS_LOCAL, .port = 1 } };
 	sim->next_hops[103] = sim->next_hops[2]; /* one meaning, two ids */
 	for (uint32_t i = 0; i < 6; i++) {
 		key.prefix_len = SIXLANE_TABLE_BITS + 48;
@@ -151,7 +151,7 @@ static void test_adopt_refuses(void **state)
 	struct world *world = *state;
 	struct sixlane_neigh neigh = { .key.ifindex = 3 };
 	struct sixlane_port port = { .ifindex = 3 };
-	struct sixlane_next_hop next_hop = { .fate.kind = SIXLANE_PASS_LOCAL };
+	struct sixlane_next_hop next_hop = { .nh_entry.type = SIXLANE_PASS_LOCAL };
 
 	assert_int_equal(fib_adopt_port(world->fib, 0, &port), -EINVAL);
 	assert_int_equal(fib_adopt_port(world->fib, SIXLANE_MAX_PORTS, &port), -EINVAL);

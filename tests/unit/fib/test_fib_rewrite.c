@@ -7,16 +7,16 @@
 #include "../unit.h"
 #include "fib_world.h"
 
-static const union sixlane_fate wrong = { .kind = SIXLANE_DROP_BLACKHOLE };
+static const union sixlane_nh_entry wrong = { .type = SIXLANE_DROP_BLACKHOLE };
 
-static void store_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+static void store_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
 {
-	((struct sim *)ctx)->next_hops[id].fate = fate;
+	((struct sim *)ctx)->next_hops[id].nh_entry = nh_entry;
 }
 
-static void store_cell(void *ctx, uint32_t index, union sixlane_cell cell)
+static void store_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
 {
-	((struct sim *)ctx)->cells[index] = cell;
+	((struct sim *)ctx)->buckets[index] = bucket;
 }
 
 static void store_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
@@ -31,8 +31,8 @@ static int setup_stores(void **state)
 
 	world->sim = sim_new();
 	writer = sim_writer(world->sim);
-	writer.next_hop_set_fate = store_fate;
-	writer.cell_set = store_cell;
+	writer.next_hop_set_entry = store_entry;
+	writer.bucket_set = store_bucket;
 	writer.neigh_set = store_neigh;
 	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	assert_non_null(world->fib);
@@ -51,9 +51,9 @@ static void rewrite(struct world *world, const char *dst)
 static void spoil(struct sim *sim)
 {
 	for (uint32_t id = 2; id < 32; id++)
-		sim->next_hops[id].fate = wrong;
+		sim->next_hops[id].nh_entry = wrong;
 	for (uint32_t i = 0; i < 32; i++)
-		sim->cells[i] = (union sixlane_cell){ .below = 1, .above = 1 };
+		sim->buckets[i] = (union sixlane_nh_bucket){ .below = 1, .above = 1 };
 	for (uint32_t slot = 1; slot < 8; slot++)
 		sim->neighs[slot].key.addr = addr("fe80::bad");
 }

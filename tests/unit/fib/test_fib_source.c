@@ -37,12 +37,12 @@ static uint32_t set_of(const struct world *world, const char *dst)
 
 	for (size_t i = 0; i < world->sim->routes.n; i++) {
 		const struct sim_route *route = &world->sim->routes.routes[i];
-		const union sixlane_fate fate =
-			world->sim->next_hops[sixlane_route_next_hop(route->value)].fate;
+		const union sixlane_nh_entry nh_entry =
+			world->sim->next_hops[sixlane_route_next_hop(route->value)].nh_entry;
 
 		if (!memcmp(&route->key.addr, &to, sizeof(to))) {
-			assert_int_equal(fate.kind, SIXLANE_KIND_SOURCES);
-			return fate.set;
+			assert_int_equal(nh_entry.type, SIXLANE_NH_SOURCES);
+			return nh_entry.source_table;
 		}
 	}
 	fail_msg("%s: no route", dst);
@@ -62,14 +62,15 @@ static void test_lookup(void **state)
 		source("2001:db8:a:b::/64", 32, small),
 		source("2001:db8:a::/48", 32, several(FIB_HASHED, hops, 2)),
 		source("::/0", 0, by_object(7)),
-		source("2001:db8:c::/48", 32, fate(SIXLANE_PASS_PROHIBIT)),
+		source("2001:db8:c::/48", 32, nh_entry(SIXLANE_PASS_PROHIBIT)),
 	};
 
 	fib_set_object(world->fib, 7, &object);
 	assert_int_equal(set(world, "2001:db8::/32", by_source(sources, 4)), 0);
 	assert_from(world, "2001:db8::1", "2001:db8:a:b::1", 32, small, NULL);
 	assert_from(world, "2001:db8::1", "2001:db8:a:c::1", 32, sources[1].target, NULL);
-	assert_from(world, "2001:db8::1", "2001:db8:c::1", 32, fate(SIXLANE_PASS_PROHIBIT), NULL);
+	assert_from(world, "2001:db8::1", "2001:db8:c::1", 32, nh_entry(SIXLANE_PASS_PROHIBIT),
+		    NULL);
 	assert_from(world, "2001:db8::1", "2001:db8:d::1", 0, by_object(7), &object);
 	assert_int_equal(stats_of(world).sources, 4);
 	/* The set stands while what an object in it means changes. */
@@ -143,7 +144,7 @@ static void test_no_room(void **state)
 		source("2001:db8:b::/48", 32, via("fe80::3", 3)),
 	};
 	struct world *world = *state;
-	unsigned long routes, fates;
+	unsigned long routes, nh_entries;
 
 	world->sim->sources.capacity = 3;
 	set(world, "2001:db8:1::/48", by_source(a, 2));
@@ -155,12 +156,12 @@ static void test_no_room(void **state)
 	assert_int_equal(fib_retry(world->fib), 1);
 	unset(world, "2001:db8:1::/48");
 	routes = world->sim->routes.writes;
-	fates = world->sim->fate_writes;
+	nh_entries = world->sim->entry_writes;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_from(world, "2001:db8:2::1", "2001:db8:b::1", 32, via("fe80::3", 3), NULL);
 	assert_from(world, "2001:db8:3::1", "2001:db8:b::1", 32, via("fe80::3", 3), NULL);
 	assert_int_equal(world->sim->routes.writes, routes);
-	assert_int_equal(world->sim->fate_writes, fates + 1);
+	assert_int_equal(world->sim->entry_writes, nh_entries + 1);
 }
 
 /* A full trie is not asked again and again by all that lack room in it. */
@@ -233,7 +234,7 @@ static void test_restart(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::3", 3, 1), hop_via("fe80::4", 4, 2) };
 	const struct fib_source sources[] = {
-		source("2001:db8:a:b::/64", 32, several(FIB_FIRST, hops, 2)),
+		source("2001:db8:a:b::/64", 32, several(FIB_EQUAL_METRIC, hops, 2)),
 		source("::/0", 0, via("fe80::1", 3)),
 		source("2001:db8:a::/48", 32, via("fe80::2", 3)),
 	};
@@ -252,7 +253,7 @@ static void test_restart(void **state)
 	fib_sync_end(world->fib);
 	assert_from(world, "2001:db8::1", "2001:db8:a:b::1", 32, sources[0].target, NULL);
 	assert_int_equal(stats_of(world).sources, 3);
-	assert_int_equal(stats_of(world).cells, 2);
+	assert_int_equal(stats_of(world).buckets, 2);
 	assert_int_equal(stats_of(world).next_hops, 6);
 }
 
@@ -277,9 +278,11 @@ static void test_adopt_nonsense(void **state)
 
 	set(world, "2001:db8::/32", by_source(sources, 1));
 	for (uint32_t i = 0; i < 5; i++)
-		sim->next_hops[100 + i].fate =
-			(union sixlane_fate){ .kind = SIXLANE_KIND_SOURCES, .set = 50 + i };
-	sim->next_hops[104].fate.set = set_of(world, "2001:db8::");	   /* two with one set */
+		sim->next_hops[100 + i].nh_entry =
+			(union sixlane_nh_entry){ .type = SIXLANE_NH_SOURCES,
+						  .source_table = 50 + i };
+	sim->next_hops[104].nh_entry.source_table =
+		set_of(world, "2001:db8::");				   /* two with one set */
 	put_entry(&sim->sources, 50, "::/0", sixlane_route_value(100, 0)); /* sources again */
 	put_entry(&sim->sources, 51, "::/0", sixlane_route_value(0, 0));   /* no next hop */
 	put_entry(&sim->sources, 52, "::/0", sixlane_route_value(2, 129)); /* no such length */

@@ -16,7 +16,7 @@ static void test_tables_are_apart(void **state)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(tables); i++)
 		set_in(world, tables[i], "2001:db8::/32", via("fe80::1", 3 + i));
-	set_in(world, 1000, "2001:db8:1::/48", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 1000, "2001:db8:1::/48", nh_entry(SIXLANE_PASS_LOCAL));
 	for (uint32_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		const struct fib_target target = via("fe80::1", 3 + i);
 		const struct sim_found found = find_in(world, tables[i], "2001:db8:2::1", "::");
@@ -49,11 +49,11 @@ static void test_gaps(void **state)
 	set_in(world, 255, "2001:db8::/32", via("fe80::2", 3));
 	assert_false(sim->gaps);
 	sim->routes.capacity = 2;
-	set_in(world, 255, "2001:db8:1::/48", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:db8:1::/48", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_true(sim->gaps);
 	assert_verdict_in(world, 255, "2001:db8:1::1", "::", SIXLANE_PUNT_MAP_FULL);
 	assert_verdict_in(world, 254, "2001:db8:1::1", "::", SIXLANE_FORWARD);
-	set_in(world, 1000, "2001:db8:1::/48", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 1000, "2001:db8:1::/48", nh_entry(SIXLANE_PASS_LOCAL));
 	unset_in(world, 255, "2001:db8:1::/48");
 	assert_true(sim->gaps);
 	assert_verdict_in(world, 255, "2001:db8:1::1", "::", SIXLANE_FORWARD);
@@ -75,20 +75,20 @@ static void test_gaps_of_the_one_before(void **state)
 	struct world *world = *state;
 	struct sim *sim = world->sim;
 
-	set_in(world, 255, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	sim->routes.capacity = 1;
-	set_in(world, 255, "2001:db9::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:db9::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_true(sim->gaps);
 	restart(world, SIXLANE_MAX_ROUTES);
-	set_in(world, 255, "2001:dba::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:dba::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_int_equal(fib_retry(world->fib), 1);
 	sim->routes.capacity = 8;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_true(sim->gaps);
 	fib_sync_begin(world->fib);
-	set_in(world, 255, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_true(sim->gaps);
-	set_in(world, 255, "2001:db9::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 255, "2001:db9::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_true(sim->gaps);
 	fib_sync_end(world->fib);
 	assert_false(sim->gaps);

@@ -349,7 +349,7 @@ static const char *const verdicts[] = { SIXLANE_VERDICTS(X) };
 static void tell(FILE *file, const struct fib_target *target)
 {
 	static const char *const kinds[] = {
-		[FIB_ONE] = "one",	 [FIB_HASHED] = "hashed",   [FIB_FIRST] = "first",
+		[FIB_ONE] = "one",	 [FIB_HASHED] = "hashed",   [FIB_EQUAL_METRIC] = "first",
 		[FIB_OBJECT] = "object", [FIB_SOURCES] = "sources",
 	};
 	bool forward = target->verdict == SIXLANE_FORWARD;

@@ -220,8 +220,8 @@ static const char *fate_of_equals(unsigned int n)
 
 static void test_many_equals(void **state)
 {
-	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST), "first dev 100 dev 10");
-	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST + 1), "punt_equal_metric");
+	assert_string_equal(fate_of_equals(SIXLANE_MAX_EQUAL_METRIC), "first dev 100 dev 10");
+	assert_string_equal(fate_of_equals(SIXLANE_MAX_EQUAL_METRIC + 1), "punt_equal_metric");
 }
 
 /* The routes of one prefix, as a dump tells them: before it is known whether these are all. */

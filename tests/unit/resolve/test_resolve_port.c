@@ -190,7 +190,7 @@ static void test_rows(void **state)
 				 port.flags ^ ((SERVED & ~rows[i].lost) | rows[i].gained));
 		assert_int_equal(port.table, 254);
 		assert_int_equal(port.iif, 5);
-		assert_int_equal(port.xmit, 5);
+		assert_int_equal(port.tx_ifindex, 5);
 		assert_int_equal(port.lower, 0);
 		assert_int_equal(port.tag.word, 0);
 		assert_int_equal(port.mtu, 1500);

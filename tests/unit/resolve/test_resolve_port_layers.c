@@ -35,7 +35,7 @@ static void test_vlan(void **state)
 	port = ports_port(&links, 6);
 	assert_int_equal(port.flags, TO_VLAN);
 	assert_int_equal(port.lower, 5);
-	assert_int_equal(port.xmit, 5);
+	assert_int_equal(port.tx_ifindex, 5);
 	assert_int_equal(port.iif, 6);
 	assert_tag(port.tag, ETH_P_8021Q, 100);
 	assert_tag(port.tags[0], ETH_P_8021Q, 100);
@@ -75,7 +75,7 @@ static void test_vlan_in_vlan(void **state)
 	port = ports_port(&links, 7);
 	assert_int_equal(port.flags, TO_VLAN);
 	assert_int_equal(port.lower, 6);
-	assert_int_equal(port.xmit, 5);
+	assert_int_equal(port.tx_ifindex, 5);
 	assert_tag(port.tag, ETH_P_8021Q, 200);
 	assert_tag(port.tags[0], ETH_P_8021AD, 100);
 	assert_tag(port.tags[1], ETH_P_8021Q, 200);
@@ -216,9 +216,9 @@ static void test_bond(void **state)
 	port = ports_port(&links, 6);
 	assert_int_equal(port.flags, SERVED | P(SLAVE));
 	assert_int_equal(port.lower, 5);
-	assert_int_equal(port.xmit, 6);
+	assert_int_equal(port.tx_ifindex, 6);
 	assert_int_equal(ports_port(&links, 5).flags, SERVED);
-	assert_int_equal(ports_port(&links, 5).xmit, 5);
+	assert_int_equal(ports_port(&links, 5).tx_ifindex, 5);
 	slave->link.slave_active = false;
 	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(BACKUP));
 	assert_int_equal(ports_port(&links, 6).lower, 0);

@@ -88,7 +88,7 @@ static bool same_hops(const struct fib_target *target, const struct kernel_route
 		    hop->weight != (weights ? r->hops[i].weight : 0))
 			return false;
 	}
-	return target->n_hops == r->route.n_hops || target->kind == FIB_FIRST;
+	return target->n_hops == r->route.n_hops || target->kind == FIB_EQUAL_METRIC;
 }
 
 static bool forwards_right(const struct fib_target *target, const struct kernel_route *winner,
@@ -104,8 +104,9 @@ static bool forwards_right(const struct fib_target *target, const struct kernel_
 	if (winner->route.type != RTN_UNICAST || target->mtu != winner->route.mtu ||
 	    target->object != winner->route.next_hop_id)
 		return false;
-	if (target->expires_ns != expires_ns && !(target->kind == FIB_FIRST && target->expires_ns &&
-						  (!expires_ns || target->expires_ns < expires_ns)))
+	if (target->expires_ns != expires_ns &&
+	    !(target->kind == FIB_EQUAL_METRIC && target->expires_ns &&
+	      (!expires_ns || target->expires_ns < expires_ns)))
 		return false;
 	if (target->kind == FIB_OBJECT)
 		return winner->route.next_hop_id;
@@ -205,7 +206,7 @@ static void probe(struct run *run, uint32_t table, const struct prefix *dst,
 	if (!excused && !is_right(target, &verdict, iif))
 		complain(run, table, dst, src, iif, target);
 	/* A rule may ask for the length. */
-	if (target->verdict == SIXLANE_FORWARD && target->kind != FIB_FIRST &&
+	if (target->verdict == SIXLANE_FORWARD && target->kind != FIB_EQUAL_METRIC &&
 	    verdict.winner->route.table == table && !kernel_leaves_by(verdict.winner, iif))
 		assert_int_equal(fate->dst_len, verdict.winner->route.dst.len);
 	run->n_forwards += target->verdict == SIXLANE_FORWARD;

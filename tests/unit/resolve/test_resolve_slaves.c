@@ -62,7 +62,7 @@ static void test_hash(void **state)
 		assert_int_equal(port.n_slaves, chosen ? 2 : 0);
 		assert_int_equal(port.slaves_by, bonds[i].by);
 		assert_int_equal(port.slaves_type, chosen ? ETH_P_IPV6 : 0);
-		assert_int_equal(port.xmit, BOND);
+		assert_int_equal(port.tx_ifindex, BOND);
 		/* Nothing but the inner tag is found. */
 		port = ports_port(&links, INNER);
 		assert_int_equal(port.flags, bonds[i].tagged);

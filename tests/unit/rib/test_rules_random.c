@@ -258,7 +258,7 @@ static struct answer datapath_walk(const struct lab *lab, const struct packet *p
 			continue;
 		}
 		if (rule->action == SIXLANE_RULE_VERDICT)
-			return of_verdict(rule->fate);
+			return of_verdict(rule->verdict);
 		answer = trie_lookup(
 			lab, rule->flags & SIXLANE_RULE_L3MDEV ? lab->vrf_table : rule->table,
 			packet->dst, &length);

@@ -9,7 +9,7 @@
 #include "../../unit.h"
 
 #define GROUP 50u
-#define FIRST_CELL 1000u
+#define FIRST_BUCKET 1000u
 #define SET 3u
 #define MTU 1300u
 
@@ -17,11 +17,12 @@ enum { BY_OUT = 5, BY_OTHER, HOLE };
 
 static struct route_view view;
 
-static void put_group(uint16_t kind, uint32_t n_cells)
+static void put_group(uint16_t kind, uint32_t n_buckets)
 {
-	next_hops[GROUP] = (struct sixlane_next_hop){
-		.fate = { .kind = kind, .n_cells = (uint16_t)n_cells, .first_cell = FIRST_CELL }
-	};
+	next_hops[GROUP] =
+		(struct sixlane_next_hop){ .nh_entry = { .type = kind,
+							 .n_buckets = (uint16_t)n_buckets,
+							 .first_bucket = FIRST_BUCKET } };
 }
 
 /* A group of ids BY_OUT, BY_OTHER …, as many as there are weights. */
@@ -31,12 +32,12 @@ static void put_weighted(const uint32_t *weights, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		hops[i].weight = weights[i];
-	assert_int_equal(fib_alias_build(hops, n, &cells[FIRST_CELL]), 0);
+	assert_int_equal(fib_alias_build(hops, n, &buckets[FIRST_BUCKET]), 0);
 	for (uint32_t i = 0; i < n; i++) {
-		cells[FIRST_CELL + i].below += BY_OUT;
-		cells[FIRST_CELL + i].above += BY_OUT;
+		buckets[FIRST_BUCKET + i].below += BY_OUT;
+		buckets[FIRST_BUCKET + i].above += BY_OUT;
 	}
-	put_group(SIXLANE_KIND_GROUP, n);
+	put_group(SIXLANE_NH_GROUP, n);
 }
 
 /* Two next hops that forward, and a group of both with equal weights. */
@@ -48,7 +49,7 @@ static void fill(void)
 	world_port(SLOT_OTHER, OTHER, LIVE);
 	world_hop(BY_OUT, SLOT_OUT, GATEWAY);
 	world_hop(BY_OTHER, SLOT_OTHER, OTHER_GATEWAY);
-	world_fate(HOLE, SIXLANE_DROP_BLACKHOLE);
+	world_entry(HOLE, SIXLANE_DROP_BLACKHOLE);
 	put_weighted(equal, 2);
 }
 
@@ -169,7 +170,7 @@ static void a_next_hop_may_be_a_verdict(void **state)
 	fill();
 	assert_int_equal(verdict_of(HOLE, 0), SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(view.hop.port, 0);
-	world_fate(HOLE, 63);
+	world_entry(HOLE, 63);
 	assert_int_equal(verdict_of(HOLE, 0), SIXLANE_PUNT_ROUTE);
 	assert_int_equal(verdict_of(SIXLANE_MAX_NEXT_HOPS, 0), SIXLANE_PUNT_ROUTE);
 }
@@ -244,17 +245,17 @@ static void buckets_are_counted(void **state)
 	for (uint32_t i = 0; i < 64; i++) {
 		uint16_t id = i < 40 ? BY_OUT : BY_OTHER;
 
-		cells[FIRST_CELL + i] = (union sixlane_cell){ .below = id, .above = id };
+		buckets[FIRST_BUCKET + i] = (union sixlane_nh_bucket){ .below = id, .above = id };
 	}
-	put_group(SIXLANE_KIND_GROUP, 64);
+	put_group(SIXLANE_NH_GROUP, 64);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
 	assert_true(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 40);
 	assert_int_equal(member(BY_OTHER)->weight, 24);
 	/* a bucket of two members is none of a resilient group, even if one is there twice */
-	cells[FIRST_CELL + 2] =
-		(union sixlane_cell){ .bound = 1u << 31, .below = BY_OUT, .above = BY_OTHER };
-	put_group(SIXLANE_KIND_GROUP, 3);
+	buckets[FIRST_BUCKET + 2] =
+		(union sixlane_nh_bucket){ .bound = 1u << 31, .below = BY_OUT, .above = BY_OTHER };
+	put_group(SIXLANE_NH_GROUP, 3);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
 	assert_false(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 5);
@@ -275,20 +276,20 @@ static void the_best_member_in_use_counts(void **state)
 	/* next-hop objects go by another flag */
 	next_hops[GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
-	put_group(SIXLANE_KIND_GROUP, 0);
+	put_group(SIXLANE_NH_GROUP, 0);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_PASS_EGRESS_DOWN);
 }
 
 static void of_equal_routes_the_first_one_counts(void **state)
 {
 	fill();
-	cells[FIRST_CELL].below = BY_OTHER;
-	cells[FIRST_CELL + 1].below = BY_OUT;
-	put_group(SIXLANE_KIND_FIRST, 2);
+	buckets[FIRST_BUCKET].below = BY_OTHER;
+	buckets[FIRST_BUCKET + 1].below = BY_OUT;
+	put_group(SIXLANE_NH_EQUAL_METRIC, 2);
 	ports[SLOT_OUT].flags &= ~SIXLANE_PORT_UP;
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
 	assert_int_equal(view.hop.id, BY_OTHER);
-	put_group(SIXLANE_KIND_FIRST, 0);
+	put_group(SIXLANE_NH_EQUAL_METRIC, 0);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_PUNT_EQUAL_METRIC);
 }
 
@@ -312,7 +313,8 @@ static void a_source_specific_route_depends_on_the_source(void **state)
 
 	fill();
 	next_hops[BY_OUT + 20] =
-		(struct sixlane_next_hop){ .fate = { .kind = SIXLANE_KIND_SOURCES, .set = SET } };
+		(struct sixlane_next_hop){ .nh_entry = { .type = SIXLANE_NH_SOURCES,
+							 .source_table = SET } };
 	world_add(&sources, SET, "::", 0, HOLE);
 	world_add(&sources, SET, "2001:db8:a::", 64, BY_OTHER);
 	assert_int_equal(verdict_of(BY_OUT + 20, 0), SIXLANE_DROP_BLACKHOLE);
@@ -406,7 +408,7 @@ static void filters_punt(void **state)
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
 	assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_PUNT_EXCEPTION);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FILTERED);
-	meta.flags |= SIXLANE_META_LOOK;
+	meta.flags |= SIXLANE_META_CHECK_PUNTED;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PUNT_EXCEPTION);
 	/* an entry explains the bits of the filter */
 	except(SIXLANE_EXCEPTION_MTU);

@@ -33,7 +33,7 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 }
 
 #define GROUP 50u
-#define FIRST_CELL 1000u
+#define FIRST_BUCKET 1000u
 
 enum { BY_OUT = 5, BY_OTHER };
 
@@ -74,7 +74,7 @@ static void fill(void)
 
 #define ROUTE(in_table, id)                                                                      \
 	RECORD(ROUTE, FORWARD, route, .table = (in_table), .value = sixlane_route_value(id, 48), \
-	       .fate = next_hops[id].fate)
+	       .nh_entry = next_hops[id].nh_entry)
 
 static void end_by(uint32_t verdict)
 {
@@ -93,7 +93,7 @@ static void a_route_by_a_gateway(void **state)
 	fill();
 	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
 	RECORD(EGRESS, FORWARD, egress, .slot = SLOT_OUT, .ifindex = OUT, .flags = LIVE,
-	       .xmit = OUT, .mtu = 1400);
+	       .tx_ifindex = OUT, .mtu = 1400);
 	RECORD(MTU, FORWARD, mtu, .ip_bytes = 48, .device_mtu = 1400, .mtu = 1350);
 	RECORD(NEIGHBOUR, FORWARD, neighbour, .gateway = GATEWAY, .found = 1, .mac = ~0ull);
 	end_by(SIXLANE_FORWARD);
@@ -153,22 +153,23 @@ static void a_route_of_a_rule_that_goes_on_does_not_count(void **state)
 static void fill_group(void)
 {
 	fill();
-	next_hops[GROUP].fate = (union sixlane_fate){ .kind = SIXLANE_KIND_GROUP,
-						      .n_cells = 2,
-						      .first_cell = FIRST_CELL };
-	cells[FIRST_CELL] = (union sixlane_cell){ .below = BY_OUT, .above = BY_OUT };
-	cells[FIRST_CELL + 1] = (union sixlane_cell){ .below = BY_OTHER, .above = BY_OTHER };
+	next_hops[GROUP].nh_entry = (union sixlane_nh_entry){ .type = SIXLANE_NH_GROUP,
+							      .n_buckets = 2,
+							      .first_bucket = FIRST_BUCKET };
+	buckets[FIRST_BUCKET] = (union sixlane_nh_bucket){ .below = BY_OUT, .above = BY_OUT };
+	buckets[FIRST_BUCKET + 1] =
+		(union sixlane_nh_bucket){ .below = BY_OTHER, .above = BY_OTHER };
 	ROUTE(SIXLANE_TABLE_MAIN, GROUP);
-	RECORD(GROUP, FORWARD, group, .fate = next_hops[GROUP].fate);
+	RECORD(GROUP, FORWARD, group, .nh_entry = next_hops[GROUP].nh_entry);
 	RECORD(HASH, FORWARD, hash, .hash = 1);
-	RECORD(CELL, FORWARD, cell, .number = 0, .id = BY_OUT);
+	RECORD(BUCKET, FORWARD, bucket, .number = 0, .id = BY_OUT);
 }
 
 static void the_last_draw_counts(void **state)
 {
 	fill_group();
-	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
-	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	RECORD(BUCKET, FORWARD, bucket, .number = 1, .id = BY_OTHER);
+	RECORD(MEMBER, FORWARD, member, .nh_entry = next_hops[BY_OTHER].nh_entry);
 	end_by(SIXLANE_FORWARD);
 	assert_int_equal(trace->n_draws, 2);
 	assert_true(trace->draws[0].skipped);
@@ -181,14 +182,14 @@ static void without_a_good_draw_all_members_are_weighed(void **state)
 {
 	fill_group();
 	RECORD(SCAN, FORWARD, none, .words = { 0 });
-	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	RECORD(MEMBER, FORWARD, member, .nh_entry = next_hops[BY_OTHER].nh_entry);
 	end_by(SIXLANE_FORWARD);
 	assert_true(trace->scanned && trace->draws[0].skipped);
 	assert_int_equal(trace->view.group.members[trace->chosen].hop.id, BY_OTHER);
 	/* or none can be used */
 	fill_group();
 	RECORD(SCAN, FORWARD, none, .words = { 0 });
-	RECORD(MEMBER, PASS_EGRESS_DOWN, member, .fate = next_hops[GROUP].fate);
+	RECORD(MEMBER, PASS_EGRESS_DOWN, member, .nh_entry = next_hops[GROUP].nh_entry);
 	end_by(SIXLANE_PASS_EGRESS_DOWN);
 	assert_int_equal(trace->chosen, TRACE_NO_MEMBER);
 	assert_int_equal(trace->view.hop.port, 0);
@@ -232,7 +233,7 @@ static void the_chosen_member_has_the_verdict(void **state)
 		fill_group();
 		if (decided)
 			trace->records.decided = SIXLANE_PASS_SOURCE;
-		RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OUT].fate);
+		RECORD(MEMBER, FORWARD, member, .nh_entry = next_hops[BY_OUT].nh_entry);
 		RECORD(GUARD, PASS_IPSEC, guard, .in_flags = SIXLANE_PORT_GUARD);
 		end_by(decided ? SIXLANE_PASS_SOURCE : SIXLANE_PASS_IPSEC);
 		assert_int_equal(trace->view.group.members[0].hop.verdict, SIXLANE_PASS_IPSEC);
@@ -373,8 +374,8 @@ static void a_group_is_explained(void **state)
 
 	fill_group();
 	neighbours[OTHER_GATEWAY].mac.bytes[5] = 7;
-	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
-	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	RECORD(BUCKET, FORWARD, bucket, .number = 1, .id = BY_OTHER);
+	RECORD(MEMBER, FORWARD, member, .nh_entry = next_hops[BY_OTHER].nh_entry);
 	explain_all(SIXLANE_FORWARD);
 	assert_string_equal(lines_of("bucket"), "0 of 0 to 1, by the hash: member 1, passed over\n"
 						"1 of 0 to 1, by the hash mixed again: member 2\n");

@@ -154,7 +154,7 @@ void audit_read_all(struct sync *sync)
 {
 }
 
-int maps_hints_lost(const struct maps *maps, uint64_t *out)
+int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
 {
 	*out = lost;
 	return 0;
@@ -162,11 +162,11 @@ int maps_hints_lost(const struct maps *maps, uint64_t *out)
 
 int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
 {
-	struct sixlane_hint *hints = records;
+	struct sixlane_icmp_event *icmp_events = records;
 	const int n = heard;
 
 	if (heard)
-		hints[0] = (struct sixlane_hint){ .dst = dst_ };
+		icmp_events[0] = (struct sixlane_icmp_event){ .dst = dst_ };
 	heard = false;
 	return n;
 }
@@ -264,8 +264,8 @@ static int stop(void **state)
 static void hear(void)
 {
 	heard = true;
-	sync_.hints.next_read_ns = 0;
-	hints_run(&sync_);
+	sync_.icmp_events.next_read_ns = 0;
+	icmp_events_run(&sync_);
 }
 
 /* What waits to be read is due; the kernel is done with what it heard of, if so said. */
@@ -644,7 +644,7 @@ static void test_fresh_until_it_is_read(void **state)
 	assert_int_equal(sync_.exceptions->n_soon, 1);
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
 	assert_true(maps_fresh_has(&maps, &dst_)); /* others may have come */
-	sync_.hints.until_ns = UINT64_MAX;
+	sync_.icmp_events.until_ns = UINT64_MAX;
 	known()->due_ns = UINT64_MAX;
 	meet();
 	look(known()->since_ns + 1); /* may have come before the kernel acts */
@@ -686,7 +686,7 @@ static void test_fresh_heard_twice(void **state)
 	hear();
 	hear();
 	known()->due_ns = UINT64_MAX; /* however slow all this is */
-	sync_.hints.until_ns = UINT64_MAX;
+	sync_.icmp_events.until_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	hurry(false);
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
@@ -698,7 +698,7 @@ static void test_fresh_heard_twice(void **state)
 
 static void test_fresh_until_a_pass(void **state)
 {
-	sync_.hints.until_ns = UINT64_MAX;
+	sync_.icmp_events.until_ns = UINT64_MAX;
 	lost = 1;
 	set_fresh();
 	exceptions_run(&sync_);

@@ -33,27 +33,27 @@ static void test_prefix_is_lost(void **state)
 
 	fib_sync_begin(world->fib);
 	fib_sync_end(world->fib);
-	set(world, "::/0", fate(SIXLANE_PASS_UNREACHABLE));
-	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
-	set(world, "2001:db9::/32", fate(SIXLANE_PASS_ANYCAST));
+	set(world, "::/0", nh_entry(SIXLANE_PASS_UNREACHABLE));
+	set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db9::/32", nh_entry(SIXLANE_PASS_ANYCAST));
 	no_memory = true;
-	assert_int_equal(set(world, "2001:db8:1::/48", fate(SIXLANE_DROP_BLACKHOLE)), -ENOMEM);
+	assert_int_equal(set(world, "2001:db8:1::/48", nh_entry(SIXLANE_DROP_BLACKHOLE)), -ENOMEM);
 	no_memory = false;
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
 	assert_verdict(world, "::1", SIXLANE_PUNT_MAP_FULL);
 	assert_verdict(world, "2001:db9::1", SIXLANE_PASS_ANYCAST);
 	/* Neither a retry nor a new cover knows better. */
 	fib_retry(world->fib);
-	set(world, "2001:db8::/40", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db8::/40", nh_entry(SIXLANE_PASS_LOCAL));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
 	/* Nor does a synchronisation that loses it again. */
 	for (int round = 0; round < 2; round++) {
 		fib_sync_begin(world->fib);
 		no_memory = round == 0;
-		set(world, "2001:db8:1::/48", fate(SIXLANE_DROP_BLACKHOLE));
+		set(world, "2001:db8:1::/48", nh_entry(SIXLANE_DROP_BLACKHOLE));
 		no_memory = false;
-		set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
-		set(world, "::/0", fate(SIXLANE_PASS_UNREACHABLE));
+		set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
+		set(world, "::/0", nh_entry(SIXLANE_PASS_UNREACHABLE));
 		fib_sync_end(world->fib);
 		assert_verdict(world, "2001:db8:1::1",
 			       round ? SIXLANE_DROP_BLACKHOLE : SIXLANE_PUNT_MAP_FULL);
@@ -70,13 +70,14 @@ static void test_table_is_lost(void **state)
 	fib_sync_begin(world->fib);
 	fib_sync_end(world->fib);
 	no_memory = true;
-	assert_int_equal(set_in(world, 1000, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL)), -ENOMEM);
+	assert_int_equal(set_in(world, 1000, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL)),
+			 -ENOMEM);
 	no_memory = false;
 	assert_true(world->sim->gaps);
 	fib_retry(world->fib);
 	assert_true(world->sim->gaps);
 	fib_sync_begin(world->fib);
-	set_in(world, 1000, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set_in(world, 1000, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
 	fib_sync_end(world->fib);
 	assert_false(world->sim->gaps);
 }

@@ -2,10 +2,11 @@
 /*
  * Random histories of a fib against a model: prefixes of several tables and what they lead to come,
  * change and go while maps are full, writes fail, memory is short and the daemon restarts.
- * After every single write, packets from and to random addresses must meet the fate of before
- * or after the change, or be punted; when nothing is missing, exactly the fate.
+ * After every single write, packets from and to random addresses must meet the next-hop entry of
+ * before or after the change, or be punted; when nothing is missing, exactly the next-hop entry.
  *
- * In half of the histories the fib is given so few ids and cells that they are always being reused.
+ * In half of the histories the fib is given so few ids and buckets that they are always being
+ * reused.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -204,7 +205,7 @@ static void tighten(struct history *history)
 	history->fib->next_hop_pool.limit = 32;
 	history->fib->set_pool.limit = 6;
 	history->fib->neigh_pool.limit = 16;
-	history->fib->cells.limit = 64;
+	history->fib->buckets.limit = 64;
 }
 
 /* Routes that lead to groups and sets, which are made anew. */
@@ -307,7 +308,7 @@ static void clear_marks(struct history *history)
 		history->model.now.exceptions[i].marked =
 			history->model.before.exceptions[i].marked = false;
 	history_at_work = true;
-	fib_clear_marks(history->fib);
+	fib_clear_exception_flags(history->fib);
 	history_at_work = false;
 }
 
@@ -389,7 +390,7 @@ static void empty(struct history *history)
 	fib_get_stats(history->fib, &stats);
 	assert_int_equal(stats.routes, 0);
 	assert_int_equal(stats.sources, 0);
-	assert_int_equal(stats.cells, 0);
+	assert_int_equal(stats.buckets, 0);
 	assert_int_equal(stats.next_hops, 0);
 	assert_int_equal(stats.neighbours, 0);
 	assert_int_equal(stats.missing, 0);

@@ -183,7 +183,7 @@ int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t
 	return note("vlan ", slot);
 }
 
-void fib_adopt_cells(struct fib *fib, const union sixlane_cell *given)
+void fib_adopt_buckets(struct fib *fib, const union sixlane_nh_bucket *given)
 {
 	note("cells ", given->bound);
 }
@@ -242,7 +242,7 @@ static struct sixlane_fib_head fib_head;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
-static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static union sixlane_nh_bucket buckets[SIXLANE_MAX_NH_BUCKETS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static uint64_t guard[SIXLANE_GUARD_WORDS];
 
@@ -254,7 +254,7 @@ static struct maps maps = {
 	.ports = ports,
 	.next_hops = next_hops,
 	.neighbours = neighbours,
-	.cells = cells,
+	.buckets = buckets,
 	.rules = rules,
 };
 
@@ -375,10 +375,10 @@ static void adopts_what_is_consistent(void **state)
 	neighbours[7].key = good;
 	put(LOADER_NEIGH_INDEX, &good, 7);
 	put(LOADER_NEIGH_INDEX, &bad, 7);
-	next_hops[0].fate.port = 1; /* id 0 is never used */
-	next_hops[4].fate.kind = SIXLANE_PASS_LOCAL;
-	next_hops[SIXLANE_MAX_NEXT_HOPS - 1].fate.port = 1;
-	cells[0].bound = 77;
+	next_hops[0].nh_entry.port = 1; /* id 0 is never used */
+	next_hops[4].nh_entry.type = SIXLANE_PASS_LOCAL;
+	next_hops[SIXLANE_MAX_NEXT_HOPS - 1].nh_entry.port = 1;
+	buckets[0].bound = 77;
 	put(LOADER_VLANS, &tag, 9);
 	put(LOADER_SOURCES, &all, 6);
 	put_routes(2);
@@ -434,13 +434,13 @@ static void counters_are_summed(void **state)
 	for (int cpu = 0; cpu < N_CPUS; cpu++) {
 		cpu_counters[1][cpu].verdicts[0].packets = 1u << cpu;
 		cpu_counters[1][cpu].verdicts[SIXLANE_MAX_VERDICTS - 1].bytes = 10u << cpu;
-		cpus[cpu].hints_lost = 2u << cpu;
+		cpus[cpu].icmp_events_lost = 2u << cpu;
 	}
 	assert_int_equal(maps_counters(&maps, 1, &sum), 0);
 	assert_int_equal(sum.verdicts[0].packets, 7);
 	assert_int_equal(sum.verdicts[0].bytes, 0);
 	assert_int_equal(sum.verdicts[SIXLANE_MAX_VERDICTS - 1].bytes, 70);
-	assert_int_equal(maps_hints_lost(&maps, &lost), 0);
+	assert_int_equal(maps_icmp_events_lost(&maps, &lost), 0);
 	assert_int_equal(lost, 14);
 }
 
@@ -453,7 +453,7 @@ static void writer_stores_whole_entries(void **state)
 					   .table = 254,
 					   .iif = 4,
 					   .lower = 5,
-					   .xmit = 6,
+					   .tx_ifindex = 6,
 					   .tag.word = 7,
 					   .tags = { { .word = 8 }, { .word = 9 } },
 					   .mac.word = 0x0605040302010000,
@@ -465,10 +465,10 @@ static void writer_stores_whole_entries(void **state)
 					     .key.ifindex = 3,
 					     .key.addr.words = { 1, 2, 3, 4 } };
 	const struct sixlane_next_hop next_hop = {
-		.fate = { .port = 1, .neighbour = 2 }, .mtu = 3, .flags = 4, .expires_ns = 5
+		.nh_entry = { .port = 1, .neighbour = 2 }, .mtu = 3, .flags = 4, .expires_ns = 5
 	};
-	const union sixlane_fate fate = { .word = 11 };
-	const union sixlane_cell cell = { .word = 12 };
+	const union sixlane_nh_entry nh_entry = { .word = 11 };
+	const union sixlane_nh_bucket bucket = { .word = 12 };
 
 	writer.port_set(writer.ctx, 2, &port);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
@@ -478,11 +478,11 @@ static void writer_stores_whole_entries(void **state)
 	assert_int_equal(neighbours[2].mac.word, 9);
 	writer.next_hop_set(writer.ctx, 2, &next_hop);
 	assert_memory_equal(&next_hops[2], &next_hop, sizeof(next_hop));
-	writer.next_hop_set_fate(writer.ctx, 2, fate);
-	assert_int_equal(next_hops[2].fate.word, 11);
+	writer.next_hop_set_entry(writer.ctx, 2, nh_entry);
+	assert_int_equal(next_hops[2].nh_entry.word, 11);
 	assert_int_equal(next_hops[2].mtu, 3);
-	writer.cell_set(writer.ctx, 2, cell);
-	assert_int_equal(cells[2].word, 12);
+	writer.bucket_set(writer.ctx, 2, bucket);
+	assert_int_equal(buckets[2].word, 12);
 }
 
 static void gaps_are_one_flag_of_several(void **state)
@@ -722,7 +722,7 @@ static void a_sample_is_asked_for(void **state)
 	assert_true(maps_sample_draw(&maps, 1));
 	assert_false(maps_sample_draw(&maps, 1));
 	for (uint32_t slot = 0; slot < 3; slot++) {
-		assert_int_equal(neighbours[slot].draw, slot == 1);
+		assert_int_equal(neighbours[slot].sample, slot == 1);
 		assert_int_equal(neighbours[slot].used, slot != 1);
 	}
 }

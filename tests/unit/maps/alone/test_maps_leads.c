@@ -22,7 +22,7 @@ enum { ON_LINK = 1, GATEWAY, BLACKHOLE, GROUP, FIRST, SOURCES };
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
-static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static union sixlane_nh_bucket buckets[SIXLANE_MAX_NH_BUCKETS];
 static struct sixlane_fib_head head;
 static struct maps maps;
 static uint32_t in_trie, compiled, by_source; /* next hops; 0: no route */
@@ -70,19 +70,21 @@ static const struct maps_flow on_link = {
 
 static int setup(void **state)
 {
-	next_hops[ON_LINK].fate = (union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 5 };
-	next_hops[GATEWAY].fate =
-		(union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 4, .neighbour = 9 };
-	next_hops[BLACKHOLE].fate.kind = SIXLANE_DROP_BLACKHOLE;
+	next_hops[ON_LINK].nh_entry =
+		(union sixlane_nh_entry){ .type = SIXLANE_FORWARD, .port = 5 };
+	next_hops[GATEWAY].nh_entry =
+		(union sixlane_nh_entry){ .type = SIXLANE_FORWARD, .port = 4, .neighbour = 9 };
+	next_hops[BLACKHOLE].nh_entry.type = SIXLANE_DROP_BLACKHOLE;
 	next_hops[GROUP] = (struct sixlane_next_hop){
-		.fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 2, .first_cell = 6 },
+		.nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 2, .first_bucket = 6 },
 	};
-	next_hops[FIRST].fate = next_hops[GROUP].fate;
-	next_hops[FIRST].fate.kind = SIXLANE_KIND_FIRST;
-	next_hops[SOURCES].fate = (union sixlane_fate){ .kind = SIXLANE_KIND_SOURCES, .set = SET };
-	cells[6] = (union sixlane_cell){ .below = BLACKHOLE, .above = BLACKHOLE };
-	cells[7] = (union sixlane_cell){ .below = BLACKHOLE, .above = GATEWAY };
-	cells[8] = (union sixlane_cell){ .below = ON_LINK, .above = ON_LINK };
+	next_hops[FIRST].nh_entry = next_hops[GROUP].nh_entry;
+	next_hops[FIRST].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
+	next_hops[SOURCES].nh_entry =
+		(union sixlane_nh_entry){ .type = SIXLANE_NH_SOURCES, .source_table = SET };
+	buckets[6] = (union sixlane_nh_bucket){ .below = BLACKHOLE, .above = BLACKHOLE };
+	buckets[7] = (union sixlane_nh_bucket){ .below = BLACKHOLE, .above = GATEWAY };
+	buckets[8] = (union sixlane_nh_bucket){ .below = ON_LINK, .above = ON_LINK };
 	neighbours[9].key.addr = by_gateway.next_hop;
 	ports[4] = (struct sixlane_port){ .ifindex = 40,
 					  .flags = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6 };
@@ -92,7 +94,7 @@ static int setup(void **state)
 	maps = (struct maps){ .next_hops = next_hops,
 			      .neighbours = neighbours,
 			      .ports = ports,
-			      .cells = cells,
+			      .buckets = buckets,
 			      .fib_head = &head };
 	in_trie = compiled = by_source = 0;
 	has_index = false;

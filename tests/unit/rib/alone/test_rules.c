@@ -203,11 +203,11 @@ static void write_compiled(FILE *out, const struct sixlane_rule *rule)
 		fprintf(out, "goto #%u", rule->target);
 	else if (rule->action == SIXLANE_RULE_VERDICT)
 		fprintf(out, "%s",
-			rule->fate == SIXLANE_PASS_UNREACHABLE ? "unreachable"
-			: rule->fate == SIXLANE_PASS_PROHIBIT  ? "prohibit"
-			: rule->fate == SIXLANE_DROP_BLACKHOLE ? "blackhole"
-			: rule->fate == SIXLANE_PUNT_RULE      ? "punt"
-							       : "?");
+			rule->verdict == SIXLANE_PASS_UNREACHABLE ? "unreachable"
+			: rule->verdict == SIXLANE_PASS_PROHIBIT  ? "prohibit"
+			: rule->verdict == SIXLANE_DROP_BLACKHOLE ? "blackhole"
+			: rule->verdict == SIXLANE_PUNT_RULE	  ? "punt"
+								  : "?");
 	else
 		fprintf(out, "lookup %u", rule->table);
 	if (flags & SIXLANE_RULE_SUPPRESS)
