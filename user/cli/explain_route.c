@@ -301,7 +301,7 @@ static const char *member_text(const struct explain *explain, uint32_t number, c
 	const struct member_view *member = &group->members[number];
 	char hop[EXPLAIN_HOP_LEN], share[64] = "";
 
-	if (group->kind == SIXLANE_NH_GROUP)
+	if (group->type == SIXLANE_NH_GROUP)
 		snprintf(share, sizeof(share), "%s%s%u%s (%.1f %%)", member->hop.port ? ", " : "",
 			 group->resilient ? "" : "weight ", member->weight,
 			 group->resilient ? " buckets" : "", 100 * group_view_share(group, member));
@@ -362,9 +362,9 @@ static void add_group(struct explain *explain)
 {
 	const struct group_view *group = &explain->trace.view.group;
 
-	if (!group->kind || (group->n_members == 1 && group->n_buckets == 1))
+	if (!group->type || (group->n_members == 1 && group->n_buckets == 1))
 		return;
-	if (group->kind == SIXLANE_NH_EQUAL_METRIC) {
+	if (group->type == SIXLANE_NH_EQUAL_METRIC) {
 		explain_add(
 			explain, "group",
 			"%u equal routes: the first, but before it one by the port that the packet "
@@ -380,7 +380,7 @@ static void add_group(struct explain *explain)
 		add_hash_policy(explain);
 	}
 	add_members(explain);
-	if (group->kind == SIXLANE_NH_GROUP)
+	if (group->type == SIXLANE_NH_GROUP)
 		add_draws(explain);
 	add_member(explain);
 }

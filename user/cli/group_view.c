@@ -24,7 +24,7 @@ static void read_buckets(const struct maps *maps, union sixlane_nh_entry entry,
 	const uint64_t whole = 1ull << 32;
 	bool shared = false;
 
-	group->kind = entry.kind;
+	group->type = entry.type;
 	group->n_buckets = entry.n_buckets;
 	for (uint32_t i = 0; i < entry.n_buckets && entry.first_bucket + i < SIXLANE_MAX_NH_BUCKETS;
 	     i++) {

@@ -15,7 +15,7 @@ struct member_view {
 };
 
 struct group_view {
-	uint32_t kind;	    /* SIXLANE_KIND_*; 0: no group */
+	uint32_t type;	    /* SIXLANE_NH_*; 0: no group */
 	uint32_t n_buckets; /* 1: no choice, the group only has an expiry */
 	bool resilient;	    /* each bucket has one member */
 	uint32_t n_members;

@@ -148,7 +148,7 @@ static uint32_t verdict_of_route(const struct lookup_query *query, const struct 
 {
 	const struct group_view *group = &route->view.group;
 
-	if (!query->ingress || (group->kind == SIXLANE_NH_GROUP && group->n_members > 1))
+	if (!query->ingress || (group->type == SIXLANE_NH_GROUP && group->n_members > 1))
 		return route->view.verdict;
 	if (!is_of_source(query, trace->decided))
 		return trace->verdict;

@@ -102,7 +102,7 @@ static void set_verdict(const struct maps *maps, const struct packet_filter *pac
 			struct route_view *view)
 {
 	const struct group_view *group = &view->group;
-	bool first = group->kind == SIXLANE_NH_EQUAL_METRIC;
+	bool first = group->type == SIXLANE_NH_EQUAL_METRIC;
 
 	if (first && !group->n_members) {
 		view->verdict = SIXLANE_PUNT_EQUAL_METRIC;
@@ -170,7 +170,7 @@ void route_view_check(const struct maps *maps, uint32_t table, const struct pack
 	find_exception(maps, table, packets->dst, view);
 	for (uint32_t i = 0; i < group->n_members; i++)
 		hop_view_check(maps, packets, &group->members[i].hop);
-	if (group->n_members > 1 && group->kind == SIXLANE_NH_GROUP) {
+	if (group->n_members > 1 && group->type == SIXLANE_NH_GROUP) {
 		set_verdict(maps, packets, view);
 		return;
 	}

@@ -190,7 +190,7 @@ void show_group_text(const struct cmd_view *view, const struct route_view *route
 
 		printf("   ");
 		show_hop_text(view, &member->hop);
-		if (group->kind == SIXLANE_NH_GROUP)
+		if (group->type == SIXLANE_NH_GROUP)
 			printf(" %s %u (%.1f %%)", group->resilient ? "buckets" : "weight",
 			       member->weight, 100 * group_view_share(group, member));
 		show_frame_text(&member->hop);
@@ -205,7 +205,7 @@ static json_t *member_json(const struct cmd_view *view, const struct group_view 
 	json_t *object = json_object();
 
 	show_frame_json(view, &member->hop, true, object);
-	if (group->kind == SIXLANE_NH_GROUP) {
+	if (group->type == SIXLANE_NH_GROUP) {
 		print_set(object, "weight", member->weight);
 		print_set(object, "share", group_view_share(group, member));
 	}
@@ -226,7 +226,7 @@ void show_group_json(const struct cmd_view *view, const struct route_view *route
 		print_append(members, member_json(view, group, &group->members[i]));
 	print_set(object, "group", members);
 	print_set(object, "group_type",
-		  group->kind == SIXLANE_NH_EQUAL_METRIC ? "equal_metric"
+		  group->type == SIXLANE_NH_EQUAL_METRIC ? "equal_metric"
 		  : group->resilient			 ? "buckets"
 							 : "hash");
 	if (group->resilient)
