@@ -341,7 +341,7 @@ static void add_draws(struct explain *explain)
 
 static void add_member(struct explain *explain)
 {
-	const bool hashed = explain->trace.view.group.kind == SIXLANE_NH_GROUP;
+	const bool hashed = explain->trace.view.group.type == SIXLANE_NH_GROUP;
 	const struct trace *trace = &explain->trace;
 	char text[MEMBER_LEN];
 

@@ -265,7 +265,7 @@ int lookup_find(const struct cmd_view *view, const struct lookup_query *query,
 		out->depends |= LOOKUP_ON_PORT;
 	if (out->view.by_source && !query->has_src)
 		out->depends |= LOOKUP_ON_SOURCE;
-	if (out->view.group.kind == SIXLANE_NH_EQUAL_METRIC && out->view.group.n_members > 1 &&
+	if (out->view.group.type == SIXLANE_NH_EQUAL_METRIC && out->view.group.n_members > 1 &&
 	    !query->ingress)
 		out->depends |= LOOKUP_ON_PORT;
 	all = check_all(maps->meta);

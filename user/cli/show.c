@@ -178,7 +178,7 @@ void show_exception_json(const struct cmd_view *view, const struct route_view *r
 
 static bool has_choice(const struct route_view *route)
 {
-	return route->group.kind && route->group.n_members != 1;
+	return route->group.type && route->group.n_members != 1;
 }
 
 void show_group_text(const struct cmd_view *view, const struct route_view *route)

@@ -290,6 +290,6 @@ void trace_read(const struct maps *maps, uint32_t ifindex, const union sixlane_a
 	read_choice(trace);
 	set_member_verdict(trace);
 	trace->view.hop = (struct hop_view){ 0 };
-	if (value && (!trace->view.group.kind || trace->chosen != TRACE_NO_MEMBER))
+	if (value && (!trace->view.group.type || trace->chosen != TRACE_NO_MEMBER))
 		read_hop(maps, dst, trace);
 }
