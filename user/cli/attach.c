@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane attach: all of the named ports or none.
- */
+/* sixlane attach: attaches to all of the ports or to none. */
 #include <string.h>
 
 #include "../lib/log.h"
@@ -27,34 +25,24 @@ static bool runs_sixlane(const char *port)
 	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
 }
 
-/* Attach the ports in turn, up to the first that fails. Returns how many were done, all or not. */
-static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fresh)
-{
-	char err[LOADER_ERR];
-
-	for (int i = 0; i < n; i++) {
-		fresh[i] = !runs_sixlane(ports[i]);
-		if (!loader_attach(loader_object_path(), ports[i], mode, err))
-			continue;
-		log_error("%s", err);
-		return i;
-	}
-	return n;
-}
-
+/* fresh: n flags, for the ports that did not run sixlane before. */
 static int attach_all(char **ports, int n, enum loader_mode mode, bool *fresh)
 {
 	bool had_pins = loader_have_pins();
 	char err[LOADER_ERR];
 	int done;
 
-	done = attach_in_turn(ports, n, mode, fresh);
+	for (done = 0; done < n; done++) {
+		fresh[done] = !runs_sixlane(ports[done]);
+		if (loader_attach(loader_object_path(), ports[done], mode, err))
+			break;
+	}
 	if (done == n)
 		return CMD_OK;
-	for (int i = done - 1; i >= 0; i--) {
-		if (fresh[i] && loader_detach(ports[i], err))
+	log_error("%s", err);
+	while (done--)
+		if (fresh[done] && loader_detach(ports[done], err))
 			log_error("%s", err);
-	}
 	if (!had_pins && !loader_daemon_runs())
 		loader_unpin(NULL);
 	return CMD_FAILED;
@@ -71,8 +59,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc < 1)
 		return cmd_usage(&cmd_attach, "a device is needed");
 	for (int i = 0; i < argc; i++) {
-		if (argv[i][0] == '-')
-			return cmd_usage(&cmd_attach, "unknown option \"%s\"", argv[i]);
+		if (cmd_refuse_options(&cmd_attach, 1, &argv[i]))
+			return CMD_USAGE;
 		if (nl_link_find(argv[i], NULL))
 			continue;
 		if (i && i == argc - 1 && !mode_given)
@@ -82,10 +70,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return CMD_FAILED;
 	}
 	fresh = calloc((size_t)argc, sizeof(*fresh));
-	if (!fresh) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
+	if (!fresh)
+		return cmd_no_memory();
 	rc = attach_all(argv, argc, mode, fresh);
 	free(fresh);
 	return rc;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane bench: the harness (user/bench), which is in Python. This executes it, as git does with
- * what is no part of itself.
- */
+/* sixlane bench: executes the harness (user/bench), which is in Python. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,52 +10,45 @@
 #include "cmd.h"
 
 #define PYTHON "/usr/bin/python3"
-#define MOST_WORDS 256
+#define MAX_WORDS 256
 
-/* Of this program, in path. 0 or -errno. */
-static int read_own_path(char path[PATH_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-
-	if (n < 0)
-		return -errno;
-	path[n] = '\0';
-	return 0;
-}
-
-/* Where it is built, beside the program; or where it is installed. */
-static const char *find_harness(const char *own, char path[PATH_MAX])
+/* Beside the program when built, or where it is installed. Sets own to this program's path. False:
+ * neither. */
+static bool find_harness(char own[PATH_MAX], char path[PATH_MAX])
 {
 	static const char *const places[] = { "harness", "../lib/sixlane/harness" };
-	int folder = (int)(strrchr(own, '/') - own);
+	const ssize_t n = readlink("/proc/self/exe", own, PATH_MAX - 1);
 
+	if (n < 0)
+		return false;
+	own[n] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, PATH_MAX, "%.*s/%s", folder, own, places[i]);
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)(strrchr(own, '/') - own), own, places[i]);
 		if (!access(path, R_OK))
-			return path;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	char *words[MOST_WORDS + 5] = { PYTHON }, path[PATH_MAX], own[PATH_MAX];
+	char *words[MAX_WORDS + 5] = { PYTHON }, path[PATH_MAX], own[PATH_MAX];
 	int n = 2;
 
-	if (read_own_path(own) || !find_harness(own, path)) {
+	if (!find_harness(own, path)) {
 		log_error(
 			"the harness is neither beside this command nor in ../lib/sixlane: run make, or make install");
 		return CMD_FAILED;
 	}
-	if (argc > MOST_WORDS)
-		return cmd_usage(&cmd_bench, "more than %d words", MOST_WORDS);
+	if (argc > MAX_WORDS)
+		return cmd_usage(&cmd_bench, "more than %d words", MAX_WORDS);
 	words[1] = path;
 	if (options->json)
 		words[n++] = "--json";
 	if (options->pretty)
 		words[n++] = "--pretty";
 	memcpy(&words[n], argv, (size_t)argc * sizeof(*argv));
-	/* By which the harness finds the other programs, and runs this one. */
+	/* the harness finds all programs by this path */
 	setenv("SIXLANE", own, 1);
 	execv(PYTHON, words);
 	log_error(PYTHON ": %s: install python3", strerror(errno));

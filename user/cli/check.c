@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See check.h.
- */
+/* See check.h. */
 #include "check.h"
 
-void check_say(struct checkup *checkup, enum finding_severity severity, const char *port,
-	       const char *fmt, ...)
+#include <string.h>
+
+void check_report(struct checkup *checkup, enum finding_severity severity, const char *port,
+		  const char *fmt, ...)
 {
-	struct findings *findings = &checkup->findings;
-	size_t n = findings->n;
+	const struct check *check = checkup->running;
 	va_list ap;
 
 	va_start(ap, fmt);
-	findings_add(findings, checkup->running->name, severity, port, fmt, ap);
+	findings_add(&checkup->findings, check->name, severity, port, check->usual, fmt, ap);
 	va_end(ap);
-	if (findings->n > n)
-		findings->at[n].usual = checkup->running->usual;
 }
 
 void check_advise(struct checkup *checkup, const char *fmt, ...)
@@ -27,49 +24,63 @@ void check_advise(struct checkup *checkup, const char *fmt, ...)
 	va_end(ap);
 }
 
-void checks_run(struct checkup *checkup, const struct checks *checks)
+void checks_run(struct checkup *checkup, const struct check *checks)
 {
-	for (size_t i = 0; i < checks->n; i++) {
-		checkup->running = &checks->at[i];
-		checks->at[i].run(checkup);
+	for (; checks->name; checks++) {
+		checkup->running = checks;
+		checks->run(checkup);
 	}
 }
 
-static void run_port(struct checkup *checkup, const struct checks *checks,
+static void run_port(struct checkup *checkup, const struct check *checks,
 		     const struct status_port *port)
 {
-	for (size_t i = 0; i < checks->n; i++) {
-		checkup->running = &checks->at[i];
-		if (!checks->at[i].run_port(checkup, port))
-			return;
+	bool more = true;
+
+	for (; checks->name && more; checks++) {
+		checkup->running = checks;
+		more = checks->run_port(checkup, port);
 	}
 }
 
-void checks_run_ports(struct checkup *checkup, const struct checks *checks)
+void checks_run_ports(struct checkup *checkup, const struct check *checks)
 {
 	for (size_t i = 0; i < checkup->ports.n; i++) {
 		const struct status_port *port = &checkup->ports.at[i];
 
-		/* a slave has no IPv6 and sends nothing by itself: its bond has and does */
+		/* a slave has no IPv6 of its own */
 		if (!status_port_is_slave(port) &&
-		    status_asked_has(&checkup->asked, port->link->ifindex))
+		    port_filter_has(&checkup->filter, port->link->ifindex))
 			run_port(checkup, checks, port);
 	}
 }
 
-/* Packets come in here in native mode, and may leave by another port. */
-static bool is_native_ingress(const struct status_port *port)
-{
-	return (port->port.flags & (SIXLANE_PORT_INGRESS | SIXLANE_PORT_GENERIC)) ==
-	       SIXLANE_PORT_INGRESS;
-}
-
 bool checkup_has_native_ingress(const struct checkup *checkup, const struct status_port *but)
 {
-	for (size_t i = 0; i < checkup->ports.n; i++)
-		if (&checkup->ports.at[i] != but && is_native_ingress(&checkup->ports.at[i]))
+	const uint32_t mask = SIXLANE_PORT_INGRESS | SIXLANE_PORT_GENERIC;
+
+	for (size_t i = 0; i < checkup->ports.n; i++) {
+		const struct status_port *port = &checkup->ports.at[i];
+
+		if (port != but && (port->port.flags & mask) == SIXLANE_PORT_INGRESS)
 			return true;
+	}
 	return false;
+}
+
+const struct link *check_device_to_attach(const struct ports *ports, const struct link *link)
+{
+	const struct link *next = link;
+
+	for (int depth = 0; next && depth < 4; depth++) {
+		link = next;
+		next = NULL;
+		if (!strcmp(link->kind, "vlan"))
+			next = ports_find(ports, link->lower);
+		else if (link->master && !strcmp(link->master_kind, "bond"))
+			next = ports_find(ports, link->master);
+	}
+	return link;
 }
 
 int checkup_read(struct checkup *checkup)
@@ -77,15 +88,15 @@ int checkup_read(struct checkup *checkup)
 	if (checkup->has_maps)
 		checkup->meta = *checkup->view->maps.meta;
 	checkup->daemon = loader_daemon_runs();
-	checkup->missing_ports = checkup->daemon ? status_missing_ports() : json_array();
-	return status_ports_read(checkup->view, &checkup->asked, &checkup->ports);
+	checkup->missing_ports = checkup->daemon ? port_filter_missing() : json_array();
+	return status_ports_read(checkup->view, &checkup->filter, &checkup->ports);
 }
 
 void checkup_free(struct checkup *checkup)
 {
 	findings_free(&checkup->findings);
-	held_free(&checkup->held);
+	restrictions_free(&checkup->restrictions);
 	json_decref(checkup->missing_ports);
-	status_asked_free(&checkup->asked);
+	port_filter_free(&checkup->filter);
 	free(checkup->ports.at);
 }

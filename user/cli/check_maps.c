@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checks of the daemon and of the maps as a whole: what keeps packets of all ports from XDP.
+ * Checks of the daemon and of the maps: reasons for which packets of all ports pass to the kernel.
  */
 #include "check.h"
-#include "fib.h"
+#include "fib_status.h"
+#include "refusals.h"
 
 static void check_refused(struct checkup *checkup)
 {
@@ -13,11 +14,11 @@ static void check_refused(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->view->ports.n; i++) {
 		const struct link *link = &checkup->view->ports.links[i];
 
-		if (!status_asked_has(&checkup->asked, link->ifindex) ||
-		    !status_refusal_read(link->name, &checkup->ports, &refusal))
+		if (!port_filter_has(&checkup->filter, link->ifindex) ||
+		    !refusals_read(link->name, &checkup->ports, &refusal))
 			continue;
 		loader_refusal_text(&refusal, text);
-		check_say(checkup, FINDING_MUST, link->name, "%s", text);
+		check_error(checkup, link->name, "%s", text);
 	}
 }
 
@@ -27,10 +28,10 @@ static void check_guard(struct checkup *checkup)
 {
 	char text[2 * GUARD_REASON_LEN];
 
-	for (size_t i = 0; i < checkup->held.n; i++) {
-		held_text(&checkup->held.at[i], text, sizeof(text));
-		check_say(checkup, FINDING_NOTE, NULL, "%s", text);
-		if (checkup->held.at[i].verdict == SIXLANE_PASS_FIREWALL)
+	for (size_t i = 0; i < checkup->restrictions.n; i++) {
+		restriction_text(&checkup->restrictions.at[i], text, sizeof(text));
+		check_note(checkup, NULL, "%s", text);
+		if (checkup->restrictions.at[i].verdict == SIXLANE_PASS_FIREWALL)
 			check_advise(checkup, GUARD_ADVICE
 				     "; a stateful firewall may offer flows to a flowtable");
 	}
@@ -40,8 +41,8 @@ static void check_bypass(struct checkup *checkup)
 {
 	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
 		if (checkup->meta.bypassed >> cause & 1)
-			check_say(
-				checkup, FINDING_NOTE, NULL,
+			check_note(
+				checkup, NULL,
 				"%s is bypassed: it does not see the packets that sixlane forwards",
 				guard_cause_names[cause]);
 }
@@ -51,33 +52,33 @@ static void check_daemon(struct checkup *checkup)
 	uint32_t flags = checkup->meta.flags;
 
 	if (!checkup->daemon && flags & SIXLANE_META_READY)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"sixlaned does not run: packets follow routes that are no longer updated");
 	else if (!checkup->daemon)
-		check_say(checkup, FINDING_MUST, NULL,
-			  "sixlaned does not run: every packet passes to the kernel");
+		check_error(checkup, NULL,
+			    "sixlaned does not run: every packet passes to the kernel");
 	else if (checkup->has_maps && !(flags & SIXLANE_META_IN_SYNC))
-		check_say(checkup, FINDING_MUST, NULL, "sixlaned is reading the kernel's tables");
+		check_error(checkup, NULL, "sixlaned is reading the kernel's tables");
 }
 
 static void check_switch(struct checkup *checkup)
 {
 	if (checkup->meta.flags & SIXLANE_META_PASS_ALL)
-		check_say(checkup, FINDING_MUST, NULL,
-			  "acceleration is off: every packet passes to the kernel");
+		check_error(checkup, NULL,
+			    "acceleration is off: every packet passes to the kernel");
 }
 
 static void check_rules(struct checkup *checkup)
 {
 	if (checkup->meta.flags & SIXLANE_META_RULES)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"'ip -6 rule' is being read, or has more than %u rules: every packet passes to the kernel",
 			SIXLANE_MAX_RULES);
 	if (checkup->meta.flags & SIXLANE_META_GAPS)
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
+		check_warn(
+			checkup, NULL,
 			"a table is incomplete: packets without a route in it pass to the kernel, instead of following the next rule");
 }
 
@@ -86,27 +87,26 @@ static void check_room(struct checkup *checkup)
 	const struct sixlane_meta *meta = &checkup->meta;
 
 	if (meta->routes_missing)
-		check_say(checkup, FINDING_MUST, NULL,
-			  "%llu prefixes do not fit the maps: packets to them pass to the kernel",
-			  (unsigned long long)meta->routes_missing);
+		check_error(checkup, NULL,
+			    "%llu prefixes do not fit the maps: packets to them pass to the kernel",
+			    meta->routes_missing);
 	if (meta->exceptions_overflow)
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
+		check_warn(
+			checkup, NULL,
 			"%llu exceptions do not fit the maps, or lack a next hop: packets to them pass to the kernel",
-			(unsigned long long)meta->exceptions_overflow);
+			meta->exceptions_overflow);
 	if (meta->parity_punted)
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
+		check_warn(
+			checkup, NULL,
 			"XDP and the kernel disagreed on %llu prefixes: packets to them pass to the kernel for now; see the log of sixlaned",
-			(unsigned long long)meta->parity_punted);
+			meta->parity_punted);
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"the maps are full with %u neighbours: packets to others pass to the kernel",
 			SIXLANE_MAX_NEIGHBOURS - 1);
 }
 
-/* False: packets by it stay in XDP as far as the route is concerned, or the table has none. */
 static bool default_expires(const struct maps *maps, uint32_t table)
 {
 	uint32_t value;
@@ -115,17 +115,16 @@ static bool default_expires(const struct maps *maps, uint32_t table)
 	       maps->next_hops[sixlane_route_next_hop(value)].nh_entry.type == SIXLANE_PUNT_EXPIRES;
 }
 
-/* By an advertisement, as on most hosts; of a router it would be nearly all packets. */
+/* As by a router advertisement. */
 static void check_default(struct checkup *checkup)
 {
 	const struct maps *maps = &checkup->view->maps;
 
-	if (checkup->gateways) /* of all routes with a lifetime `doctor` tells */
+	/* doctor reports all routes with a lifetime */
+	if (checkup->gateways || !default_expires(maps, SIXLANE_TABLE_MAIN))
 		return;
-	if (!default_expires(maps, SIXLANE_TABLE_MAIN))
-		return;
-	check_say(
-		checkup, FINDING_SHOULD, NULL,
+	check_warn(
+		checkup, NULL,
 		"the default route expires, as one by a router advertisement does: the kernel forwards its packets (%s)",
 		cmd_verdict_name(SIXLANE_PUNT_EXPIRES));
 	check_advise(checkup,
@@ -138,11 +137,11 @@ static void check_fib(struct checkup *checkup)
 
 	if (!checkup->meta.fib_failures)
 		return;
-	why = fib_why_not(&checkup->view->maps, checkup->daemon);
+	why = fib_why_inactive(&checkup->view->maps, checkup->daemon);
 	if (why)
-		check_say(checkup, FINDING_SHOULD, NULL,
-			  "lookups use the LPM trie, which is slower than the compiled FIB: %s",
-			  why);
+		check_warn(checkup, NULL,
+			   "lookups use the LPM trie, which is slower than the compiled FIB: %s",
+			   why);
 }
 
 static void check_names(struct checkup *checkup)
@@ -154,14 +153,14 @@ static void check_names(struct checkup *checkup)
 	{
 		const char *name = json_string_value(json_object_get(missing, "name"));
 
-		check_say(
-			checkup, FINDING_MUST, name,
+		check_error(
+			checkup, name,
 			"no device is named \"%s\" (%s, in sixlaned's settings or on its command line)",
 			name, json_string_value(json_object_get(missing, "setting")));
 	}
 }
 
-static const struct check checks[] = {
+const struct check checks_of_maps[] = {
 	{ "verifier", check_refused, .usual = NULL },
 	{ "guard", check_guard, .usual = GUARD_ADVICE },
 	{ "bypass", check_bypass,
@@ -174,6 +173,5 @@ static const struct check checks[] = {
 	{ "default_route", check_default, .usual = NULL },
 	{ "fib", check_fib, .usual = "'sixlane fib' shows details" },
 	{ "port_names", check_names, .usual = "correct the setting, or create the device" },
+	{ .name = NULL },
 };
-
-const struct checks checks_of_maps = { checks, ARRAY_SIZE(checks) };

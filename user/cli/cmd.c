@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the commands have in common: the view of maps and devices, usage errors, names.
- */
+/* See cmd.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"
+#include "../lib/poke.h"
 #include "../loader/arena.h"
-#include "cmd.h"
+#include "args.h"
 
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 {
@@ -23,57 +22,88 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 	return CMD_USAGE;
 }
 
-const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word)
+int cmd_refuse_options(const struct cmd *cmd, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (argv[i][0] == '-')
+			return cmd_usage(cmd, "unknown option \"%s\"", argv[i]);
+	return CMD_OK;
+}
+
+int cmd_no_memory(void)
+{
+	log_error("out of memory");
+	return CMD_FAILED;
+}
+
+bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns)
+{
+	static const struct timespec pause = { .tv_nsec = 200000 };
+	const uint64_t until = util_now_ns() + timeout_ns;
+
+	poke_send();
+	while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < number) {
+		if (util_now_ns() >= until)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
+				const char *names, const char *word)
 {
 	const struct cmd *all[CMD_MAX_VERBS], *found[CMD_MAX_VERBS];
-	size_t n = verbs->n < CMD_MAX_VERBS ? verbs->n : CMD_MAX_VERBS;
 
 	for (size_t i = 0; i < n; i++)
-		all[i] = &verbs->verbs[i];
-	if (cmd_match(all, n, word, found) == 1)
+		all[i] = &verbs[i];
+	if (args_match(all, n, word, found) == 1)
 		return found[0];
-	cmd_usage(verbs->cmd, "\"%s\" is none of %s", word, verbs->names);
+	cmd_usage(cmd, "\"%s\" is none of %s", word, names);
 	return NULL;
 }
 
-int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
-		 char **argv)
+static void reset(struct cmd_view *view)
 {
-	const struct cmd *found = cmd_find_verb(verbs, argv[0]);
-
-	return found ? found->run(options, argc - 1, argv + 1) : CMD_USAGE;
+	*view = (struct cmd_view){ 0 };
+	for (int i = 0; i < LOADER_N_MAPS; i++)
+		view->fds.fd[i] = view->maps.fd[i] = -1;
 }
 
-static int view_open(struct cmd_view *view, bool writable)
+static int read_ports(struct cmd_view *view)
+{
+	const int rc = ports_read(&view->ports);
+
+	if (rc)
+		log_error("cannot read the network devices: %s", strerror(-rc));
+	return rc;
+}
+
+int cmd_view_open(struct cmd_view *view, bool writable)
 {
 	char err[LOADER_ERR];
 	int rc;
 
-	*view = (struct cmd_view){ 0 };
-	rc = loader_open_maps(&view->fds, !writable, err);
-	if (rc) {
+	reset(view);
+	if (loader_open_maps(&view->fds, !writable, err)) {
 		log_error("%s", err);
 		return CMD_FAILED;
 	}
 	rc = maps_open(&view->maps, &view->fds, writable);
-	if (!rc)
-		rc = ports_read(&view->ports);
-	if (!rc)
-		return CMD_OK;
-	log_error("cannot read the %s: %s%s", view->maps.meta ? "network devices" : "maps",
-		  strerror(-rc), view->maps.meta ? "" : loader_arena_hint(&view->fds, rc));
-	cmd_view_close(view);
-	return CMD_FAILED;
+	if (rc)
+		log_error("cannot read the maps: %s%s", strerror(-rc),
+			  loader_arena_hint(&view->fds, rc));
+	return rc || read_ports(view) ? CMD_FAILED : CMD_OK;
 }
 
-int cmd_view_open(struct cmd_view *view)
+int cmd_view_open_partly(struct cmd_view *view, bool *has_maps)
 {
-	return view_open(view, false);
-}
-
-int cmd_view_open_writable(struct cmd_view *view)
-{
-	return view_open(view, true);
+	reset(view);
+	*has_maps = !loader_open_maps(&view->fds, true, NULL) &&
+		    !maps_open(&view->maps, &view->fds, false);
+	if (!*has_maps)
+		loader_close_maps(&view->fds);
+	return read_ports(view);
 }
 
 void cmd_view_close(struct cmd_view *view)
@@ -91,9 +121,8 @@ const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[I
 		return NULL;
 	link = ports_find(&view->ports, view->maps.ports[slot].ifindex);
 	if (link)
-		snprintf(buf, IFNAMSIZ, "%s", link->name);
-	else
-		snprintf(buf, IFNAMSIZ, "#%u", slot);
+		return link->name;
+	snprintf(buf, IFNAMSIZ, "#%u", slot);
 	return buf;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the CLI's commands share: the table's row, the options that hold for all of them and the
- * opened maps. One command a file, NAME.c; main.c calls them.
+ * What all commands of the CLI need: the table's row, the common options, the view of the pinned
+ * maps and devices, names of verdicts. One command a file, NAME.c; main.c runs them.
  */
 #ifndef USER_CLI_CMD_H
 #define USER_CLI_CMD_H
@@ -9,83 +9,62 @@
 #include "../maps/maps.h"
 #include "ports.h"
 
-/* Exit codes. A command that returns another than 0 has said why. */
+/* Exit codes. A command that returns another than CMD_OK has logged the reason. */
 enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct cmd_options {
 	bool json;	 /* -j */
-	bool pretty;	 /* -p: JSON for people */
-	bool statistics; /* -s: more */
+	bool pretty;	 /* -p: JSON on several lines */
+	bool statistics; /* -s: more details */
 };
 
 struct cmd {
 	const char *name;
 	const char *args; /* for the usage line */
 	const char *help; /* one line */
-	/* argv: the command's own arguments, without its name and without the common options. */
+	/* argv: the command's own arguments, without its name and the common options. */
 	int (*run)(const struct cmd_options *options, int argc, char **argv);
-	/* Those whose names go on behind this one's: "bench lookup". Of these `help` tells each.
-	 * NULL: none. */
-	const struct cmd *const *subcommands;
 };
 
 extern const struct cmd cmd_attach, cmd_bench, cmd_detach, cmd_doctor, cmd_exception, cmd_explain,
 	cmd_fib, cmd_lookup, cmd_routes, cmd_stats, cmd_status, cmd_unpin;
 
-/* "sixlane: text", the command's usage, CMD_USAGE. */
+/* Log "sixlane: TEXT" and the command's usage. CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...) _printf_(2, 3);
+/* CMD_OK, or cmd_usage() if an argument begins with a dash. */
+int cmd_refuse_options(const struct cmd *cmd, int argc, char **argv);
+/* Log "out of memory". CMD_FAILED. */
+int cmd_no_memory(void);
 
-/*
- * The commands whose names begin with word; one that is spelt out is the only one. Returns how many
- * of n there are and sets found[] (n long).
- */
-size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
-		 const struct cmd **found);
+/* Wakes up the daemon and waits until *done, in sl_meta, has reached number. A daemon of another
+ * network namespace polls once a second. False: it has not within timeout_ns. */
+bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns);
 
-/* What a command does by its first argument. */
-struct cmd_verbs {
-	const struct cmd *cmd;
-	const struct cmd *verbs; /* name and run; no two begin with the same letter */
-	size_t n;
-	const char *names; /* for people */
-};
-#define CMD_MAX_VERBS 16
-/* The verb that the word begins; NULL, which is said, if it is none. */
-const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word);
-/* Run the verb that argv[0] begins, with what is behind it; CMD_USAGE, which is said, if none. */
-int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
-		 char **argv);
+/* Finds the verb, the first word of a command with several forms, that word abbreviates. verbs: n
+ * of them, at most CMD_MAX_VERBS, of which only the name is used. NULL after logging names. */
+#define CMD_MAX_VERBS 8
+const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
+				const char *names, const char *word);
 
-/*
- * Take the common options out of argv, wherever they stand before "--"; what is left keeps its
- * order. Returns the number of arguments left; help and version are set when asked for.
- */
-int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *help, bool *version);
-
-/* A routing table as `ip` takes it: "main", "local", "default" or its number. True on success. */
-bool cmd_parse_table(const char *word, uint32_t *table);
-/* A whole decimal number up to max. True on success. */
-bool cmd_parse_number(const char *word, uint32_t max, uint32_t *number);
-
-/* The pinned maps, read-only, and the devices of this namespace. */
+/* The pinned maps and the devices of this network namespace. */
 struct cmd_view {
 	struct loader_maps fds;
 	struct maps maps;
 	struct ports ports;
 };
 
-/* CMD_OK, or CMD_FAILED with the reason said. Close with cmd_view_close. */
-int cmd_view_open(struct cmd_view *view);
-/* The same for those few commands that change something in the maps. */
-int cmd_view_open_writable(struct cmd_view *view);
+/* Read-only, or writable for a command that changes the maps. CMD_OK, or CMD_FAILED after logging.
+ * Close with cmd_view_close() in either case. */
+int cmd_view_open(struct cmd_view *view, bool writable);
+/* Read-only; the devices alone if the maps cannot be opened. 0, or -errno after logging. */
+int cmd_view_open_partly(struct cmd_view *view, bool *has_maps);
 void cmd_view_close(struct cmd_view *view);
 
-/* The device's name of a slot in sl_ports; "#SLOT" for one that is not there; NULL for slot 0. */
+/* The name of the device in a slot of sl_ports; "#SLOT" if it is gone; NULL for slot 0. */
 const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[IFNAMSIZ]);
 
-/* "forward", "pass_local" …; "unknown" for a verdict of another version. */
+/* "forward", "pass_local" …, and the explanation of that. */
 const char *cmd_verdict_name(uint32_t verdict);
-/* Why, for people. */
 const char *cmd_verdict_text(uint32_t verdict);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sixlane detach: the kernel forwards for these ports again. The maps stay for the other ports.
- */
+/* sixlane detach: the kernel alone forwards packets of these ports again. The maps stay. */
 #include <string.h>
 
 #include "../lib/log.h"
@@ -12,8 +10,7 @@ static int detach(const char *port)
 {
 	char err[LOADER_ERR], name[IF_NAMESIZE];
 
-	/* also of a device that is gone; or that has other names beside its own, by which it is
-	 * kept */
+	/* the refusal is kept under the device's own name, and the device may be gone */
 	loader_refusal_forget(nl_link_own_name(port, name));
 	if (!loader_detach(port, err))
 		return CMD_OK;
@@ -21,7 +18,7 @@ static int detach(const char *port)
 	return CMD_FAILED;
 }
 
-/* Every port of this namespace that runs sixlane. None is fine. */
+/* Detaches from all ports of this namespace that run sixlane, if any. */
 static int detach_all(void)
 {
 	struct if_nameindex *ports = if_nameindex();
@@ -57,8 +54,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc == 1 && !strcmp(argv[0], "all"))
 		return detach_all();
 	for (int i = 0; i < argc; i++) {
-		if (argv[i][0] == '-')
-			return cmd_usage(&cmd_detach, "unknown option \"%s\"", argv[i]);
+		if (cmd_refuse_options(&cmd_detach, 1, &argv[i]))
+			return CMD_USAGE;
 		rc |= detach(argv[i]);
 	}
 	return rc;

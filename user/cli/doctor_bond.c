@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of a bond: whether it takes an XDP program, and its slaves do.
- */
+/* Checks of a bond: whether it and its slaves accept an XDP program. */
 #include <net/if.h> /* first: linux/if.h gives way to it */
 
 #include <linux/if_bonding.h>
@@ -19,14 +17,14 @@ static const char *const mode_names[] = {
 	[BOND_MODE_ALB] = "balance-alb",
 };
 
-/* bond_xdp_check() */
+/* As bond_xdp_check() in the kernel. */
 static bool takes_xdp(int mode)
 {
 	return mode == BOND_MODE_ROUNDROBIN || mode == BOND_MODE_ACTIVEBACKUP ||
 	       mode == BOND_MODE_XOR || mode == BOND_MODE_8023AD;
 }
 
-/* -1: it does not say. */
+/* -1: unknown. */
 static int read_mode(const char bond[IFNAMSIZ])
 {
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -52,12 +50,12 @@ static bool check_mode(struct checkup *checkup, const struct status_port *port)
 
 	if (mode < 0 || takes_xdp(mode))
 		return true;
-	check_say(checkup, FINDING_MUST, name, "%s: a bond in mode %s supports no XDP program",
-		  name, mode_names[mode]);
+	check_error(checkup, name, "%s: a bond in mode %s supports no XDP program", name,
+		    mode_names[mode]);
 	return true;
 }
 
-/* Its program is given to every slave, which therefore may have none. */
+/* The kernel attaches a bond's program to all slaves, which must have none. */
 static bool check_slaves(struct checkup *checkup, const struct status_port *port)
 {
 	const struct ports *ports = &checkup->view->ports;
@@ -68,8 +66,8 @@ static bool check_slaves(struct checkup *checkup, const struct status_port *port
 		if (slave->master != port->link->ifindex || slave->xdp_mode == XDP_MODE_NONE ||
 		    port->prog.owner != LOADER_NO_PROG)
 			continue;
-		check_say(
-			checkup, FINDING_MUST, slave->name,
+		check_error(
+			checkup, slave->name,
 			"%s, a slave of %s, runs an XDP program of its own, so the bond accepts none",
 			slave->name, port->link->name);
 		check_advise(checkup, "run 'sixlane detach %s' or 'ip link set dev %s xdp off'",
@@ -78,10 +76,9 @@ static bool check_slaves(struct checkup *checkup, const struct status_port *port
 	return true;
 }
 
-static const struct check checks[] = {
+const struct check doctor_bonds[] = {
 	{ "bond_mode", .run_port = check_mode,
 	  .usual = "use balance-rr, active-backup, balance-xor or 802.3ad" },
-	{ "bond_slaves", .run_port = check_slaves, .usual = NULL },
+	{ "bond_slaves", .run_port = check_slaves },
+	{ .name = NULL },
 };
-
-const struct checks doctor_bonds = { checks, ARRAY_SIZE(checks) };

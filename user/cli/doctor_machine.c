@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Checks of the machine: what XDP, the maps and the daemon need of the kernel, whatever the ports.
- */
+/* Checks of the machine: what XDP, the maps and the daemon need, whatever the ports. */
 #include <linux/membarrier.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,15 +12,15 @@
 
 static void check_absent(struct checkup *checkup)
 {
-	for (size_t i = 0; i < checkup->asked.n_absent; i++)
-		check_say(checkup, FINDING_MUST, checkup->asked.absent[i],
-			  "no device is named \"%s\"", checkup->asked.absent[i]);
+	for (size_t i = 0; i < checkup->filter.n_absent; i++)
+		check_error(checkup, checkup->filter.absent[i], "no device is named \"%s\"",
+			    checkup->filter.absent[i]);
 }
 
 static void check_kernel(struct checkup *checkup)
 {
 	if (kernel_before(5, 15))
-		check_say(checkup, FINDING_MUST, NULL, "this kernel is older than Linux 5.15");
+		check_error(checkup, NULL, "this kernel is older than Linux 5.15");
 }
 
 static void check_rights(struct checkup *checkup)
@@ -31,8 +29,8 @@ static void check_rights(struct checkup *checkup)
 
 	loader_missing_caps(caps, sizeof(caps));
 	if (*caps)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"this process lacks %s: it cannot read all maps, programs, policies and rules, so this report may be incomplete",
 			caps);
 }
@@ -42,35 +40,35 @@ static void check_bpffs(struct checkup *checkup)
 	char err[LOADER_ERR];
 
 	if (loader_check_bpffs(err))
-		check_say(checkup, FINDING_MUST, NULL, "%s", err);
+		check_error(checkup, NULL, "%s", err);
 }
 
-/* Since Linux 5.11 the memory of maps counts to the cgroup's. */
+/* From Linux 5.11 on maps are charged to the cgroup instead. */
 static void check_memlock(struct checkup *checkup)
 {
 	struct rlimit limit;
 
 	if (kernel_before(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
 	    limit.rlim_cur != RLIM_INFINITY)
-		check_say(checkup, FINDING_MUST, NULL,
-			  "the limit of locked memory is %llu bytes, too small for the maps",
-			  (unsigned long long)limit.rlim_cur);
+		check_error(checkup, NULL,
+			    "the limit of locked memory is %llu bytes, too small for the maps",
+			    (unsigned long long)limit.rlim_cur);
 }
 
-/* Only the first network namespace has the setting: elsewhere it cannot be seen. */
+/* Only the first network namespace has this setting. */
 static void check_jit(struct checkup *checkup)
 {
 	if (!kernel_sysctl("net/core/bpf_jit_enable", 1))
-		check_say(checkup, FINDING_MUST, NULL,
-			  "the kernel interprets BPF programs, which makes them slow");
+		check_error(checkup, NULL,
+			    "the kernel interprets BPF programs, which makes them slow");
 }
 
 static void check_btf(struct checkup *checkup)
 {
 	if (access(BTF, R_OK))
-		check_say(checkup, FINDING_SHOULD, NULL,
-			  "this kernel has no BTF (" BTF
-			  "): multipath routes that were read from a dump pass to the kernel");
+		check_warn(checkup, NULL,
+			   "this kernel has no BTF (" BTF
+			   "): multipath routes that were read from a dump pass to the kernel");
 }
 
 static void check_arena(struct checkup *checkup)
@@ -78,13 +76,13 @@ static void check_arena(struct checkup *checkup)
 	if (!checkup->has_maps || !checkup->daemon || checkup->view->fds.arena)
 		return;
 	if (loader_arena_usable() != 1) {
-		check_say(
-			checkup, FINDING_NOTE, NULL,
+		check_note(
+			checkup, NULL,
 			"the compiled FIB lies in array maps: this kernel has no arenas, which make lookups somewhat faster");
 		return;
 	}
-	check_say(
-		checkup, FINDING_SHOULD, NULL,
+	check_warn(
+		checkup, NULL,
 		"the compiled FIB lies in array maps, although this kernel has arenas, which make lookups faster");
 	check_advise(checkup, "restart sixlaned with sixlane.arena.bpf.o beside its object");
 }
@@ -94,8 +92,8 @@ static void check_membarrier(struct checkup *checkup)
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL))
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
+		check_warn(
+			checkup, NULL,
 			"the kernel refuses membarrier(), as with nohz_full=: there is no compiled FIB, and lookups use the slower LPM trie");
 }
 
@@ -107,7 +105,7 @@ static bool any_forces(const struct checkup *checkup)
 		const struct link *link = checkup->ports.at[i].link;
 
 		snprintf(name, sizeof(name), "net/ipv6/conf/%s/force_forwarding", link->name);
-		if (status_asked_has(&checkup->asked, link->ifindex) && kernel_sysctl(name, 0))
+		if (port_filter_has(&checkup->filter, link->ifindex) && kernel_sysctl(name, 0))
 			return true;
 	}
 	return false;
@@ -116,8 +114,8 @@ static bool any_forces(const struct checkup *checkup)
 static void check_forwarding(struct checkup *checkup)
 {
 	if (!kernel_sysctl("net/ipv6/conf/all/forwarding", 1) && !any_forces(checkup))
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"forwarding is off (net.ipv6.conf.all.forwarding): neither the kernel nor sixlane forwards");
 }
 
@@ -129,29 +127,29 @@ static void check_maps(struct checkup *checkup)
 	if (checkup->has_maps || loader_check_bpffs(err))
 		return;
 	if (loader_open_maps(&maps, true, err)) {
-		check_say(checkup, FINDING_MUST, NULL, "%s", err);
+		check_error(checkup, NULL, "%s", err);
 		return;
 	}
 	loader_close_maps(&maps);
-	check_say(checkup, FINDING_MUST, NULL, "the maps in %s cannot be read", loader_pin_dir());
+	check_error(checkup, NULL, "the maps in %s cannot be read", loader_pin_dir());
 }
 
-/* Ports are told apart by numbers, which other devices have in another namespace. */
-static void look_for_others(struct checkup *checkup)
+/* The maps name ports by ifindex, which is another device in another namespace. */
+static void check_other_namespaces(struct checkup *checkup)
 {
-	uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids)), other;
-	bool seen = true;
+	uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids)), other = 0;
+	bool known = ids;
 
 	for (size_t i = 0; ids && i < checkup->ports.n; i++) {
 		ids[i] = checkup->ports.at[i].prog.id;
-		seen &= !checkup->ports.at[i].error;
+		known &= !checkup->ports.at[i].error;
 	}
-	other = ids && seen ? loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n)
-			    : 0;
+	if (known)
+		other = loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n);
 	free(ids);
 	if (other)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"a sixlane program with the maps in %s (id %u) runs in another network namespace, where it may misroute packets",
 			loader_pin_dir(), other);
 }
@@ -161,30 +159,25 @@ static void check_namespace(struct checkup *checkup)
 	pid_t pid = loader_daemon_elsewhere();
 
 	if (pid)
-		check_say(
-			checkup, FINDING_MUST, NULL,
+		check_error(
+			checkup, NULL,
 			"the sixlaned that serves the maps in %s (process %d) is in another network namespace, and serves no port of this one",
 			loader_pin_dir(), pid);
 	else if (checkup->has_maps)
-		look_for_others(checkup);
-}
-
-static bool runs_ours(const struct status_port *port)
-{
-	return port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
+		check_other_namespaces(checkup);
 }
 
 static void check_ports(struct checkup *checkup)
 {
-	if (!checkup->asked.all)
+	if (!checkup->filter.all)
 		return;
 	for (size_t i = 0; i < checkup->ports.n; i++)
-		if (runs_ours(&checkup->ports.at[i]) || checkup->ports.at[i].error)
+		if (status_port_runs_sixlane(&checkup->ports.at[i]) || checkup->ports.at[i].error)
 			return;
-	check_say(checkup, FINDING_MUST, NULL, "no port of this network namespace runs sixlane");
+	check_error(checkup, NULL, "no port of this network namespace runs sixlane");
 }
 
-static const struct check checks[] = {
+const struct check doctor_machine[] = {
 	{ "arguments", check_absent, .usual = "'ip link' lists the devices" },
 	{ "kernel", check_kernel, .usual = "boot a newer kernel" },
 	{ "capabilities", check_rights, .usual = "run as root" },
@@ -201,6 +194,5 @@ static const struct check checks[] = {
 	  .usual =
 		  "give each namespace its own bpffs: 'unshare -m', 'mount -t bpf bpf /sys/fs/bpf', then start sixlaned" },
 	{ "ports", check_ports, .usual = "run 'sixlane attach PORT...', or 'sixlaned PORT...'" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_machine = { checks, ARRAY_SIZE(checks) };

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the routes in the maps come to: those that the kernel alone can follow, by kind, and
- * gateways that are not resolved. Each next hop is looked at once, however many routes lead there.
+ * Checks of the routes in the maps: those that only the kernel can follow, and gateways that are
+ * not resolved. Each next hop is checked once, however many routes use it.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "doctor.h"
+#include "gateways.h"
+#include "route_view.h"
+#include "traffic.h"
 
 struct use {
 	uint64_t routes;
-	struct sixlane_route_key first; /* with routes */
+	struct sixlane_route_key first; /* of the routes, and its value */
 	uint32_t value;
 };
 
@@ -49,74 +52,65 @@ static void add_use(struct use *sum, const struct use *use)
 		sum->routes += use->routes;
 }
 
-static void add_gateway(struct doctor_gateways *gateways, const struct hop_view *hop)
+static void add_gateway(struct gateways *gateways, const struct hop_view *hop)
 {
 	if (hop->has_gateway && !hop->has_mac && hop->egress.flags & SIXLANE_PORT_UP)
-		doctor_add_gateway(gateways, &hop->neigh.key.addr, hop->neigh.key.ifindex);
+		gateways_add(gateways, &hop->neigh.key.addr, hop->neigh.key.ifindex);
 }
 
-static void look_at(struct checkup *checkup, const struct use *use, struct use *punted,
-		    struct doctor_gateways *gateways)
+static void check_use(struct checkup *checkup, const struct use *use, struct use *punted)
 {
 	struct route_view route;
 
-	route_view_value(&checkup->view->maps, use->value, NULL, &route);
+	route_view_read(&checkup->view->maps, use->value, NULL, &route);
 	if (is_punt(route.verdict))
 		add_use(&punted[route.verdict], use);
-	add_gateway(gateways, &route.hop);
+	add_gateway(checkup->gateways, &route.hop);
 	for (uint32_t i = 0; i < route.group.n_members; i++)
-		add_gateway(gateways, &route.group.members[i].hop);
+		add_gateway(checkup->gateways, &route.group.members[i].hop);
 }
 
-static void say_punted(struct checkup *checkup, const struct use *punted)
+static void report_punted(struct checkup *checkup, const struct use *punted)
 {
-	uint64_t packets[SIXLANE_N_VERDICTS] = { 0 };
+	struct traffic traffic;
 	char first[PRINT_PREFIX_LEN];
 
-	(void)doctor_count_packets(checkup, packets);
+	(void)traffic_read(checkup, &traffic);
 	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
 		const struct use *use = &punted[v];
 
 		if (!use->routes)
 			continue;
-		print_prefix(&use->first.addr, use->first.prefix_len - SIXLANE_TABLE_BITS, false,
-			     first);
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
+		print_prefix(&use->first.addr, use->first.prefix_len - SIXLANE_TABLE_BITS, first);
+		check_warn(
+			checkup, NULL,
 			"%llu %s left to the kernel (%s), for example %s, which receive %.1f %% of the IPv6 packets so far: %s",
 			(unsigned long long)use->routes,
 			use->routes == 1 ? "route is" : "routes are", cmd_verdict_name(v), first,
-			doctor_share(packets, v), cmd_verdict_text(v));
-		if (doctor_verdict(v)->advice)
-			check_advise(checkup, "%s", doctor_verdict(v)->advice);
+			traffic_share(&traffic, v), cmd_verdict_text(v));
+		if (traffic_verdict(v)->advice)
+			check_advise(checkup, "%s", traffic_verdict(v)->advice);
 	}
 }
 
 static void check_routes(struct checkup *checkup)
 {
 	struct use punted[SIXLANE_N_VERDICTS] = { 0 };
-	struct use *uses = read_uses(&checkup->view->maps);
+	_cleanup_free_ struct use *uses = read_uses(&checkup->view->maps);
 
-	for (size_t i = 0; uses && i < SIXLANE_MAX_NEXT_HOPS; i++)
-		if (uses[i].routes)
-			look_at(checkup, &uses[i], punted, checkup->gateways);
 	if (!uses) {
-		check_say(checkup, FINDING_SHOULD, NULL, "the routes in the maps cannot be read");
+		check_warn(checkup, NULL, "the routes in the maps cannot be read");
 		return;
 	}
-	free(uses);
-	say_punted(checkup, punted);
+	for (size_t i = 0; i < SIXLANE_MAX_NEXT_HOPS; i++)
+		if (uses[i].routes)
+			check_use(checkup, &uses[i], punted);
+	report_punted(checkup, punted);
 }
 
-static void check_gateways(struct checkup *checkup)
-{
-	doctor_say_gateways(checkup, checkup->gateways);
-}
-
-static const struct check checks[] = {
+const struct check doctor_routes[] = {
 	{ "routes", check_routes, .usual = "'sixlane routes' shows the routes" },
-	{ "neighbours", check_gateways,
+	{ "neighbours", gateways_report,
 	  .usual = "check that the neighbour is up and answers; 'ip -6 neigh' shows its state" },
+	{ .name = NULL },
 };
-
-const struct checks doctor_routes = { checks, ARRAY_SIZE(checks) };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane exception: what single destinations have of their own, a Path MTU or another next hop.
- * The operator's are added and removed, those that the kernel has learnt are shown. Here are the
- * verbs and their words, which are checked as far as that takes no map: what is let through can be
- * written. Only the names of devices are looked up.
+ * sixlane exception: Path MTUs and next hops of single destinations. This file parses the command
+ * line or a list on standard input. It checks all that needs no map, so that what passes can be
+ * written. Only devices are looked up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,17 +13,32 @@
 #include "../lib/input.h"
 #include "../lib/log.h"
 #include "../netlink/socket_link.h"
-#include "exception.h"
+#include "args.h"
+#include "exception_change.h"
+#include "exception_show.h"
 
 #define MTU_MIN 1280u /* RFC 8200 section 5 */
 #define MTU_MAX 65535u
-#define EXPIRES_MAX_S 4294967u /* what `ip route` takes, about: 2^32 ms */
+#define EXPIRES_MAX_S 4294967u /* 2^32 ms, the limit of `ip route` */
 #define NS_PER_S 1000000000ull
 
 #define MAX_WORDS 16
 #define BLANKS " \t\r\n"
 
-/* Says what is wrong with a line of the list, or with the command. False. */
+/* The other verbs are enum exception_change. */
+enum { SHOW = EXCEPTION_REPLACE + 1, LIST };
+
+static bool sets(unsigned int verb)
+{
+	return verb == EXCEPTION_ADD || verb == EXCEPTION_REPLACE;
+}
+
+static bool needs_dst(unsigned int verb)
+{
+	return sets(verb) || verb == EXCEPTION_DELETE;
+}
+
+/* Logs what is wrong with a line of the list, or with the command. False. */
 static _printf_(2, 3) bool refuse(const struct exception *one, const char *fmt, ...)
 {
 	char why[256];
@@ -57,7 +71,7 @@ static bool parse_unicast(const struct exception *one, const char *what, const c
 	return true;
 }
 
-static bool take_dst(const char *word, struct exception *one)
+static bool parse_dst(const char *word, struct exception *one)
 {
 	one->has_dst = parse_unicast(one, "destination", word, &one->dst);
 	if (one->has_dst && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&one->dst))
@@ -65,26 +79,26 @@ static bool take_dst(const char *word, struct exception *one)
 	return one->has_dst;
 }
 
-static bool take_table(const char *word, struct exception *one)
+static bool parse_table(const char *word, struct exception *one)
 {
-	return cmd_parse_table(word, &one->value.table) ||
+	return args_parse_table(word, &one->value.table) ||
 	       refuse(one, "\"%s\" is not a table", word);
 }
 
-static bool take_mtu(const char *word, struct exception *one)
+static bool parse_mtu(const char *word, struct exception *one)
 {
-	return (cmd_parse_number(word, MTU_MAX, &one->value.mtu) && one->value.mtu >= MTU_MIN) ||
+	return (args_parse_number(word, MTU_MAX, &one->value.mtu) && one->value.mtu >= MTU_MIN) ||
 	       refuse(one, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
 }
 
-static bool take_via(const char *word, struct exception *one)
+static bool parse_via(const char *word, struct exception *one)
 {
 	return parse_unicast(one, "via", word, &one->value.gateway);
 }
 
-static bool take_dev(const char *word, struct exception *one)
+static bool parse_dev(const char *word, struct exception *one)
 {
-	/* the daemon goes by the device's own name */
+	/* the daemon knows the device's own name only */
 	uint32_t ifindex = nl_link_find(word, one->value.device);
 
 	if (ifindex == LOOPBACK_IFINDEX)
@@ -92,11 +106,11 @@ static bool take_dev(const char *word, struct exception *one)
 	return ifindex || refuse(one, "cannot find device \"%s\"", word);
 }
 
-static bool take_expires(const char *word, struct exception *one)
+static bool parse_expires(const char *word, struct exception *one)
 {
 	uint32_t seconds;
 
-	if (!cmd_parse_number(word, EXPIRES_MAX_S, &seconds) || !seconds)
+	if (!args_parse_number(word, EXPIRES_MAX_S, &seconds) || !seconds)
 		return refuse(one, "expires %s: it must be from 1 to %u seconds", word,
 			      EXPIRES_MAX_S);
 	one->value.expires_ns = one->value.added_ns + seconds * NS_PER_S;
@@ -107,17 +121,17 @@ static bool take_expires(const char *word, struct exception *one)
 
 static const struct {
 	const char *name;
-	bool (*take)(const char *word, struct exception *one);
+	bool (*parse)(const char *word, struct exception *one);
 } known[] = {
-	{ "table", take_table }, /* first: the others are of add and replace */
-	{ "mtu", take_mtu },	 { "via", take_via },
-	{ "dev", take_dev },	 { "expires", take_expires },
+	{ "table", parse_table }, /* first: the only one of other verbs */
+	{ "mtu", parse_mtu },	  { "via", parse_via },
+	{ "dev", parse_dev },	  { "expires", parse_expires },
 };
 
-/* The first n_known of the words may be used. */
-static bool take_pairs(int argc, char **argv, size_t n_known, struct exception *one)
+/* Only the first n_known keywords are allowed. */
+static bool parse_pairs(int argc, char **argv, size_t n_known, struct exception *one)
 {
-	uint32_t seen = 0; /* a bit for each */
+	uint32_t seen = 0; /* bit by bit */
 
 	for (int i = 0; i < argc; i += 2) {
 		size_t k = 0;
@@ -131,7 +145,7 @@ static bool take_pairs(int argc, char **argv, size_t n_known, struct exception *
 		if (seen & 1u << k)
 			return refuse(one, "\"%s\" is given twice", argv[i]);
 		seen |= 1u << k;
-		if (!known[k].take(argv[i + 1], one))
+		if (!known[k].parse(argv[i + 1], one))
 			return false;
 	}
 	return true;
@@ -149,31 +163,30 @@ static bool check_whole(const struct exception *one)
 	       refuse(one, "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 }
 
-/* One more of the list. line: 0 of the command line. */
-static bool parse(enum exception_verb verb, int argc, char **argv, unsigned int line,
+/* Appends an exception to the list. line: 0 of the command line. False after logging. */
+static bool parse(unsigned int verb, int argc, char **argv, unsigned int line,
 		  struct exceptions *list)
 {
-	const bool whole = verb >= EXCEPTION_ADD, needs_dst = verb >= EXCEPTION_DELETE;
-	const bool may_dst = argc && strcmp(argv[0], known[0].name) != 0;
-	const int n_dst = needs_dst || (verb != EXCEPTION_FLUSH && may_dst);
+	const bool may_be_dst = argc && strcmp(argv[0], known[0].name) != 0;
+	const int n_dst = needs_dst(verb) || (verb != EXCEPTION_FLUSH && may_be_dst);
 	struct exception one = { .line = line, .value.added_ns = util_now_ns() };
 
 	if (n_dst > argc)
 		return refuse(&one, "a destination is needed");
-	if (n_dst && !take_dst(argv[0], &one))
+	if (n_dst && !parse_dst(argv[0], &one))
 		return false;
-	if (!take_pairs(argc - n_dst, argv + n_dst, whole ? ARRAY_SIZE(known) : 1, &one) ||
-	    (whole && !check_whole(&one)))
+	if (!parse_pairs(argc - n_dst, argv + n_dst, sets(verb) ? ARRAY_SIZE(known) : 1, &one) ||
+	    (sets(verb) && !check_whole(&one)))
 		return false;
-	if (needs_dst && !one.value.table)
+	if (needs_dst(verb) && !one.value.table)
 		one.value.table = SIXLANE_TABLE_MAIN;
 	return !exception_append(list, &one) || refuse(&one, "out of memory");
 }
 
 /* --- a list ------------------------------------------------------------------------------ */
 
-/* Words as the shell would split them without quotes; "#" ends the line. */
-static bool parse_line(enum exception_verb verb, char *text, size_t length, unsigned int line,
+/* Words are separated by blanks; "#" begins a comment. */
+static bool parse_line(unsigned int verb, char *text, size_t length, unsigned int line,
 		       struct exceptions *list)
 {
 	const struct exception at = { .line = line };
@@ -192,7 +205,7 @@ static bool parse_line(enum exception_verb verb, char *text, size_t length, unsi
 	return !argc || parse(verb, argc, argv, line, list);
 }
 
-static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions *list)
+static bool parse_lines(unsigned int verb, FILE *from, struct exceptions *list)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned int line = 0;
@@ -211,31 +224,34 @@ static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions 
 /* --- the verbs --------------------------------------------------------------------------- */
 
 static const struct cmd verbs[] = {
-	[EXCEPTION_SHOW] = { .name = "show" },	 [EXCEPTION_LIST] = { .name = "list" },
-	[EXCEPTION_FLUSH] = { .name = "flush" }, [EXCEPTION_DELETE] = { .name = "delete" },
-	[EXCEPTION_ADD] = { .name = "add" },	 [EXCEPTION_REPLACE] = { .name = "replace" },
+	[EXCEPTION_FLUSH] = { .name = "flush" },
+	[EXCEPTION_DELETE] = { .name = "delete" },
+	[EXCEPTION_ADD] = { .name = "add" },
+	[EXCEPTION_REPLACE] = { .name = "replace" },
+	[SHOW] = { .name = "show" },
+	[LIST] = { .name = "list" },
 };
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
-					      "add, replace, delete, show, flush" };
-	const struct cmd *said = argc ? cmd_find_verb(&all, argv[0]) : &verbs[EXCEPTION_SHOW];
-	const enum exception_verb verb = said ? (enum exception_verb)(said - verbs) : 0;
+	const struct cmd *found = argc ? cmd_find_verb(&cmd_exception, verbs, ARRAY_SIZE(verbs),
+						       "add, replace, delete, show, flush", argv[0])
+				       : &verbs[SHOW];
+	const unsigned int verb = found ? (unsigned int)(found - verbs) : SHOW;
 	struct exceptions list = { 0 };
 	int rc = CMD_USAGE;
 	bool good;
 
-	if (!said)
+	if (!found)
 		return CMD_USAGE;
 	argv += argc > 0;
 	argc -= argc > 0;
-	good = verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0])
+	good = needs_dst(verb) && argc == 1 && input_is_stdin(argv[0])
 		       ? parse_lines(verb, stdin, &list)
 		       : parse(verb, argc, argv, 0, &list);
 	if (good)
-		rc = verb <= EXCEPTION_LIST ? exception_show(options, &list.at[0])
-					    : exception_change(options, verb, &list);
+		rc = verb >= SHOW ? exception_show(options, &list.at[0])
+				  : exception_change(options, (enum exception_change)verb, &list);
 	free(list.at);
 	return rc;
 }

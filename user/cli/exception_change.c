@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the operator wants is written to sl_operator, whether or not a daemon runs; the daemon
- * brings it into force, for which it is waited here. A list is carried out line by line, as
- * `ip -batch` does it: the first one that fails ends it.
+ * See exception_change.h. Requests are written to sl_operator, whether or not a daemon runs; the
+ * daemon applies them, and the command waits for that. A list is applied line by line, as `ip
+ * -batch` does: the first failure ends it.
  */
+#include "exception_change.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
-#include "exception.h"
 #include "show.h"
 
-#define WAIT_NS 3000000000ull /* at least, and for each request … */
+/* How long the daemon may take: so long, and for each request. */
+#define WAIT_NS 3000000000ull
 #define WAIT_EACH_NS 100000ull
-#define PAUSE_NS 200000
-/* A daemon may be told of many thousands at once, a person not. */
-#define MAX_TOLD 10
+/* Warnings about single exceptions. */
+#define MAX_SHOWN 10
 
 struct change {
-	enum exception_verb verb;
+	enum exception_change kind;
 	struct exceptions *list;
-	size_t n_done;	 /* the first ones of the list */
-	uint64_t number; /* of the last of these among all changes; 0: none */
+	size_t n_done;	 /* how many of the list were written */
+	uint64_t number; /* of the last one in meta->operator_changes; 0: none */
 	struct cmd_view view;
 	bool daemon;
 };
 
-/* --- one of them ------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------- */
 
-/* Says why it was not carried out. False. */
+/* Logs why the request was not written. False. */
 static _printf_(2, 3) bool fail(const struct exception *one, const char *fmt, ...)
 {
 	char name[EXCEPTION_NAME], line[32] = "", why[256];
@@ -46,8 +46,8 @@ static _printf_(2, 3) bool fail(const struct exception *one, const char *fmt, ..
 	return false;
 }
 
-/* rc: 0 or -errno. */
-static bool wrote(const struct exception *one, int rc)
+/* rc: 0 or -errno. True for 0; else logs. */
+static bool check(const struct exception *one, int rc)
 {
 	if (rc == -EEXIST)
 		return fail(one, "File exists: 'replace' changes it");
@@ -57,51 +57,49 @@ static bool wrote(const struct exception *one, int rc)
 	return !rc || fail(one, "%s", strerror(-rc));
 }
 
-static bool set_wish(const struct change *change, const struct exception *one,
-		     const struct exception_state *state)
+static bool set_request(const struct change *change, const struct exception *one,
+			const struct exception_state *state)
 {
 	const struct maps *maps = &change->view.maps;
 	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
-	const char *table = show_table(state->wish.table, buf);
-	const bool replace = change->verb == EXCEPTION_REPLACE;
+	const char *table = show_table(state->request.table, buf);
+	const bool replace = change->kind == EXCEPTION_REPLACE;
 	struct sixlane_operator same = one->value;
 
-	same.added_ns = state->wish.added_ns;
-	print_prefix(&one->dst, 128, true, addr);
-	if (state->wish.table && state->wish.table != one->value.table)
+	same.added_ns = state->request.added_ns;
+	if (state->request.table && state->request.table != one->value.table)
 		return fail(
 			one,
 			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
-			table, addr, table);
-	if (replace && !memcmp(&same, &state->wish, sizeof(same)))
+			table, print_addr(&one->dst, addr), table);
+	if (replace && !memcmp(&same, &state->request, sizeof(same)))
 		return true;
-	if (!replace) /* one that has expired stays until a daemon removes it */
+	if (!replace) /* without a daemon an expired one is still there */
 		maps_operator_expire(maps, &one->dst, util_now_ns());
-	return wrote(one, maps_operator_set(maps, &one->dst, &one->value, replace));
+	return check(one, maps_operator_set(maps, &one->dst, &one->value, replace));
 }
 
-static bool remove_wish(const struct change *change, const struct exception *one,
-			const struct exception_state *state)
+static bool remove_request(const struct change *change, const struct exception *one,
+			   const struct exception_state *state)
 {
 	char addr[PRINT_PREFIX_LEN];
 	int rc;
 
-	print_prefix(&one->dst, 128, true, addr);
-	if (change->verb == EXCEPTION_DELETE && state->wish.table != one->value.table) {
+	if (change->kind == EXCEPTION_DELETE && state->request.table != one->value.table) {
 		if (!(state->entry.flags & SIXLANE_EXCEPTION_KERNEL))
 			return fail(one, "there is no operator exception");
 		return fail(one, "learned by the kernel: 'ip -6 route flush cache %s' removes it",
-			    addr);
+			    print_addr(&one->dst, addr));
 	}
 	rc = maps_operator_del(&change->view.maps, &one->dst);
-	/* who else removes it has done what is asked for */
-	return wrote(one, rc == -ENOENT ? 0 : rc);
+	/* somebody else may have removed it meanwhile */
+	return check(one, rc == -ENOENT ? 0 : rc);
 }
 
-/* --- all of them ------------------------------------------------------------------------- */
+/* --- the list ---------------------------------------------------------------------------- */
 
-/* False: it is not known what is there, which is said. */
-static bool find_all(struct change *change)
+/* Replaces the list by the requests of its table, or by all. False after logging. */
+static bool read_all(struct change *change)
 {
 	struct exceptions *list = change->list;
 	const uint32_t table = list->at[0].value.table;
@@ -109,7 +107,7 @@ static bool find_all(struct change *change)
 	int rc;
 
 	list->n = 0;
-	rc = exception_collect(&change->view.maps, list);
+	rc = exception_read_requests(&change->view.maps, list);
 	if (rc)
 		log_error("cannot read the operator's exceptions: %s", strerror(-rc));
 	for (size_t i = 0; i < list->n; i++)
@@ -119,8 +117,8 @@ static bool find_all(struct change *change)
 	return !rc;
 }
 
-/* False: one failed, which is said. */
-static bool carry_out(struct change *change)
+/* Writes all. False after logging: one failed. */
+static bool write_all(struct change *change)
 {
 	struct sixlane_meta *meta = change->view.maps.meta;
 	bool good = true;
@@ -129,108 +127,94 @@ static bool carry_out(struct change *change)
 		const struct exception *one = &change->list->at[i];
 		struct exception_state state;
 
-		good = wrote(one, exception_read(&change->view.maps, &one->dst, &state)) &&
-		       (change->verb >= EXCEPTION_ADD ? set_wish(change, one, &state)
-						      : remove_wish(change, one, &state));
+		good = check(one, exception_read(&change->view.maps, &one->dst, &state)) &&
+		       (change->kind >= EXCEPTION_ADD ? set_request(change, one, &state)
+						      : remove_request(change, one, &state));
 		change->n_done += good;
-		if (good) /* each: the command may be interrupted */
+		if (good) /* after each one: the command may be interrupted */
 			change->number =
 				__atomic_add_fetch(&meta->operator_changes, 1, __ATOMIC_SEQ_CST);
 	}
 	return good;
 }
 
-/* --- after ------------------------------------------------------------------------------- */
+/* --- the daemon and the result ----------------------------------------------------------- */
 
-/* Until it is done. False: the daemon has had all the time it may need. */
-static bool wait_for_daemon(const struct change *change)
+/* Why a written request is not in effect; NULL: it is, or somebody has changed it again. */
+static const char *why_not(const struct change *change, const struct exception *one,
+			   char buf[EXCEPTION_WHY])
 {
-	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	const struct sixlane_meta *meta = change->view.maps.meta;
-	const uint64_t until = util_now_ns() + WAIT_NS + change->n_done * WAIT_EACH_NS;
-
-	if (!change->daemon)
-		return true;
-	poke_send(); /* a daemon of another network namespace looks within a second */
-	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < change->number) {
-		if (util_now_ns() >= until)
-			return false;
-		nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-/* What became of one that is done. NULL: it is as it was asked for, or somebody else's by now. */
-static const char *shortcoming(const struct change *change, const struct exception *one,
-			       char buf[EXCEPTION_WHY])
-{
-	const bool sets = change->verb >= EXCEPTION_ADD;
+	const bool sets = change->kind >= EXCEPTION_ADD;
 	struct exception_state now;
 	const int rc = exception_read(&change->view.maps, &one->dst, &now);
 
 	if (rc)
 		return strerror(-rc);
-	if (sets != !!now.wish.table)
+	if (sets != !!now.request.table)
 		return NULL;
 	if (sets)
-		return exception_why_not(&change->view, change->daemon, &one->dst, &now, buf);
+		return exception_why_inactive(&change->view, change->daemon, &one->dst, &now, buf);
 	if (!(now.entry.flags & SIXLANE_EXCEPTION_OPERATOR))
 		return NULL;
 	return change->daemon ? "sixlaned has not applied it" : "sixlaned does not run";
 }
 
-/* Returns how many are not in force. */
-static size_t tell_shortcomings(const struct change *change)
+/* Warns about requests that are not in effect. Returns how many there are. */
+static size_t warn(const struct change *change)
 {
-	const char *is = change->verb >= EXCEPTION_ADD ? "inactive" : "still active", *why;
+	const char *is = change->kind >= EXCEPTION_ADD ? "inactive" : "still active", *why;
 	char name[EXCEPTION_NAME], buf[EXCEPTION_WHY];
-	size_t n_short = 0;
+	size_t n_inactive = 0;
 
 	for (size_t i = 0; i < change->n_done; i++) {
 		const struct exception *one = &change->list->at[i];
 
-		why = shortcoming(change, one, buf);
-		if (why && n_short++ < MAX_TOLD)
+		why = why_not(change, one, buf);
+		if (why && n_inactive++ < MAX_SHOWN)
 			log_warning("%s: stored, but %s: %s",
 				    exception_name(&one->dst, one->value.table, name), is, why);
 	}
-	if (n_short > MAX_TOLD)
-		log_warning("%zu more exceptions are in the same state", n_short - MAX_TOLD);
-	return n_short;
+	if (n_inactive > MAX_SHOWN)
+		log_warning("%zu more exceptions are in the same state", n_inactive - MAX_SHOWN);
+	return n_inactive;
 }
 
 static int print_result(const struct cmd_options *options, const struct change *change,
-			size_t n_short)
+			size_t n_inactive)
 {
 	json_t *object;
 
 	if (!options->json) {
-		if (change->verb == EXCEPTION_FLUSH)
+		if (change->kind == EXCEPTION_FLUSH)
 			printf("removed %zu\n", change->n_done);
 		return print_flush();
 	}
 	object = json_object();
-	print_set(object, "requested", json_integer((json_int_t)change->list->n));
-	print_set(object, "applied", json_integer((json_int_t)(change->n_done - n_short)));
-	print_set(object, "daemon", json_boolean(change->daemon));
+	print_set(object, "requested", change->list->n);
+	print_set(object, "applied", change->n_done - n_inactive);
+	print_set(object, "daemon", change->daemon);
 	return print_json(options, object);
 }
 
-int exception_change(const struct cmd_options *options, enum exception_verb verb,
+int exception_change(const struct cmd_options *options, enum exception_change kind,
 		     struct exceptions *list)
 {
-	struct change change = { .verb = verb, .list = list, .daemon = loader_daemon_runs() };
-	int rc = cmd_view_open_writable(&change.view);
+	struct change change = { .kind = kind, .list = list, .daemon = loader_daemon_runs() };
+	int rc = cmd_view_open(&change.view, true);
 	bool good, in_time;
-	size_t n_short;
+	size_t n_inactive;
 
-	if (rc)
-		return rc;
-	good = (verb != EXCEPTION_FLUSH || find_all(&change)) && carry_out(&change);
-	in_time = wait_for_daemon(&change);
-	n_short = tell_shortcomings(&change);
-	rc = print_result(options, &change, n_short);
+	if (!rc) {
+		good = (kind != EXCEPTION_FLUSH || read_all(&change)) && write_all(&change);
+		in_time = !change.daemon ||
+			  cmd_wait_for_daemon(&change.view.maps.meta->operator_done, change.number,
+					      WAIT_NS + change.n_done * WAIT_EACH_NS);
+		n_inactive = warn(&change);
+		rc = print_result(options, &change, n_inactive);
+		/* in time but inactive: it waits for a route, a device or the daemon */
+		if (!good || (!in_time && n_inactive))
+			rc = CMD_FAILED;
+	}
 	cmd_view_close(&change.view);
-	/* one that waits for a route, a device or the daemon may come */
-	return good && (in_time || !n_short) ? rc : CMD_FAILED;
+	return rc;
 }

@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane explain: one packet, told step by step. The trace flavour of the program records what
- * its steps decide; the flavour that runs on the port says what happens. Both get that very packet
- * with the same maps; that they do the same is part of the answer.
+ * sixlane explain: one packet step by step. The trace flavour of the program records what each step
+ * decides; the flavour that runs on the port gives the verdict. Both run on the same packet with
+ * the same maps. Whether they agree is part of the output.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <errno.h>
 #include <linux/bpf.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "../../bpf/proto.h"
 #include "../lib/log.h"
-#include "explain.h"
+#include "../netlink/socket_link.h"
+#include "args.h"
+#include "explain_egress.h"
+#include "explain_json.h"
+#include "explain_port.h"
+#include "explain_route.h"
 
 #define HOP_LIMIT 64
-#define SPORT 49152 /* the first of those that anybody may use */
+#define SPORT 49152 /* the first dynamic port */
 #define DPORT 33434 /* traceroute's */
 
-/* The daemon may write between the two runs; what differs so often is no coincidence. */
+/* The daemon may write between the two runs: a difference counts if it is there each time. */
 #define TRIES 3
 
 /* --- the command line -------------------------------------------------------------------- */
 
 static bool is_keyword(const char *word)
 {
-	return !strcmp(word, "dev") || !strcmp(word, "size") || !strcmp(word, "tos") ||
-	       !strcmp(word, "flowlabel") || !strcmp(word, "mac");
+	static const char *const keywords[] = { "dev", "size", "tos", "flowlabel", "mac" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
+		if (!strcmp(word, keywords[i]))
+			return true;
+	return false;
 }
 
-/* PROTO SPORT DPORT, as far as they are there. Returns how many words they are, or -CMD_USAGE. */
-static int take_flow(int argc, char **argv, struct packet *packet)
+/* Parses [PROTO [SPORT DPORT]]. Returns how many words they are, or -CMD_USAGE. */
+static int parse_flow(int argc, char **argv, struct packet *packet)
 {
 	uint32_t sport = SPORT, dport = DPORT;
 	int n = 0;
@@ -52,8 +60,8 @@ static int take_flow(int argc, char **argv, struct packet *packet)
 				  argv[0], argv[1]);
 	if (n == 3 && !proto_has_ports(packet->proto))
 		return -cmd_usage(&cmd_explain, "\"%s\" has no ports", argv[0]);
-	if (n == 3 && (!cmd_parse_number(argv[1], UINT16_MAX, &sport) ||
-		       !cmd_parse_number(argv[2], UINT16_MAX, &dport)))
+	if (n == 3 && (!args_parse_number(argv[1], UINT16_MAX, &sport) ||
+		       !args_parse_number(argv[2], UINT16_MAX, &dport)))
 		return -cmd_usage(&cmd_explain, "\"%s %s\" are not two ports", argv[1], argv[2]);
 	if (proto_has_ports(packet->proto)) {
 		packet->sport = (uint16_t)sport;
@@ -62,7 +70,7 @@ static int take_flow(int argc, char **argv, struct packet *packet)
 	return n;
 }
 
-/* A number up to max, as C writes it. True on success. */
+/* A number up to max, in C's notation. True on success. */
 static bool parse_bits(const char *word, unsigned long max, uint32_t *out)
 {
 	unsigned long bits;
@@ -92,42 +100,39 @@ static bool parse_mac(const char *word, uint8_t mac[6])
 	return true;
 }
 
-/* CMD_OK or CMD_USAGE (said). */
-static int take_keyword(const char *word, const char *value, struct explain *explain,
-			const char **port)
+/* CMD_OK, or CMD_USAGE after logging. */
+static int parse_keyword(const char *word, const char *value, struct explain *explain,
+			 const char **port)
 {
 	struct packet *packet = &explain->packet;
+	const uint32_t min_bytes = packet_min_bytes(packet->proto);
 	uint32_t tclass;
 
 	if (!strcmp(word, "dev")) {
 		*port = value;
-		return CMD_OK;
-	}
-	if (!strcmp(word, "size")) {
-		if (cmd_parse_number(value, LOADER_RUN_ROOM / 2, &packet->ip_bytes) &&
-		    packet->ip_bytes >= packet_min_bytes(packet->proto))
-			return CMD_OK;
-		return cmd_usage(&cmd_explain, "size %s: bytes of the IPv6 packet, from %u to %u",
-				 value, packet_min_bytes(packet->proto), LOADER_RUN_ROOM / 2);
-	}
-	if (!strcmp(word, "flowlabel")) {
-		if (parse_bits(value, PACKET_MAX_LABEL, &packet->label))
-			return CMD_OK;
-		return cmd_usage(&cmd_explain, "flowlabel %s: a flow label from 0 to 0x%x", value,
-				 PACKET_MAX_LABEL);
-	}
-	if (!strcmp(word, "mac")) {
+	} else if (!strcmp(word, "size")) {
+		if (!args_parse_number(value, LOADER_RUN_ROOM / 2, &packet->ip_bytes) ||
+		    packet->ip_bytes < min_bytes)
+			return cmd_usage(&cmd_explain,
+					 "size %s: bytes of the IPv6 packet, from %u to %u", value,
+					 min_bytes, LOADER_RUN_ROOM / 2);
+	} else if (!strcmp(word, "flowlabel")) {
+		if (!parse_bits(value, PACKET_MAX_LABEL, &packet->label))
+			return cmd_usage(&cmd_explain, "flowlabel %s: a flow label from 0 to 0x%x",
+					 value, PACKET_MAX_LABEL);
+	} else if (!strcmp(word, "mac")) {
 		explain->has_mac = parse_mac(value, packet->dst_mac);
-		return explain->has_mac
-			       ? CMD_OK
-			       : cmd_usage(&cmd_explain,
-					   "mac %s: a MAC address, as 02:00:00:00:00:01", value);
-	}
-	if (strcmp(word, "tos") != 0)
+		if (!explain->has_mac)
+			return cmd_usage(&cmd_explain,
+					 "mac %s: a MAC address, as 02:00:00:00:00:01", value);
+	} else if (!strcmp(word, "tos")) {
+		if (!parse_bits(value, UINT8_MAX, &tclass))
+			return cmd_usage(&cmd_explain, "tos %s: a traffic class from 0 to 0xff",
+					 value);
+		packet->tclass = (uint8_t)tclass;
+	} else {
 		return cmd_usage(&cmd_explain, "unexpected argument \"%s\"", word);
-	if (!parse_bits(value, UINT8_MAX, &tclass))
-		return cmd_usage(&cmd_explain, "tos %s: a traffic class from 0 to 0xff", value);
-	packet->tclass = (uint8_t)tclass;
+	}
 	return CMD_OK;
 }
 
@@ -142,36 +147,29 @@ static int parse_args(int argc, char **argv, struct explain *explain, const char
 		return cmd_usage(&cmd_explain, "\"%s\" is not an IPv6 address", argv[0]);
 	if (inet_pton(AF_INET6, argv[1], &packet->dst) != 1)
 		return cmd_usage(&cmd_explain, "\"%s\" is not an IPv6 address", argv[1]);
-	n = take_flow(argc - at, argv + at, packet);
+	n = parse_flow(argc - at, argv + at, packet);
 	if (n < 0)
 		return -n;
 	for (at += n; at < argc; at += 2) {
 		if (at + 1 == argc)
 			return cmd_usage(&cmd_explain, "\"%s\" needs a value", argv[at]);
-		rc = take_keyword(argv[at], argv[at + 1], explain, port);
+		rc = parse_keyword(argv[at], argv[at + 1], explain, port);
 		if (rc)
 			return rc;
 	}
 	return CMD_OK;
 }
 
-/* --- two runs ---------------------------------------------------------------------------- */
+/* --- the two runs ------------------------------------------------------------------------ */
 
-static bool build(struct explain *explain)
-{
-	explain->packet.hop_limit = HOP_LIMIT;
-	explain->frame_len = packet_build(&explain->packet, explain->frame, sizeof(explain->frame));
-	return explain->frame_len;
-}
-
-/* Of an answer the flow label is drawn at random. */
+/* The flow label of an answer is random. */
 static void clear_label(struct loader_run_result *result)
 {
 	struct packet packet;
 	uint8_t *label;
 
 	if (result->verdict != SIXLANE_ANSWER_TOO_BIG ||
-	    !packet_read(result->frame, result->len, &packet))
+	    !packet_parse(result->frame, result->len, &packet))
 		return;
 	label = result->frame + PACKET_ETH_BYTES + 1;
 	for (int i = 0; i < 2 && packet.tags[i].word; i++)
@@ -180,31 +178,23 @@ static void clear_label(struct loader_run_result *result)
 	label[1] = label[2] = 0;
 }
 
-static uint32_t differences(struct explain *explain)
+static uint32_t differences(const struct loader_run_result *a, const struct loader_run_result *b)
 {
-	const struct loader_run_result *a = &explain->traced, *b = &explain->result;
-	uint32_t differs = 0;
+	const bool same_frame = a->len == b->len && !memcmp(a->frame, b->frame, a->len);
 
-	clear_label(&explain->traced);
-	clear_label(&explain->result);
-	if (a->verdict != b->verdict)
-		differs |= EXPLAIN_VERDICT;
-	if (a->slot != b->slot)
-		differs |= EXPLAIN_COUNTED_FOR;
-	if (a->action != b->action)
-		differs |= EXPLAIN_ACTION;
-	if (a->len != b->len || memcmp(a->frame, b->frame, a->len) != 0)
-		differs |= EXPLAIN_FRAME;
-	return differs;
+	return (a->verdict != b->verdict ? EXPLAIN_VERDICT : 0) |
+	       (a->slot != b->slot ? EXPLAIN_COUNTED_FOR : 0) |
+	       (a->action != b->action ? EXPLAIN_ACTION : 0) | (same_frame ? 0 : EXPLAIN_FRAME);
 }
 
-static void read_frame(const struct loader_run_result *result, struct packet *out)
+static void parse_frame(struct loader_run_result *result, struct packet *out)
 {
-	if (!packet_read(result->frame, result->len, out))
+	clear_label(result);
+	if (!packet_parse(result->frame, result->len, out))
 		*out = (struct packet){ 0 };
 }
 
-/* 0 or -errno and err. */
+/* Runs both programs once. 0, or -errno and err. */
 static int compare(struct explain *explain, struct loader_run *tracer, struct loader_run *run,
 		   char *err)
 {
@@ -217,26 +207,9 @@ static int compare(struct explain *explain, struct loader_run *tracer, struct lo
 				      &explain->result, err);
 	if (rc)
 		return rc;
-	read_frame(&explain->result, &explain->out);
-	read_frame(&explain->traced, &explain->traced_out);
-	explain->differs = differences(explain);
-	return 0;
-}
-
-static int find_source(struct explain *explain)
-{
-	int rc;
-
-	explain->sources = (struct sources){ 0 };
-	if (!explain->trace.view.by_source)
-		return 0;
-	rc = sources_read(&explain->view.maps, &explain->sources);
-	if (rc) {
-		log_error("cannot read the source-specific routes: %s", strerror(-rc));
-		return rc;
-	}
-	explain->source =
-		sources_match(&explain->sources, explain->trace.view.set, &explain->packet.src);
+	parse_frame(&explain->result, &explain->out);
+	parse_frame(&explain->traced, &explain->traced_out);
+	explain->differs = differences(&explain->traced, &explain->result);
 	return 0;
 }
 
@@ -254,7 +227,7 @@ static int run_both(struct explain *explain, struct loader_run *tracer, struct l
 	return rc;
 }
 
-/* Whether the program can be run with the frame; if not, it is said. */
+/* Whether the program can run on the frame. Logs the reason if it cannot. */
 static bool fits(const struct explain *explain, bool frags)
 {
 	const size_t max = loader_run_linear_bytes(), ip_bytes = explain->packet.ip_bytes;
@@ -267,12 +240,13 @@ static bool fits(const struct explain *explain, bool frags)
 	return false;
 }
 
-/* CMD_OK or CMD_FAILED (said). */
-static int find_out(struct explain *explain)
+/* Fills in the results. CMD_OK, or CMD_FAILED after logging. */
+static int run_programs(struct explain *explain)
 {
-	bool frags = explain->prog_known && explain->prog.frags;
+	const bool frags = explain->prog_known && explain->prog.frags;
 	struct loader_run *tracer = NULL, *run = NULL;
 	const char *object = loader_object_path();
+	struct trace *trace = &explain->trace;
 	char err[LOADER_ERR];
 	int rc;
 
@@ -290,13 +264,18 @@ static int find_out(struct explain *explain)
 		return CMD_FAILED;
 	}
 	trace_read(&explain->view.maps, explain->ingress->ifindex, &explain->packet.dst,
-		   &explain->packet.src, &explain->trace);
-	return find_source(explain) ? CMD_FAILED : CMD_OK;
+		   &explain->packet.src, trace);
+	if (!trace->view.by_source)
+		return CMD_OK;
+	if (entries_read_sources(&explain->view.maps, &explain->sources))
+		return CMD_FAILED;
+	explain->source = entries_match(&explain->sources, trace->view.set, &explain->packet.src);
+	return CMD_OK;
 }
 
-/* --- the answer -------------------------------------------------------------------------- */
+/* --- the output -------------------------------------------------------------------------- */
 
-static void to_text(const struct explain *explain)
+static int to_text(const struct explain *explain)
 {
 	const char *last = "";
 
@@ -306,63 +285,65 @@ static void to_text(const struct explain *explain)
 		printf("%-13s %s\n", strcmp(name, last) != 0 ? name : "", explain->steps[i].text);
 		last = name;
 	}
+	return print_flush();
 }
 
-static int answer(const struct cmd_options *options, struct explain *explain)
+static int print_steps(const struct cmd_options *options, struct explain *explain)
 {
 	int rc;
 
-	if (!explain_tell(explain)) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
-	if (options->json) {
-		rc = print_json(options, explain_json(explain));
-	} else {
-		to_text(explain);
-		rc = print_flush();
-	}
+	explain_add_ingress(explain);
+	explain_add_route(explain);
+	explain_add_egress(explain);
+	explain_add_verdict(explain);
+	for (size_t i = 0; i < explain->n_steps; i++)
+		if (!explain->steps[i].text)
+			return cmd_no_memory();
+	rc = options->json ? print_json(options, explain_json(explain)) : to_text(explain);
 	return explain->differs ? CMD_FAILED : rc;
 }
 
+/* port: a device's name; NULL: choose one. */
 static int explain_packet(const struct cmd_options *options, struct explain *explain,
 			  const char *port)
 {
-	int rc = cmd_view_open(&explain->view);
+	struct packet *packet = &explain->packet;
+	int rc = cmd_view_open(&explain->view, false);
 
 	if (rc)
 		return rc;
 	explain->daemon = loader_daemon_runs();
-	rc = explain_find_port(explain, port);
-	if (!rc && !build(explain)) {
-		log_error("the frame is too long");
-		rc = CMD_FAILED;
+	if (port) {
+		explain->port = ports_find(&explain->view.ports, nl_link_find(port, NULL));
+		explain->port_reason = "as asked for";
+		if (!explain->port)
+			return cmd_usage(&cmd_explain, "cannot find device \"%s\"", port);
 	}
-	if (!rc)
-		rc = find_out(explain);
-	if (!rc)
-		rc = answer(options, explain);
-	for (size_t i = 0; i < explain->n_steps; i++)
-		free(explain->steps[i].text);
-	sources_free(&explain->sources);
-	cmd_view_close(&explain->view);
-	return rc;
+	rc = explain_find_port(explain);
+	if (rc)
+		return rc;
+	packet->hop_limit = HOP_LIMIT;
+	explain->frame_len = packet_build(packet, explain->frame, sizeof(explain->frame));
+	if (!explain->frame_len) {
+		log_error("the frame is too long");
+		return CMD_FAILED;
+	}
+	return run_programs(explain) ?: print_steps(options, explain);
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	struct explain *explain = calloc(1, sizeof(*explain));
+	static struct explain explain; /* large */
 	const char *port = NULL;
-	int rc;
+	int rc = parse_args(argc, argv, &explain, &port);
 
-	if (!explain) {
-		log_error("out of memory");
-		return CMD_FAILED;
-	}
-	rc = parse_args(argc, argv, explain, &port);
-	if (!rc)
-		rc = explain_packet(options, explain, port);
-	free(explain);
+	if (rc)
+		return rc;
+	rc = explain_packet(options, &explain, port);
+	for (size_t i = 0; i < explain.n_steps; i++)
+		free(explain.steps[i].text);
+	entries_free(&explain.sources);
+	cmd_view_close(&explain.view);
 	return rc;
 }
 

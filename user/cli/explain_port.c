@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Where the packet to be explained comes in: by the port that was named, or by the one by which its
- * source is reached; and what it then looks like on the wire, since the program runs below VLAN
- * devices and on the slaves of bonds.
- */
+/* See explain_port.h. */
+#include "explain_port.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_link.h"
 #include "../netlink/socket_route.h"
-#include "explain.h"
 
-/* A sender that nobody knows: locally administered. */
-static const uint8_t some_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
+/* The sender if its MAC is unknown: locally administered. */
+static const uint8_t unknown_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
 
 static const struct sixlane_port *slot_of(const struct explain *explain, uint32_t ifindex)
 {
@@ -30,12 +26,6 @@ static bool is_served(const struct explain *explain, uint32_t ifindex)
 	return flags & SIXLANE_PORT_INGRESS && !(flags & slave);
 }
 
-/* How well a port's own way to the source is known. */
-struct way_back {
-	uint32_t ifindex; /* 0: none */
-	uint32_t len;	  /* of the route's prefix */
-};
-
 static bool leaves_by(const struct route_view *route, uint32_t ifindex)
 {
 	const struct group_view *group = &route->group;
@@ -49,78 +39,69 @@ static bool leaves_by(const struct route_view *route, uint32_t ifindex)
 	return false;
 }
 
-/* Whether packets to the source leave by a port, in the table that packets by it are looked up in.
+/* Whether the port reaches src in the table that its packets use. Sets *len to the prefix's length.
  */
-static bool is_way_back(const struct maps *maps, const struct sixlane_port *port,
-			const union sixlane_addr *src, uint32_t *len)
+static bool reaches(const struct maps *maps, const struct sixlane_port *port,
+		    const union sixlane_addr *src, uint32_t *len)
 {
-	struct route_view *route;
+	struct route_view route;
 	uint32_t value;
-	bool found;
 
 	if (maps_route_lookup(maps, port->table, src, &value))
 		return false;
-	route = malloc(sizeof(*route));
-	if (!route)
-		return false;
-	route_view_value(maps, value, NULL, route);
-	found = leaves_by(route, port->ifindex);
-	*len = route->prefix_len;
-	free(route);
-	return found;
+	route_view_read(maps, value, NULL, &route);
+	*len = route.prefix_len;
+	return leaves_by(&route, port->ifindex);
 }
 
-/* With rules the kernel says which table it is; those of VRFs have their own. */
+/* With rules only the kernel knows the table; VRFs have their own. */
 static bool asks_rules(const struct sixlane_port *port)
 {
 	return (port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF)) == SIXLANE_PORT_RULES;
 }
 
-/* The served port by which its source is reached, by the longest prefix if there are several. */
-static uint32_t way_back(const struct explain *explain)
+/* The served port that reaches the source by the longest prefix; NULL: none does. */
+static const struct link *find_reverse_port(const struct explain *explain)
 {
-	const struct ports *ports = &explain->view.ports;
 	const union sixlane_addr *src = &explain->packet.src;
-	struct way_back best = { 0 };
-	uint32_t len = 0, by_rules = 0, rules_len = 0;
+	uint32_t by_rules = 0, rules_len = 0, len = 0, best_len = 0;
+	const struct link *best = NULL;
 
 	if (nl_route_get(src, &by_rules, &rules_len))
 		by_rules = 0;
-	for (size_t i = 0; i < ports->n; i++) {
-		uint32_t ifindex = ports->links[i].ifindex;
-		const struct sixlane_port *port = slot_of(explain, ifindex);
+	for (size_t i = 0; i < explain->view.ports.n; i++) {
+		const struct link *link = &explain->view.ports.links[i];
+		const struct sixlane_port *port = slot_of(explain, link->ifindex);
+		bool found;
 
-		if (!is_served(explain, ifindex))
+		if (!is_served(explain, link->ifindex))
 			continue;
 		if (asks_rules(port)) {
-			if (ifindex != by_rules)
-				continue;
+			found = link->ifindex == by_rules;
 			len = rules_len;
-		} else if (!is_way_back(&explain->view.maps, port, src, &len)) {
-			continue;
+		} else {
+			found = reaches(&explain->view.maps, port, src, &len);
 		}
-		if (!best.ifindex || len > best.len)
-			best = (struct way_back){ ifindex, len };
+		if (found && (!best || len > best_len)) {
+			best = link;
+			best_len = len;
+		}
 	}
-	return best.ifindex;
+	return best;
 }
 
 static int choose_port(struct explain *explain)
 {
 	const struct ports *ports = &explain->view.ports;
-	uint32_t back = way_back(explain), n_served = 0;
+	uint32_t n_served = 0;
 
-	explain->port = back ? ports_find(ports, back) : NULL;
-	if (explain->port) {
-		explain->port_reason = "its source is reached by it";
+	explain->port = find_reverse_port(explain);
+	explain->port_reason = "its source is reached by it";
+	if (explain->port)
 		return CMD_OK;
-	}
-	for (size_t i = 0; i < ports->n; i++) {
-		if (!is_served(explain, ports->links[i].ifindex))
-			continue;
-		if (!n_served++)
+	for (size_t i = 0; i < ports->n; i++)
+		if (is_served(explain, ports->links[i].ifindex) && !n_served++)
 			explain->port = &ports->links[i];
-	}
 	if (!explain->port) {
 		log_error("no port is served: 'sixlane attach DEV', or name one with 'dev PORT'");
 		return CMD_FAILED;
@@ -132,19 +113,8 @@ static int choose_port(struct explain *explain)
 	return CMD_OK;
 }
 
-static int name_port(struct explain *explain, const char *name)
-{
-	const struct link *port = ports_find(&explain->view.ports, nl_link_find(name, NULL));
-
-	if (!port)
-		return cmd_usage(&cmd_explain, "cannot find device \"%s\"", name);
-	explain->port = port;
-	explain->port_reason = "as asked for";
-	return CMD_OK;
-}
-
-/* Down from a VLAN device to the one below all tags, which are noted. */
-static int go_below(struct explain *explain)
+/* Sets ingress to the device below all VLAN tags, and the packet's tags. */
+static int find_lower(struct explain *explain)
 {
 	const struct link *at = explain->port;
 	union sixlane_tag *tags = explain->packet.tags;
@@ -169,8 +139,8 @@ static int go_below(struct explain *explain)
 	return CMD_OK;
 }
 
-/* From a bond to a slave: one that the bond uses, if it uses any. */
-static int go_to_slave(struct explain *explain)
+/* Of a bond, sets ingress to a slave: one that the bond uses, if it uses any. */
+static int find_slave(struct explain *explain)
 {
 	const struct ports *ports = &explain->view.ports;
 	const struct link *bond = explain->ingress, *found = NULL;
@@ -197,7 +167,7 @@ static int go_to_slave(struct explain *explain)
 	return CMD_OK;
 }
 
-static void address_frame(struct explain *explain)
+static void set_macs(struct explain *explain)
 {
 	const struct maps *maps = &explain->view.maps;
 	uint32_t slot = maps_neigh_slot(maps, explain->port->ifindex, &explain->packet.src);
@@ -206,11 +176,11 @@ static void address_frame(struct explain *explain)
 	if (!explain->has_mac)
 		memcpy(explain->packet.dst_mac, explain->port->mac,
 		       sizeof(explain->packet.dst_mac));
-	memcpy(explain->packet.src_mac, mac.flags & SIXLANE_MAC_VALID ? mac.bytes : some_mac,
+	memcpy(explain->packet.src_mac, mac.flags & SIXLANE_MAC_VALID ? mac.bytes : unknown_mac,
 	       sizeof(explain->packet.src_mac));
 }
 
-/* A slave runs the program of its bond, which is the one that tells of it. */
+/* A slave runs the program of its bond, which reports it. */
 static void query_program(struct explain *explain)
 {
 	const struct loader_maps *maps = &explain->view.fds;
@@ -222,17 +192,14 @@ static void query_program(struct explain *explain)
 		explain->prog_known = !loader_query(master, maps, &explain->prog);
 }
 
-int explain_find_port(struct explain *explain, const char *name)
+int explain_find_port(struct explain *explain)
 {
-	int rc = name ? name_port(explain, name) : choose_port(explain);
+	int rc = explain->port ? CMD_OK : choose_port(explain);
 
-	if (!rc)
-		rc = go_below(explain);
-	if (!rc)
-		rc = go_to_slave(explain);
+	rc = rc ?: find_lower(explain) ?: find_slave(explain);
 	if (rc)
 		return rc;
-	address_frame(explain);
+	set_macs(explain);
 	query_program(explain);
 	return CMD_OK;
 }

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane fib verify: the trie against the compiled FIB, at the edges of every prefix of the trie
- * and at random addresses; then the daemon does the same with its own table.
+ * See fib_verify.h.
  *
- * A lookup in the trie is a system call, so the trie is read once into memory, where the lookups
- * are done, and the trie itself is asked a part of them, at most TRIE_ASKED. What is read goes on
- * changing: a difference counts if it is still there after the trie itself was asked and the
- * compiled FIB read anew several times.
+ * A lookup in the trie is a system call. So the trie is copied once, lookups use the copy, and at
+ * most TRIE_LOOKUPS of them are repeated in the trie itself. Routes change meanwhile: a difference
+ * counts only if the trie itself and a new view of the compiled FIB still differ several times
+ * later.
  */
+#include "fib_verify.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
-#include "fib.h"
+#include "fib_routes.h"
+#include "fib_status.h"
+#include "show.h"
 
-#define TRIE_ASKED 1000000u
+#define TRIE_LOOKUPS 1000000u
 #define TRIES 5
 #define PAUSE_NS 20000000
-#define MAX_TOLD 10u
-/* For the daemon, which sees to routes in between. */
+#define MAX_SHOWN 10u
+/* How long the daemon may take, which handles routes in between. */
 #define WAIT_NS 5000000000ull
 #define WAIT_EACH_NS 20000ull
-#define WAIT_PAUSE_NS 1000000
 
 struct difference {
 	uint32_t table;
 	union sixlane_addr addr;
-	uint32_t trie, compiled;
+	uint32_t trie, compiled; /* values of sl_routes */
 };
 
 struct verify {
@@ -35,22 +36,23 @@ struct verify {
 	const struct maps *maps;
 	struct fib_routes routes;
 	struct compiled_view view;
-	uint64_t every;	      /* which lookups the trie itself is asked */
-	uint64_t random;      /* state */
-	uint64_t n, compared; /* addresses, and those of which the compiled FIB said something */
-	uint64_t asked;
-	uint64_t wrong;
-	struct difference told[MAX_TOLD];
-	int error; /* -ENODATA: the compiled FIB has gone meanwhile */
+	uint64_t every;		     /* each so many-th lookup is repeated in the trie itself */
+	uint64_t random;	     /* state of the generator */
+	unsigned long long n;	     /* addresses */
+	unsigned long long compared; /* … that the compiled FIB answered */
+	unsigned long long trie_lookups;
+	unsigned long long wrong;
+	struct difference shown[MAX_SHOWN];
+	int error; /* -errno; -ENODATA: the compiled FIB was removed meanwhile */
 	struct {
-		bool runs, came;
-		uint64_t compared, wrong;
+		bool runs, done;
+		unsigned long long compared, wrong;
 	} daemon;
 };
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static uint32_t ask_trie(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
+static uint32_t lookup_trie(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
 {
 	uint32_t value;
 	int rc = maps_route_lookup(verify->maps, table, addr, &value);
@@ -60,10 +62,10 @@ static uint32_t ask_trie(struct verify *verify, uint32_t table, const union sixl
 	return rc ? 0 : value;
 }
 
-/* Where it begins may be elsewhere; thoroughly: and chunks may be new. */
-static int view_again(struct verify *verify, bool thoroughly)
+/* Updates the root; with chunks maps them again, too. */
+static int refresh_view(struct verify *verify, bool chunks)
 {
-	if (thoroughly) {
+	if (chunks) {
 		maps_unview(&verify->view);
 		return maps_view(verify->maps, &verify->view);
 	}
@@ -72,41 +74,38 @@ static int view_again(struct verify *verify, bool thoroughly)
 	return verify->view.fib.word ? 0 : -ENODATA;
 }
 
-static void note(struct verify *verify, const struct difference *difference)
-{
-	if (verify->wrong < MAX_TOLD)
-		verify->told[verify->wrong] = *difference;
-	verify->wrong++;
-}
-
-/* They seem to differ: look again, at what is there and not at the copy. */
-static void look_again(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
+/* Compares the trie itself with a new view, and records a difference that stays. */
+static void recheck(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct difference seen = { .table = table, .addr = *addr };
-	/* who has so many knows enough */
-	int tries = verify->wrong < MAX_TOLD ? TRIES : 2;
+	/* further ones are only counted: no need to be as sure */
+	int tries = verify->wrong < MAX_SHOWN ? TRIES : 2;
 
 	for (int i = 0; i < tries && !verify->error; i++) {
 		int rc;
 
 		if (i > 1)
 			nanosleep(&pause, NULL);
-		seen.trie = ask_trie(verify, table, addr);
-		verify->error = verify->error ?: view_again(verify, i);
+		seen.trie = lookup_trie(verify, table, addr);
+		verify->error = verify->error ?: refresh_view(verify, i);
 		rc = compiled_find(&verify->view, table, addr, &seen.compiled);
-		/* of a chunk that is not there yet: later */
+		/* rc: the chunk is missing; it may be new, so the next round maps it */
 		if (rc ? i
-		       : seen.compiled == seen.trie && seen.trie == ask_trie(verify, table, addr))
+		       : seen.compiled == seen.trie &&
+				    seen.trie == lookup_trie(verify, table, addr))
 			return;
 	}
-	if (!verify->error)
-		note(verify, &seen);
+	if (verify->error)
+		return;
+	if (verify->wrong < MAX_SHOWN)
+		verify->shown[verify->wrong] = seen;
+	verify->wrong++;
 }
 
-/* Whether the compiled FIB says something, and what. */
-static bool find(struct verify *verify, uint32_t table, const union sixlane_addr *addr,
-		 uint32_t *found)
+/* Looks up in the compiled FIB. False: it has no answer. */
+static bool lookup_compiled(struct verify *verify, uint32_t table, const union sixlane_addr *addr,
+			    uint32_t *found)
 {
 	uint64_t n = verify->maps->meta->fib_chunk_bytes / SIXLANE_FIB_CHUNK_BYTES;
 
@@ -115,24 +114,23 @@ static bool find(struct verify *verify, uint32_t table, const union sixlane_addr
 	/* the daemon's last chunk may be newer than the view */
 	if (!n || n > SIXLANE_FIB_CHUNKS || verify->view.chunks[n - 1])
 		return false;
-	verify->error = verify->error ?: view_again(verify, true);
+	verify->error = verify->error ?: refresh_view(verify, true);
 	return !compiled_find(&verify->view, table, addr, found);
 }
 
 static void compare(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
 {
 	uint32_t wanted = fib_routes_match(&verify->routes, table, addr), found = 0;
-	bool unknown = !find(verify, table, addr, &found);
-	bool ask = verify->n++ % verify->every == 0;
-	bool same = unknown || found == wanted;
+	bool answered = lookup_compiled(verify, table, addr, &found);
+	bool same = !answered || found == wanted;
 
-	verify->compared += !unknown;
-	if (ask) {
-		verify->asked++;
-		same = same && ask_trie(verify, table, addr) == wanted;
+	verify->compared += answered;
+	if (verify->n++ % verify->every == 0) {
+		verify->trie_lookups++;
+		same = same && lookup_trie(verify, table, addr) == wanted;
 	}
 	if (!same)
-		look_again(verify, table, addr);
+		recheck(verify, table, addr);
 }
 
 static void compare_edges(struct verify *verify)
@@ -140,7 +138,7 @@ static void compare_edges(struct verify *verify)
 	union sixlane_addr edges[PREFIX_EDGES];
 
 	for (size_t i = 0; i < verify->routes.n && !verify->error; i++) {
-		const struct routes_entry *route = verify->routes.at[i];
+		const struct fib_route *route = verify->routes.at[i];
 
 		prefix_edges(&route->node.prefix, edges);
 		for (size_t j = 0; j < PREFIX_EDGES; j++)
@@ -148,28 +146,29 @@ static void compare_edges(struct verify *verify)
 	}
 }
 
-static union sixlane_addr random_address(struct verify *verify)
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
 {
-	return (union sixlane_addr){ .halves = { fib_random(&verify->random),
-						 fib_random(&verify->random) } };
+	uint64_t word = *state += 0x9e3779b97f4a7c15u;
+
+	word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
+	word = (word ^ word >> 27) * 0x94d049bb133111ebu;
+	return word ^ word >> 31;
 }
 
-/* An address under a random prefix. */
-static union sixlane_addr random_under(struct verify *verify, const struct prefix *prefix)
+/* Makes addr an address under a prefix. */
+static void move_under(union sixlane_addr *addr, const struct prefix *prefix)
 {
-	union sixlane_addr addr = random_address(verify);
-
 	for (unsigned int bit = 0; bit < prefix->len; bit++) {
 		const uint8_t mask = (uint8_t)(0x80 >> bit % 8);
 
-		addr.bytes[bit / 8] = (uint8_t)((addr.bytes[bit / 8] & ~mask) |
-						(prefix->addr.bytes[bit / 8] & mask));
+		addr->bytes[bit / 8] = (uint8_t)((addr->bytes[bit / 8] & ~mask) |
+						 (prefix->addr.bytes[bit / 8] & mask));
 	}
-	return addr;
 }
 
-/* Every second one is under a prefix of its table; a few of the others in a table that may not be
- * there. */
+/* Every second address is under a prefix of its table. A few others are looked up in a random
+ * table, which mostly does not exist. */
 static void compare_random(struct verify *verify, uint32_t n)
 {
 	const struct fib_routes *routes = &verify->routes;
@@ -177,14 +176,15 @@ static void compare_random(struct verify *verify, uint32_t n)
 	uint32_t table;
 
 	for (uint32_t i = 0; i < n && !verify->error; i++) {
-		uint64_t draw = fib_random(&verify->random);
+		uint64_t draw = next_random(&verify->random);
 
-		addr = random_address(verify);
+		addr.halves[0] = next_random(&verify->random);
+		addr.halves[1] = next_random(&verify->random);
 		if (i % 2 && routes->n) {
-			const struct routes_entry *route = routes->at[draw % routes->n];
+			const struct fib_route *route = routes->at[draw % routes->n];
 
 			table = route->table;
-			addr = random_under(verify, &route->node.prefix);
+			move_under(&addr, &route->node.prefix);
 		} else if (routes->n_tables && i % 64) {
 			table = routes->tables[draw % routes->n_tables].id;
 		} else {
@@ -196,34 +196,27 @@ static void compare_random(struct verify *verify, uint32_t n)
 
 /* --- the daemon ------------------------------------------------------------------------------- */
 
-static void ask_daemon(struct verify *verify)
+static void run_daemon_check(struct verify *verify)
 {
-	static const struct timespec pause = { .tv_nsec = WAIT_PAUSE_NS };
 	struct sixlane_meta *meta = verify->maps->meta;
-	uint64_t until = util_now_ns() + WAIT_NS + verify->routes.n * WAIT_EACH_NS, number;
+	uint64_t number;
 
 	verify->daemon.runs = loader_daemon_runs();
 	if (!verify->daemon.runs)
 		return;
 	number = __atomic_add_fetch(&meta->fib_verify_wanted, 1, __ATOMIC_SEQ_CST);
-	/* it looks once a second by itself: from another network namespace that has to do */
-	poke_send();
-	while (!verify->daemon.came && util_now_ns() < until) {
-		verify->daemon.came =
-			__atomic_load_n(&meta->fib_verify_done, __ATOMIC_ACQUIRE) >= number;
-		if (!verify->daemon.came)
-			nanosleep(&pause, NULL);
-	}
+	verify->daemon.done = cmd_wait_for_daemon(&meta->fib_verify_done, number,
+						  WAIT_NS + verify->routes.n * WAIT_EACH_NS);
 	verify->daemon.compared = meta->fib_verify_checked;
 	verify->daemon.wrong = meta->fib_verify_wrong;
-	if (!verify->daemon.came)
+	if (!verify->daemon.done)
 		log_warning("sixlaned has not compared the compiled FIB with its own table yet");
 	else if (!verify->daemon.compared && verify->routes.n)
 		log_warning("sixlaned had no compiled FIB to compare with its own table");
-	verify->daemon.came &= verify->daemon.compared || !verify->routes.n;
+	verify->daemon.done &= verify->daemon.compared || !verify->routes.n;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- the output ------------------------------------------------------------------------------- */
 
 #define VALUE_LEN (PRINT_PREFIX_LEN + 48)
 
@@ -235,59 +228,39 @@ static const char *value_text(const struct difference *difference, uint32_t valu
 
 	if (!value)
 		return "no route";
-	show_covering(&difference->addr, len, prefix);
-	snprintf(buf, VALUE_LEN, "%s next hop %u flags 0x%x", prefix, sixlane_route_next_hop(value),
+	snprintf(buf, VALUE_LEN, "%s next hop %u flags 0x%x",
+		 print_covering(&difference->addr, len, prefix), sixlane_route_next_hop(value),
 		 value >> SIXLANE_ROUTE_FLAGS_SHIFT);
 	return buf;
 }
 
-static size_t n_told(const struct verify *verify)
-{
-	return verify->wrong < MAX_TOLD ? verify->wrong : MAX_TOLD;
-}
-
-static json_t *differences_json(const struct verify *verify)
-{
-	char addr[PRINT_PREFIX_LEN], buf[VALUE_LEN];
-	json_t *array = json_array(), *object;
-
-	for (size_t i = 0; i < n_told(verify); i++) {
-		const struct difference *told = &verify->told[i];
-
-		object = json_object();
-		print_prefix(&told->addr, 128, true, addr);
-		print_set(object, "table", json_integer(told->table));
-		print_set(object, "address", print_string(addr));
-		print_set(object, "trie", print_string(value_text(told, told->trie, buf)));
-		print_set(object, "compiled", print_string(value_text(told, told->compiled, buf)));
-		print_append(array, object);
-	}
-	return array;
-}
-
 static json_t *to_json(const struct verify *verify, uint32_t seed)
 {
-	json_t *object = json_object(), *daemon = json_object();
-	const struct {
-		const char *key;
-		uint64_t value;
-	} numbers[] = {
-		{ "addresses", verify->n },
-		{ "compared", verify->compared },
-		{ "trie_lookups", verify->asked },
-		{ "routes", verify->routes.n },
-		{ "tables", verify->routes.n_tables },
-		{ "wrong", verify->wrong },
-		{ "seed", seed },
-	};
+	json_t *object = json_object(), *daemon = json_object(), *array = json_array(), *one;
+	char addr[PRINT_PREFIX_LEN], buf[VALUE_LEN];
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
-	print_set(object, "differences", differences_json(verify));
-	print_set(daemon, "runs", json_boolean(verify->daemon.runs));
-	print_set(daemon, "done", json_boolean(verify->daemon.came));
-	print_set(daemon, "compared", json_integer((json_int_t)verify->daemon.compared));
-	print_set(daemon, "wrong", json_integer((json_int_t)verify->daemon.wrong));
+	print_set(object, "addresses", verify->n);
+	print_set(object, "compared", verify->compared);
+	print_set(object, "trie_lookups", verify->trie_lookups);
+	print_set(object, "routes", verify->routes.n);
+	print_set(object, "tables", verify->routes.n_tables);
+	print_set(object, "wrong", verify->wrong);
+	print_set(object, "seed", seed);
+	for (size_t i = 0; i < verify->wrong && i < MAX_SHOWN; i++) {
+		const struct difference *shown = &verify->shown[i];
+
+		one = json_object();
+		print_set(one, "table", shown->table);
+		print_set(one, "address", print_addr(&shown->addr, addr));
+		print_set(one, "trie", value_text(shown, shown->trie, buf));
+		print_set(one, "compiled", value_text(shown, shown->compiled, buf));
+		print_append(array, one);
+	}
+	print_set(object, "differences", array);
+	print_set(daemon, "runs", verify->daemon.runs);
+	print_set(daemon, "done", verify->daemon.done);
+	print_set(daemon, "compared", verify->daemon.compared);
+	print_set(daemon, "wrong", verify->daemon.wrong);
 	print_set(object, "daemon", daemon);
 	return object;
 }
@@ -296,55 +269,48 @@ static void daemon_text(const struct verify *verify)
 {
 	if (!verify->daemon.runs)
 		printf("sixlaned does not run: only the trie and the compiled FIB were compared\n");
-	else if (!verify->daemon.came)
+	else if (!verify->daemon.done)
 		printf("sixlaned's own table was not compared\n");
 	else if (verify->daemon.wrong)
 		printf("sixlaned compared %llu addresses with its own table: at least %llu differ; see its log; lookups use the LPM trie now\n",
-		       (unsigned long long)verify->daemon.compared,
-		       (unsigned long long)verify->daemon.wrong);
+		       verify->daemon.compared, verify->daemon.wrong);
 	else
 		printf("sixlaned compared %llu addresses with its own table: no difference\n",
-		       (unsigned long long)verify->daemon.compared);
+		       verify->daemon.compared);
 }
 
-static void to_text(const struct verify *verify, uint32_t seed)
+static int to_text(const struct verify *verify, uint32_t seed)
 {
 	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN], trie[VALUE_LEN], compiled[VALUE_LEN];
 
-	for (size_t i = 0; i < n_told(verify); i++) {
-		const struct difference *told = &verify->told[i];
+	for (size_t i = 0; i < verify->wrong && i < MAX_SHOWN; i++) {
+		const struct difference *shown = &verify->shown[i];
 
-		print_prefix(&told->addr, 128, true, addr);
-		printf("%s table %s: trie says %s, compiled FIB says %s\n", addr,
-		       show_table(told->table, table), value_text(told, told->trie, trie),
-		       value_text(told, told->compiled, compiled));
+		printf("%s table %s: trie says %s, compiled FIB says %s\n",
+		       print_addr(&shown->addr, addr), show_table(shown->table, table),
+		       value_text(shown, shown->trie, trie),
+		       value_text(shown, shown->compiled, compiled));
 	}
-	printf("compared %llu addresses in %zu tables, seed %u: ",
-	       (unsigned long long)verify->compared, verify->routes.n_tables, seed);
+	printf("compared %llu addresses in %zu tables, seed %u: ", verify->compared,
+	       verify->routes.n_tables, seed);
 	if (verify->wrong)
-		printf("%llu differ\n", (unsigned long long)verify->wrong);
+		printf("%llu differ\n", verify->wrong);
 	else
 		printf("no difference\n");
 	if (verify->n != verify->compared)
 		printf("%llu more addresses are left to the LPM trie\n",
-		       (unsigned long long)(verify->n - verify->compared));
+		       verify->n - verify->compared);
 	daemon_text(verify);
+	return print_flush();
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
-
-static int finish(const struct verify *verify, uint32_t seed)
+static int print_result(const struct verify *verify, uint32_t seed)
 {
-	int rc;
+	const int rc = verify->options->json ? print_json(verify->options, to_json(verify, seed))
+					     : to_text(verify, seed);
 
-	if (verify->options->json) {
-		rc = print_json(verify->options, to_json(verify, seed));
-	} else {
-		to_text(verify, seed);
-		rc = print_flush();
-	}
 	if (!verify->compared || verify->wrong || verify->daemon.wrong ||
-	    (verify->daemon.runs && !verify->daemon.came))
+	    (verify->daemon.runs && !verify->daemon.done))
 		return CMD_FAILED;
 	return rc;
 }
@@ -360,11 +326,11 @@ static int fail(const struct verify *verify)
 	return CMD_FAILED;
 }
 
-int fib_verify_run(const struct cmd_options *options, uint32_t n_random, uint32_t seed)
+int fib_verify(const struct cmd_options *options, uint32_t n_random, uint32_t seed)
 {
 	struct verify verify = { .options = options, .random = seed };
-	struct cmd_view view;
-	int rc = cmd_view_open_writable(&view);
+	_cleanup_(cmd_view_close) struct cmd_view view;
+	int rc = cmd_view_open(&view, true);
 
 	if (rc)
 		return rc;
@@ -372,17 +338,16 @@ int fib_verify_run(const struct cmd_options *options, uint32_t n_random, uint32_
 	verify.error = maps_view(&view.maps, &verify.view);
 	if (!verify.error)
 		verify.error = fib_routes_read(&verify.routes, &view.maps);
-	verify.every = 1 + (PREFIX_EDGES * verify.routes.n + n_random) / TRIE_ASKED;
+	verify.every = 1 + (PREFIX_EDGES * verify.routes.n + n_random) / TRIE_LOOKUPS;
 	if (!verify.error)
 		compare_edges(&verify);
 	if (!verify.error)
 		compare_random(&verify, n_random);
-	/* last: one that the daemon finds wrong is gone */
+	/* last: the daemon removes a compiled FIB that it finds wrong */
 	if (!verify.error)
-		ask_daemon(&verify);
-	rc = verify.error ? fail(&verify) : finish(&verify, seed);
+		run_daemon_check(&verify);
+	rc = verify.error ? fail(&verify) : print_result(&verify, seed);
 	fib_routes_free(&verify.routes);
 	maps_unview(&verify.view);
-	cmd_view_close(&view);
 	return rc;
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See findings.h.
- */
+/* See findings.h. */
 #include "findings.h"
 
 #include <string.h>
 
 static const char *const severity_names[FINDING_N_SEVERITIES] = {
 	[FINDING_NOTE] = "note",
-	[FINDING_SHOULD] = "warning",
-	[FINDING_MUST] = "error",
+	[FINDING_WARNING] = "warning",
+	[FINDING_ERROR] = "error",
 };
 
 static void free_one(struct finding *finding)
@@ -20,9 +18,9 @@ static void free_one(struct finding *finding)
 }
 
 void findings_add(struct findings *findings, const char *check, enum finding_severity severity,
-		  const char *port, const char *fmt, va_list ap)
+		  const char *port, const char *usual, const char *fmt, va_list ap)
 {
-	struct finding *grown, added = { .check = check, .severity = severity };
+	struct finding *grown, added = { .check = check, .severity = severity, .usual = usual };
 
 	grown = reallocarray(findings->at, findings->n + 1, sizeof(*grown));
 	if (grown)
@@ -30,19 +28,19 @@ void findings_add(struct findings *findings, const char *check, enum finding_sev
 	if (vasprintf(&added.text, fmt, ap) < 0)
 		added.text = NULL;
 	added.port = port ? strdup(port) : NULL;
-	findings->refuse = !grown || !added.text || (port && !added.port);
-	findings->lost |= findings->refuse;
-	if (findings->refuse)
-		free_one(&added);
-	else
+	if (grown && added.text && (!port || added.port)) {
 		findings->at[findings->n++] = added;
+		return;
+	}
+	findings->lost = true;
+	free_one(&added);
 }
 
 void findings_advise(struct findings *findings, const char *fmt, va_list ap)
 {
 	char *advice;
 
-	if (findings->refuse || !findings->n)
+	if (findings->lost || !findings->n)
 		return;
 	if (vasprintf(&advice, fmt, ap) < 0) {
 		findings->lost = true;
@@ -111,17 +109,17 @@ json_t *findings_json(const struct findings *findings)
 		const struct finding *finding = &findings->at[i];
 		json_t *object = json_object();
 
-		print_set(object, "check", print_string(finding->check));
-		print_set(object, "severity", print_string(severity_names[finding->severity]));
-		print_set(object, "port", print_string(finding->port));
-		print_set(object, "text", print_string(finding->text));
-		print_set(object, "advice", print_string(advice_of(finding)));
+		print_set(object, "check", finding->check);
+		print_set(object, "severity", severity_names[finding->severity]);
+		print_set(object, "port", finding->port);
+		print_set(object, "text", finding->text);
+		print_set(object, "advice", advice_of(finding));
 		print_append(array, object);
 	}
 	return array;
 }
 
-void findings_text(const struct findings *findings)
+int findings_text(const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->n; i++) {
 		const struct finding *finding = &findings->at[i];
@@ -131,6 +129,7 @@ void findings_text(const struct findings *findings)
 			printf("        -> %s\n", advice_of(finding));
 	}
 	printf("%s%zu errors, %zu warnings, %zu notes\n", findings->n ? "\n" : "",
-	       findings_count(findings, FINDING_MUST), findings_count(findings, FINDING_SHOULD),
+	       findings_count(findings, FINDING_ERROR), findings_count(findings, FINDING_WARNING),
 	       findings_count(findings, FINDING_NOTE));
+	return print_flush();
 }

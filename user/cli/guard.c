@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See guard.h.
- */
+/* See guard.h. */
 #include "guard.h"
 
 #include <string.h>
@@ -31,28 +29,18 @@ void cmd_guard_close(struct cmd_guard *guard)
 	links_clear(&guard->links);
 }
 
-static enum guard_cause cause_of(enum sixlane_verdict verdict)
-{
-	switch (verdict) {
-	case SIXLANE_PASS_IPSEC:
-		return GUARD_XFRM;
-	case SIXLANE_PASS_TC:
-		return GUARD_TC;
-	default:
-		return GUARD_NETFILTER;
-	}
-}
-
 void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
 		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src,
 		      const union sixlane_addr *dst, char *reason)
 {
 	const struct device *from = links_find(&guard->links, in->ifindex);
 	const struct device *to = out ? links_find(&guard->links, out) : NULL;
+	const enum guard_cause cause = verdict == SIXLANE_PASS_IPSEC ? GUARD_XFRM
+				       : verdict == SIXLANE_PASS_TC  ? GUARD_TC
+								     : GUARD_NETFILTER;
 	size_t length;
 
-	if (!from || !guard_reason(guard->guard, &guard->links, cause_of(verdict), from, to, src,
-				   dst, reason))
+	if (!from || !guard_reason(guard->guard, &guard->links, cause, from, to, src, dst, reason))
 		snprintf(reason, GUARD_REASON_LEN,
 			 "nothing now: sixlaned is about to read it again");
 	if (verdict != SIXLANE_PASS_FIREWALL || !(in->flags & SIXLANE_PORT_FLOWS))

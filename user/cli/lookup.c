@@ -1,82 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane lookup: what the maps make of packets to an address, and whether the compiled FIB agrees
- * with the trie. Reads any number of addresses from stdin.
+ * sixlane lookup: the route and verdict that the maps give to packets to an address, and whether
+ * the compiled FIB agrees with the trie. Reads any number of addresses from stdin.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <string.h>
 
 #include "../lib/log.h"
 #include "../loader/run.h"
 #include "../netlink/socket_link.h"
-#include "lookup.h"
+#include "args.h"
+#include "lookup_route.h"
 #include "show.h"
 
 struct lookup {
 	const struct cmd_options *options;
 	struct cmd_view *view;
-	struct print_list *list;   /* NULL: a single JSON object, or no JSON */
-	struct lookup_query query; /* but for the destination */
-	struct sources sources;	   /* read when the first set is met */
-	struct loader_run *run;	   /* the program, once it was needed */
-	struct lookup_route found; /* of the address at hand */
+	struct print_list *list;   /* NULL: a single JSON object, or text */
+	struct lookup_query query; /* dst: the address at hand */
+	struct lookup_route found;
+	struct entries sources; /* read when the first source-specific route is found */
+	struct loader_run *run; /* NULL until the program is needed */
 	bool has_compiled;
 	struct compiled_view compiled;
 };
 
-/* "port", "source" … of LOOKUP_ON_*, bit by bit; NULL: no such bit. */
-static const char *depends_name(uint32_t bit)
-{
-	switch (bit) {
-	case LOOKUP_ON_SOURCE:
-		return "source";
-	case LOOKUP_ON_PORT:
-		return "port";
-	case LOOKUP_ON_TCLASS:
-		return "traffic_class";
-	case LOOKUP_ON_FLOW:
-		return "flow";
-	default:
-		return NULL;
-	}
-}
+static const char *const depends_names[] = { "source", "port", "traffic_class", "flow" };
 
-/* The set's own prefix around the source that was asked for; the set as a whole without one. */
-static void sources_json(const struct lookup *lookup, const struct route_view *route,
-			 json_t *object)
-{
-	const struct source *match;
-	char text[PRINT_PREFIX_LEN];
-
-	if (!lookup->query.has_src) {
-		show_sources_json(lookup->view, &lookup->sources, route->set, object);
-		return;
-	}
-	match = sources_match(&lookup->sources, route->set, &lookup->query.src);
-	if (match) {
-		print_prefix(&match->key.addr, source_len(match), false, text);
-		print_set(object, "source_prefix", print_string(text));
-	}
-}
-
-/* "same" or "differs", beside the trie; NULL: it does not say. */
-static const char *compiled_says(const struct lookup *lookup)
+/* The source-specific route of the given source; NULL: none is given, or none matches. */
+static const struct entry *match_source(const struct lookup *lookup)
 {
 	const struct route_view *route = &lookup->found.view;
+
+	return route->by_source && lookup->query.has_src
+		       ? entries_match(&lookup->sources, route->set, &lookup->query.src)
+		       : NULL;
+}
+
+/* Whether the compiled FIB gives the trie's answer: "same" or "differs"; NULL: it gives none. */
+static const char *compare_compiled(const struct lookup *lookup)
+{
+	const struct maps *maps = &lookup->view->maps;
 	uint32_t found, wanted;
 
-	if (!lookup->has_compiled || !route->value)
+	if (!lookup->has_compiled || !lookup->found.view.value)
 		return NULL;
 	/* a route may change in between */
 	for (int i = 0; i < 3; i++) {
 		struct compiled_view now = lookup->compiled;
 
-		now.fib.word =
-			__atomic_load_n(&lookup->view->maps.fib_head->fib.word, __ATOMIC_ACQUIRE);
+		now.fib.word = __atomic_load_n(&maps->fib_head->fib.word, __ATOMIC_ACQUIRE);
 		if (compiled_find(&now, lookup->found.table, &lookup->query.dst, &found) ||
-		    maps_route_lookup(&lookup->view->maps, lookup->found.table, &lookup->query.dst,
-				      &wanted))
+		    maps_route_lookup(maps, lookup->found.table, &lookup->query.dst, &wanted))
 			return NULL;
 		if (found == wanted)
 			return "same";
@@ -86,53 +61,51 @@ static const char *compiled_says(const struct lookup *lookup)
 
 static json_t *to_json(const struct lookup *lookup)
 {
+	const struct entry *source = match_source(lookup);
 	const struct lookup_query *query = &lookup->query;
 	const struct route_view *route = &lookup->found.view;
-	const char *compiled = compiled_says(lookup);
+	const char *compiled = compare_compiled(lookup);
 	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
 
-	print_prefix(&query->dst, 128, true, text);
-	print_set(object, "address", print_string(text));
+	print_set(object, "address", print_addr(&query->dst, text));
 	if (route->value) {
-		show_covering(&query->dst, route->prefix_len, text);
-		print_set(object, "prefix", print_string(text));
-		print_set(object, "table", json_integer(lookup->found.table));
+		print_set(object, "prefix", print_covering(&query->dst, route->prefix_len, text));
+		print_set(object, "table", lookup->found.table);
 	}
 	if (compiled)
-		print_set(object, "compiled", print_string(compiled));
-	if (route->by_source)
-		sources_json(lookup, route, object);
-	show_hop_json(lookup->view, &route->hop, true, object);
+		print_set(object, "compiled", compiled);
+	if (source)
+		print_set(object, "source_prefix",
+			  print_prefix(&source->prefix.addr, source->prefix.len, text));
+	else if (route->by_source && !query->has_src)
+		show_sources_json(lookup->view, &lookup->sources, route->set, object);
+	show_frame_json(lookup->view, &route->hop, true, object);
 	show_group_json(lookup->view, route, object);
-	if (route->marks)
+	if (route->has_exceptions)
 		print_set(object, "exceptions", json_true());
 	show_exception_json(lookup->view, route, object);
 	if (route->expires_ns)
-		print_set(object, "expires_s", json_real(show_expires_s(route->expires_ns)));
+		print_set(object, "expires_s", show_expires_s(route->expires_ns));
 	if (lookup->found.depends)
 		print_set(object, "depends_on",
-			  print_bits_json(lookup->found.depends, depends_name));
-	print_set(object, "verdict", print_string(cmd_verdict_name(lookup->found.verdict)));
+			  print_bits_json(lookup->found.depends, depends_names,
+					  ARRAY_SIZE(depends_names)));
+	print_set(object, "verdict", cmd_verdict_name(lookup->found.verdict));
 	return object;
 }
 
 static void route_text(const struct lookup *lookup)
 {
-	const struct route_view *route = &lookup->found.view;
+	const struct entry *source = match_source(lookup);
 	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
-	const struct source *match = NULL;
 
-	if (!route->value)
+	if (!lookup->found.view.value)
 		return;
-	show_covering(&lookup->query.dst, route->prefix_len, text);
-	printf(" prefix %s", text);
-	if (route->by_source && lookup->query.has_src)
-		match = sources_match(&lookup->sources, route->set, &lookup->query.src);
-	if (match) {
-		print_prefix(&match->key.addr, source_len(match), false, text);
-		printf(" from %s", text);
-	}
+	printf(" prefix %s",
+	       print_covering(&lookup->query.dst, lookup->found.view.prefix_len, text));
+	if (source)
+		printf(" from %s", print_prefix(&source->prefix.addr, source->prefix.len, text));
 	if (lookup->found.table != SIXLANE_TABLE_MAIN)
 		printf(" table %s", show_table(lookup->found.table, table));
 }
@@ -141,22 +114,25 @@ static void to_text(const struct lookup *lookup)
 {
 	const struct route_view *route = &lookup->found.view;
 	char text[PRINT_PREFIX_LEN], expiry[SHOW_EXPIRY_LEN], depends[64];
+	const char *compiled;
 
-	print_prefix(&lookup->query.dst, 128, true, text);
-	fputs(text, stdout);
-	show_way_text(lookup->view, &route->hop);
+	fputs(print_addr(&lookup->query.dst, text), stdout);
+	show_hop_text(lookup->view, &route->hop);
 	route_text(lookup);
 	show_frame_text(&route->hop);
 	show_exception_text(route);
 	if (route->expires_ns)
 		printf(" %s", show_expiry(route->expires_ns, expiry));
 	printf(" verdict %s", cmd_verdict_name(lookup->found.verdict));
-	if (lookup->options->statistics)
+	if (lookup->options->statistics) {
 		printf(" (%s)", cmd_verdict_text(lookup->found.verdict));
-	if (lookup->options->statistics && compiled_says(lookup))
-		printf(" compiled FIB: %s",
-		       !strcmp(compiled_says(lookup), "same") ? "the same" : "differs");
-	print_bits(lookup->found.depends, depends_name, depends, sizeof(depends));
+		compiled = compare_compiled(lookup);
+		if (compiled)
+			printf(" compiled FIB: %s",
+			       strcmp(compiled, "same") ? compiled : "the same");
+	}
+	print_bits(lookup->found.depends, depends_names, ARRAY_SIZE(depends_names), depends,
+		   sizeof(depends));
 	if (*depends)
 		printf(" depends on %s", depends);
 	putchar('\n');
@@ -167,17 +143,12 @@ static void to_text(const struct lookup *lookup)
 
 static int lookup_one(struct lookup *lookup, const union sixlane_addr *addr)
 {
-	int error;
-
 	lookup->query.dst = *addr;
 	if (lookup_find(lookup->view, &lookup->query, &lookup->run, &lookup->found))
 		return CMD_FAILED;
-	error = lookup->found.view.by_source ? sources_read(&lookup->view->maps, &lookup->sources)
-					     : 0;
-	if (error) {
-		log_error("cannot read the source-specific routes: %s", strerror(-error));
+	if (lookup->found.view.by_source &&
+	    entries_read_sources(&lookup->view->maps, &lookup->sources))
 		return CMD_FAILED;
-	}
 	if (lookup->list)
 		print_list_add(lookup->list, to_json(lookup));
 	else if (lookup->options->json)
@@ -228,9 +199,9 @@ static int lookup_all(const struct cmd_options *options, const struct lookup_que
 {
 	bool from_stdin = !strcmp(argv[0], "-");
 	struct print_list list = { .options = options };
-	struct cmd_view view;
+	_cleanup_(cmd_view_close) struct cmd_view view;
 	struct lookup lookup = { .options = options, .view = &view, .query = *query };
-	int rc = cmd_view_open(&view), end;
+	int rc = cmd_view_open(&view, false), end;
 
 	if (rc)
 		return rc;
@@ -241,14 +212,14 @@ static int lookup_all(const struct cmd_options *options, const struct lookup_que
 	rc = from_stdin ? lookup_stdin(&lookup) : lookup_args(&lookup, argc, argv);
 	end = lookup.list ? print_list_end(&list) : print_flush();
 	loader_run_close(lookup.run);
-	sources_free(&lookup.sources);
+	entries_free(&lookup.sources);
 	maps_unview(&lookup.compiled);
-	cmd_view_close(&view);
 	return rc ? rc : end;
 }
 
-/* The words behind the addresses, from the end. Returns how many words are left, or -CMD_*. */
-static int take_words(int argc, char **argv, struct lookup_query *query)
+/* Parses the keywords after the addresses, from the end. Returns how many words are left, or
+ * -CMD_USAGE. */
+static int parse_keywords(int argc, char **argv, struct lookup_query *query)
 {
 	for (; argc > 2; argc -= 2) {
 		const char *word = argv[argc - 2], *value = argv[argc - 1];
@@ -258,7 +229,7 @@ static int take_words(int argc, char **argv, struct lookup_query *query)
 			if (!query->ingress)
 				return -cmd_usage(&cmd_lookup, "cannot find device \"%s\"", value);
 		} else if (!strcmp(word, "table")) {
-			if (!cmd_parse_table(value, &query->table))
+			if (!args_parse_table(value, &query->table))
 				return -cmd_usage(&cmd_lookup, "\"%s\" is not a table", value);
 		} else if (!strcmp(word, "from")) {
 			query->has_src = inet_pton(AF_INET6, value, &query->src) == 1;
@@ -277,7 +248,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	struct lookup_query query = { 0 };
 	union sixlane_addr addr;
 
-	argc = take_words(argc, argv, &query);
+	argc = parse_keywords(argc, argv, &query);
 	if (argc < 0)
 		return -argc;
 	if (argc < 1)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The route of an address: one read of the trie where every packet asks the same table. Where a
- * port or rules decide, the program is asked, with a packet that fits the query: a UDP datagram,
- * from :: if no source was told, which no rule with a selector for it matches.
+ * See lookup_route.h. If all packets use the same table, the trie is read. If a port or rules
+ * decide, the program runs on a packet of the query: a UDP datagram, from :: if no source is given,
+ * which no rule's source selector matches.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,16 +10,18 @@
 
 #include "../lib/log.h"
 #include "../loader/run.h"
-#include "lookup.h"
+#include "lookup_route.h"
 #include "packet.h"
 
 #define HOP_LIMIT 64
 #define RULE_L4 (SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT)
 
-/* Which ports a packet may come in by, if none was named. */
+/* The ports that a packet may come in by if none is given. */
 struct served {
-	uint32_t n, n_rules, n_vrfs; /* served ports; those that ask rules; those of VRFs */
-	uint32_t first;		     /* ifindex */
+	uint32_t n;	  /* served ports */
+	uint32_t n_rules; /* … whose packets ask rules */
+	uint32_t n_vrfs;  /* … in VRFs */
+	uint32_t first;	  /* ifindex */
 };
 
 static void count_served(const struct maps *maps, struct served *out)
@@ -37,50 +39,55 @@ static void count_served(const struct maps *maps, struct served *out)
 	}
 }
 
-/* --- what is left open ------------------------------------------------------------------- */
-
-static uint32_t left_open(uint32_t selectors, const struct lookup_query *query)
+static uint32_t load(const __u32 *word)
 {
-	uint32_t open = 0;
-
-	if (!query->ingress && selectors & (SIXLANE_RULE_IIF | SIXLANE_RULE_L3MDEV))
-		open |= LOOKUP_ON_PORT;
-	if (!query->has_src && selectors & SIXLANE_RULE_SOURCE)
-		open |= LOOKUP_ON_SOURCE;
-	if (selectors & SIXLANE_RULE_TCLASS)
-		open |= LOOKUP_ON_TCLASS;
-	return selectors & RULE_L4 ? open | LOOKUP_ON_FLOW : open;
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static bool is_in(const union sixlane_addr *addr, const union sixlane_addr *prefix,
-		  const union sixlane_addr *mask)
+/* --- what the answer depends on ---------------------------------------------------------- */
+
+static uint32_t depends_on(uint32_t selectors, const struct lookup_query *query)
+{
+	uint32_t depends = 0;
+
+	if (!query->ingress && selectors & (SIXLANE_RULE_IIF | SIXLANE_RULE_L3MDEV))
+		depends |= LOOKUP_ON_PORT;
+	if (!query->has_src && selectors & SIXLANE_RULE_SOURCE)
+		depends |= LOOKUP_ON_SOURCE;
+	if (selectors & SIXLANE_RULE_TCLASS)
+		depends |= LOOKUP_ON_TCLASS;
+	return selectors & RULE_L4 ? depends | LOOKUP_ON_FLOW : depends;
+}
+
+static bool matches(const union sixlane_addr *addr, const union sixlane_addr *prefix,
+		    const union sixlane_addr *mask)
 {
 	return !(((addr->halves[0] & mask->halves[0]) ^ prefix->halves[0]) |
 		 ((addr->halves[1] & mask->halves[1]) ^ prefix->halves[1]));
 }
 
-/* A selector that was told and does not hold decides, whatever is left open. */
-static bool is_settled(const struct trace_rule *tried, const struct lookup_query *query)
+/* A given field that does not match decides, whatever else the rule selects. */
+static bool is_excluded(const struct trace_rule *tried, const struct lookup_query *query)
 {
 	const struct sixlane_rule *rule = &tried->rule;
 
 	if (rule->flags & SIXLANE_RULE_DESTINATION &&
-	    !is_in(&query->dst, &rule->dst, &rule->dst_mask))
+	    !matches(&query->dst, &rule->dst, &rule->dst_mask))
 		return true;
 	return tried->outcome == SIXLANE_TRACE_RULE_DIFFERS &&
-	       tried->selector != SIXLANE_RULE_INVERT && !left_open(tried->selector, query);
+	       tried->selector != SIXLANE_RULE_INVERT && !depends_on(tried->selector, query);
 }
 
-uint32_t lookup_left_open(const struct trace_rule *rules, uint32_t n,
-			  const struct lookup_query *query)
+uint32_t lookup_depends(const struct trace_rule *rules, uint32_t n,
+			const struct lookup_query *query)
 {
-	uint32_t open = 0;
+	uint32_t depends = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!is_settled(&rules[i], query))
-			open |= left_open(rules[i].rule.flags, query);
+		if (!is_excluded(&rules[i], query))
+			depends |= depends_on(rules[i].rule.flags, query);
 	}
-	return open;
+	return depends;
 }
 
 /* --- by the program ---------------------------------------------------------------------- */
@@ -88,11 +95,11 @@ uint32_t lookup_left_open(const struct trace_rule *rules, uint32_t n,
 static int run_program(const struct cmd_view *view, const struct lookup_query *query,
 		       uint32_t ingress, struct loader_run **run, struct trace *trace)
 {
+	static struct loader_run_result result; /* large */
 	struct packet packet = {
 		.src = query->src, .dst = query->dst, .proto = IPPROTO_UDP, .hop_limit = HOP_LIMIT
 	};
 	uint32_t slot = maps_port_slot(&view->maps, ingress);
-	struct loader_run_result *result;
 	uint8_t frame[256];
 	char err[LOADER_ERR];
 	size_t len;
@@ -100,32 +107,24 @@ static int run_program(const struct cmd_view *view, const struct lookup_query *q
 
 	memcpy(packet.dst_mac, view->maps.ports[slot].mac.bytes, sizeof(packet.dst_mac));
 	len = packet_build(&packet, frame, sizeof(frame));
-	result = malloc(sizeof(*result));
-	if (!result || !len) {
-		free(result);
-		log_error("out of memory");
-		return -ENOMEM;
-	}
 	if (!*run)
 		rc = loader_run_open_trace(loader_object_path(), false, &view->fds, run, err);
 	if (!rc)
-		rc = loader_run_trace(*run, ingress, frame, len, result, &trace->records, err);
-	free(result);
-	if (rc) {
+		rc = loader_run_trace(*run, ingress, frame, len, &result, &trace->records, err);
+	if (rc)
 		log_error("%s", err);
-		return rc;
-	}
-	trace_read(&view->maps, ingress, &query->dst, &query->src, trace);
-	return 0;
+	else
+		trace_read(&view->maps, ingress, &query->dst, &query->src, trace);
+	return rc;
 }
 
-/* What the packet's own header made the program decide says nothing of the query's packets. */
-static bool is_of_header(const struct lookup_query *query, uint32_t verdict)
+/* Whether the verdict is due to the source ::, which the query does not have. */
+static bool is_of_source(const struct lookup_query *query, uint32_t verdict)
 {
 	return verdict == SIXLANE_PASS_SOURCE && !query->has_src;
 }
 
-/* What rules or table decided of a packet that found no route. */
+/* The verdict of rules or table for a packet without a route. */
 static uint32_t verdict_without_route(const struct trace *trace)
 {
 	const struct sixlane_trace *records = &trace->records;
@@ -143,25 +142,25 @@ static uint32_t verdict_without_route(const struct trace *trace)
 	return verdict;
 }
 
-/* Of several members the packet took one: what that one met is not all that packets meet. */
-static uint32_t verdict_behind_route(const struct lookup_query *query, const struct trace *trace,
-				     const struct lookup_route *route)
+/* The packet took one member of a group: its verdict is not that of all packets. */
+static uint32_t verdict_of_route(const struct lookup_query *query, const struct trace *trace,
+				 const struct lookup_route *route)
 {
 	const struct group_view *group = &route->view.group;
 
-	if (!query->ingress || (group->kind == SIXLANE_NH_GROUP && group->n_members > 1))
+	if (!query->ingress || (group->type == SIXLANE_NH_GROUP && group->n_members > 1))
 		return route->view.verdict;
-	if (!is_of_header(query, trace->decided))
+	if (!is_of_source(query, trace->decided))
 		return trace->verdict;
-	return trace_behind_route(&trace->records) ?: route->view.verdict;
+	return trace_late_verdict(&trace->records) ?: route->view.verdict;
 }
 
-/* An IPsec policy holds back what is of some sources. */
-static bool asks_source(const struct cmd_view *view, const struct lookup_query *query,
-			const struct trace *trace)
+/* An IPsec policy for the destination may match some sources only. */
+static bool depends_on_source(const struct cmd_view *view, const struct lookup_query *query,
+			      const struct trace *trace)
 {
 	return query->ingress && !query->has_src && trace->port.flags & SIXLANE_PORT_GUARD &&
-	       route_view_load(&view->maps.meta->flags) & SIXLANE_META_IPSEC &&
+	       load(&view->maps.meta->flags) & SIXLANE_META_IPSEC &&
 	       maps_has_policy(&view->maps, NULL, &query->dst);
 }
 
@@ -169,42 +168,33 @@ static int find_by_program(const struct cmd_view *view, const struct lookup_quer
 			   uint32_t ingress, struct loader_run **run, struct lookup_route *out)
 {
 	const union sixlane_addr *src = query->has_src ? &query->src : NULL;
-	struct trace *trace = calloc(1, sizeof(*trace));
-	struct route_packets packets = { .dst = &query->dst, .src = src };
-	int rc;
+	struct packet_filter packets = { .dst = &query->dst, .src = src };
+	static struct trace trace; /* large */
+	int rc = run_program(view, query, ingress, run, &trace);
 
-	if (!trace) {
-		log_error("out of memory");
-		return -ENOMEM;
-	}
-	rc = run_program(view, query, ingress, run, trace);
-	if (rc) {
-		free(trace);
+	if (rc)
 		return rc;
-	}
-	out->table = trace->route.table;
-	out->depends |= lookup_left_open(trace->rules, trace->n_rules, query);
-	out->view.value = trace->route.value;
-	if (out->view.value) {
-		route_view_value(&view->maps, trace->route.value, src, &out->view);
+	out->table = trace.table;
+	out->depends |= lookup_depends(trace.rules, trace.n_rules, query);
+	if (trace.view.value) {
+		route_view_read(&view->maps, trace.view.value, src, &out->view);
 		if (query->ingress)
-			trace_packets(trace, &query->dst, src, &packets);
-		route_view_resolve(&view->maps, out->table, &packets, &out->view);
+			packets = trace_filter(&trace, &query->dst, src);
+		route_view_check(&view->maps, out->table, &packets, &out->view);
 	}
-	if (query->ingress && trace->decided && !is_of_header(query, trace->decided))
-		out->verdict = trace->decided;
+	if (query->ingress && trace.decided && !is_of_source(query, trace.decided))
+		out->verdict = trace.decided;
 	else if (out->view.value)
-		out->verdict = verdict_behind_route(query, trace, out);
-	else if (!query->ingress || is_of_header(query, trace->decided))
-		out->verdict = verdict_without_route(trace);
+		out->verdict = verdict_of_route(query, &trace, out);
+	else if (!query->ingress || is_of_source(query, trace.decided))
+		out->verdict = verdict_without_route(&trace);
 	else
-		out->verdict = trace->verdict;
-	if (query->ingress && trace->port.flags & SIXLANE_PORT_FLOWS &&
+		out->verdict = trace.verdict;
+	if (query->ingress && trace.port.flags & SIXLANE_PORT_FLOWS &&
 	    out->verdict == SIXLANE_DROP_BLACKHOLE)
 		out->verdict = SIXLANE_PASS_FIREWALL;
-	if (asks_source(view, query, trace))
+	if (depends_on_source(view, query, &trace))
 		out->depends |= LOOKUP_ON_SOURCE;
-	free(trace);
 	return 0;
 }
 
@@ -214,7 +204,7 @@ static void find_by_trie(const struct maps *maps, const struct lookup_query *que
 			 struct lookup_route *out)
 {
 	const union sixlane_addr *src = query->has_src ? &query->src : NULL;
-	const struct route_packets packets = { .dst = &query->dst, .src = src };
+	const struct packet_filter packets = { .dst = &query->dst, .src = src };
 	uint32_t value;
 
 	out->table = table;
@@ -222,25 +212,25 @@ static void find_by_trie(const struct maps *maps, const struct lookup_query *que
 		out->verdict = SIXLANE_PASS_NO_ROUTE;
 		return;
 	}
-	route_view_value(maps, value, src, &out->view);
-	route_view_resolve(maps, table, &packets, &out->view);
+	route_view_read(maps, value, src, &out->view);
+	route_view_check(maps, table, &packets, &out->view);
 	out->verdict = out->view.verdict;
 }
 
-/* What any packet is passed for. */
+/* The verdict that all packets get, whatever their route. */
 static uint32_t check_all(const struct sixlane_meta *meta)
 {
 	const uint32_t ready = SIXLANE_META_READY | SIXLANE_META_GUARDED;
-	uint32_t flags = route_view_load(&meta->flags);
+	uint32_t flags = load(&meta->flags);
 
-	if (route_view_load(&meta->abi) != SIXLANE_ABI || (flags & ready) != ready)
+	if (load(&meta->abi) != SIXLANE_ABI || (flags & ready) != ready)
 		return SIXLANE_PASS_NOT_READY;
 	if (flags & SIXLANE_META_PASS_ALL)
 		return SIXLANE_PASS_ALL;
 	return flags & SIXLANE_META_RULES ? SIXLANE_PUNT_RULES : SIXLANE_FORWARD;
 }
 
-/* ff00::/8, fe80::/10, :: and ::1 are forwarded to by no route. */
+/* ff00::/8, fe80::/10, :: and ::1 are never forwarded to. */
 static bool is_scoped(const union sixlane_addr *addr)
 {
 	static const uint8_t zero[15];
@@ -275,7 +265,7 @@ int lookup_find(const struct cmd_view *view, const struct lookup_query *query,
 		out->depends |= LOOKUP_ON_PORT;
 	if (out->view.by_source && !query->has_src)
 		out->depends |= LOOKUP_ON_SOURCE;
-	if (out->view.group.kind == SIXLANE_NH_EQUAL_METRIC && out->view.group.n_members > 1 &&
+	if (out->view.group.type == SIXLANE_NH_EQUAL_METRIC && out->view.group.n_members > 1 &&
 	    !query->ingress)
 		out->depends |= LOOKUP_ON_PORT;
 	all = check_all(maps->meta);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CLI: finds the command and its common options; the commands have a file each. Exit codes:
- * 0 done, 1 failed, 2 not understood.
+ * The CLI: parses the common options, finds the command and runs it. Each command has its own file.
+ * The exit code is CMD_*.
  */
 #include <string.h>
 
 #include "../lib/log.h"
-#include "cmd.h"
+#include "args.h"
 
 #ifndef SIXLANE_VERSION
 #define SIXLANE_VERSION "0.1"
@@ -42,26 +42,11 @@ static int print_help(FILE *to, int code)
 	return code;
 }
 
-static void print_usage(const struct cmd *cmd)
-{
-	printf("usage: sixlane [-j] [-p] [-s] %s %s\n%s\n", cmd->name, cmd->args, cmd->help);
-}
-
-static int print_cmd_help(const struct cmd *cmd)
-{
-	if (!cmd->subcommands)
-		print_usage(cmd);
-	else
-		for (size_t i = 0; cmd->subcommands[i]; i++)
-			print_usage(cmd->subcommands[i]);
-	return CMD_OK;
-}
-
-/* NULL after having said why. */
+/* NULL after logging. */
 static const struct cmd *find_cmd(const char *word)
 {
 	const struct cmd *found[ARRAY_SIZE(cmds)];
-	size_t n = cmd_match(cmds, ARRAY_SIZE(cmds), word, found), used = 0;
+	size_t n = args_match(cmds, ARRAY_SIZE(cmds), word, found), used = 0;
 	char names[256] = "";
 
 	if (n == 1)
@@ -85,7 +70,7 @@ int main(int argc, char **argv)
 	const struct cmd *cmd;
 
 	log_init("sixlane", getenv("SIXLANE_DEBUG") ? LOG_DEBUG : LOG_WARNING);
-	argc = cmd_take_options(argc - 1, argv + 1, &options, &help, &version);
+	argc = args_parse_options(argc - 1, argv + 1, &options, &help, &version);
 	argv++;
 	if (version) {
 		printf("sixlane %s, ABI %u, %s\n", SIXLANE_VERSION, SIXLANE_ABI,
@@ -102,10 +87,12 @@ int main(int argc, char **argv)
 	cmd = find_cmd(argv[0]);
 	if (!cmd)
 		return CMD_USAGE;
-	if (help && cmd != &cmd_bench)
-		return print_cmd_help(cmd);
-	/* The harness tells its own. */
-	if (help)
+	if (help && cmd != &cmd_bench) {
+		printf("usage: sixlane [-j] [-p] [-s] %s %s\n%s\n", cmd->name, cmd->args,
+		       cmd->help);
+		return CMD_OK;
+	}
+	if (help) /* the harness prints its own */
 		argv[argc++] = "--help";
 	return cmd->run(&options, argc - 1, argv + 1);
 }

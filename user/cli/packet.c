@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See packet.h.
- */
+/* See packet.h. */
 #include "packet.h"
 
 #include <arpa/inet.h>
@@ -10,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmd.h"
+#include "args.h"
 
 #define TCP_BYTES 20
 #define UDP_BYTES 8
@@ -18,7 +16,7 @@
 #define ICMP6_ECHO_REQUEST 128
 #define TCP_DATA_OFFSET (TCP_BYTES / 4 << 4)
 #define TCP_SYN 0x02
-#define OTHER_BYTES 8 /* whatever it is: room for two ports or an extension header */
+#define OTHER_BYTES 8 /* two ports, or the smallest extension header */
 
 static const struct {
 	const char *name, *title;
@@ -51,7 +49,7 @@ bool packet_parse_proto(const char *word, uint8_t *proto)
 		*proto = known[i].proto;
 		return true;
 	}
-	if (!cmd_parse_number(word, UINT8_MAX, &number))
+	if (!args_parse_number(word, UINT8_MAX, &number))
 		return false;
 	*proto = (uint8_t)number;
 	return true;
@@ -117,7 +115,7 @@ static void put_upper(uint8_t *at, const struct packet *packet)
 	}
 }
 
-size_t packet_build(struct packet *packet, uint8_t *frame, size_t room)
+size_t packet_build(struct packet *packet, uint8_t *frame, size_t size)
 {
 	uint32_t least = packet_min_bytes(packet->proto);
 	uint8_t *at;
@@ -128,7 +126,7 @@ size_t packet_build(struct packet *packet, uint8_t *frame, size_t room)
 	len = PACKET_ETH_BYTES + packet->ip_bytes;
 	for (size_t i = 0; i < ARRAY_SIZE(packet->tags) && packet->tags[i].word; i++)
 		len += sizeof(packet->tags[i]);
-	if (len > room || packet->ip_bytes - PACKET_IP6_BYTES > UINT16_MAX)
+	if (len > size || packet->ip_bytes - PACKET_IP6_BYTES > UINT16_MAX)
 		return 0;
 	memset(frame, 0, len);
 	at = put_ethernet(frame, packet);
@@ -137,7 +135,7 @@ size_t packet_build(struct packet *packet, uint8_t *frame, size_t room)
 	return len;
 }
 
-/* --- reading ----------------------------------------------------------------------------- */
+/* --- parsing ----------------------------------------------------------------------------- */
 
 static uint16_t get16(const uint8_t *at)
 {
@@ -149,30 +147,27 @@ static bool is_tag(uint16_t type)
 	return type == ETH_P_8021Q || type == ETH_P_8021AD;
 }
 
-bool packet_read(const uint8_t *frame, size_t len, struct packet *packet)
+bool packet_parse(const uint8_t *frame, size_t len, struct packet *packet)
 {
-	struct packet read = { 0 };
-	size_t at = 2 * sizeof(read.dst_mac);
+	struct packet parsed = { 0 };
+	size_t at = 2 * sizeof(parsed.dst_mac);
 
 	if (len < PACKET_ETH_BYTES)
 		return false;
-	memcpy(read.dst_mac, frame, sizeof(read.dst_mac));
-	memcpy(read.src_mac, frame + sizeof(read.dst_mac), sizeof(read.src_mac));
-	for (size_t i = 0; i < ARRAY_SIZE(read.tags) && at + 6 <= len && is_tag(get16(frame + at));
-	     i++) {
-		memcpy(&read.tags[i], frame + at, sizeof(read.tags[i]));
-		at += sizeof(read.tags[i]);
+	memcpy(parsed.dst_mac, frame, sizeof(parsed.dst_mac));
+	memcpy(parsed.src_mac, frame + sizeof(parsed.dst_mac), sizeof(parsed.src_mac));
+	for (size_t i = 0;
+	     i < ARRAY_SIZE(parsed.tags) && at + 6 <= len && is_tag(get16(frame + at)); i++) {
+		memcpy(&parsed.tags[i], frame + at, sizeof(parsed.tags[i]));
+		at += sizeof(parsed.tags[i]);
 	}
 	if (at + 2 + PACKET_IP6_BYTES > len || get16(frame + at) != ETH_P_IPV6)
 		return false;
 	at += 2;
-	read.tclass = (uint8_t)(frame[at] << 4 | frame[at + 1] >> 4);
-	read.label = (frame[at + 1] & 0x0fu) << 16 | get16(frame + at + 2);
-	read.ip_bytes = PACKET_IP6_BYTES + get16(frame + at + 4);
-	read.proto = frame[at + 6];
-	read.hop_limit = frame[at + 7];
-	memcpy(&read.src, frame + at + 8, sizeof(read.src));
-	memcpy(&read.dst, frame + at + 24, sizeof(read.dst));
-	*packet = read;
-	return at + read.ip_bytes <= len;
+	parsed.ip_bytes = PACKET_IP6_BYTES + get16(frame + at + 4);
+	parsed.hop_limit = frame[at + 7];
+	memcpy(&parsed.src, frame + at + 8, sizeof(parsed.src));
+	memcpy(&parsed.dst, frame + at + 24, sizeof(parsed.dst));
+	*packet = parsed;
+	return at + parsed.ip_bytes <= len;
 }

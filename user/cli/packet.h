@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One packet as bytes: built from what a person says of it, and read again as it left the program.
- * Pure. Upper-layer checksums are left at zero: no such packet is ever sent.
+ * One packet as bytes: built from its fields, and parsed after it left the program. Pure. Checksums
+ * of upper layers stay zero, since no such packet is ever sent.
  */
 #ifndef USER_CLI_PACKET_H
 #define USER_CLI_PACKET_H
@@ -21,20 +21,19 @@ struct packet {
 	union sixlane_tag tags[2]; /* the outer first; 0: none */
 	union sixlane_addr src, dst;
 	uint8_t proto, tclass, hop_limit;
-	uint16_t sport, dport; /* host order; of protocols that have some */
-	uint32_t label;	       /* of the flow, host order, at most PACKET_MAX_LABEL */
-	uint32_t ip_bytes;     /* header and payload; below packet_min_bytes(): that many */
+	uint16_t sport, dport; /* host order; for protocols with ports */
+	uint32_t label;	       /* flow label, host order, at most PACKET_MAX_LABEL */
+	uint32_t ip_bytes;     /* header and payload; raised to packet_min_bytes() when built */
 };
 
-/* Headers of the protocol included. */
+/* The IPv6 header and that of the protocol. */
 uint32_t packet_min_bytes(uint8_t proto);
 
-/* The frame's length, 0: it does not fit into room. Sets packet->ip_bytes. */
-size_t packet_build(struct packet *packet, uint8_t *frame, size_t room);
+/* Returns the frame's length, or 0 if it exceeds size. Sets packet->ip_bytes. */
+size_t packet_build(struct packet *packet, uint8_t *frame, size_t size);
 
-/* Read MACs, tags, addresses, protocol, hop limit, traffic class, flow label and length. False: not
- * a whole IPv6 frame. */
-bool packet_read(const uint8_t *frame, size_t len, struct packet *packet);
+/* Parses MACs, tags, addresses, hop limit and length. False: not a whole IPv6 frame. */
+bool packet_parse(const uint8_t *frame, size_t len, struct packet *packet);
 
 /* A protocol by its number or as "tcp", "udp", "icmp6". */
 bool packet_parse_proto(const char *word, uint8_t *proto);

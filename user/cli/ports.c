@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * One dump of the links, sorted. Asks again when the kernel says that it changed meanwhile.
- */
+/* See ports.h. The dump is repeated when the kernel reports that links changed meanwhile. */
 #include "ports.h"
 
 #include <errno.h>
@@ -23,7 +21,7 @@ void ports_free(struct ports *ports)
 	*ports = (struct ports){ 0 };
 }
 
-static int take_link(const struct nlmsghdr *nlh, void *ctx)
+static int add_link(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct ports *ports = ctx;
 	struct link *grown, link;
@@ -33,7 +31,7 @@ static int take_link(const struct nlmsghdr *nlh, void *ctx)
 		return 0;
 	if (rc)
 		return rc;
-	/* Doubling: room is added whenever the number is a power of two. */
+	/* the size doubles whenever the number is a power of two */
 	if (!(ports->n & (ports->n - 1))) {
 		grown = reallocarray(ports->links, ports->n ? 2 * ports->n : 1, sizeof(*grown));
 		if (!grown)
@@ -60,7 +58,7 @@ static int dump(struct nl_socket *socket, struct ports *ports)
 	nlh->nlmsg_type = RTM_GETLINK;
 	nlh->nlmsg_flags = NLM_F_REQUEST;
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
-	return nl_socket_dump(socket, nlh, take_link, ports, NULL, NULL, DUMP_TIMEOUT_MS, NULL);
+	return nl_socket_dump(socket, nlh, add_link, ports, NULL, NULL, DUMP_TIMEOUT_MS, NULL);
 }
 
 int ports_read(struct ports *ports)
@@ -71,11 +69,10 @@ int ports_read(struct ports *ports)
 
 	if (rc)
 		return rc;
-	for (int i = 0; i < DUMP_TRIES; i++) {
-		rc = dump(socket, &read);
-		if (rc != -EINTR)
-			break;
+	rc = dump(socket, &read);
+	for (int i = 1; rc == -EINTR && i < DUMP_TRIES; i++) {
 		ports_free(&read);
+		rc = dump(socket, &read);
 	}
 	if (rc) {
 		ports_free(&read);
@@ -104,38 +101,47 @@ const struct link *ports_find_name(const struct ports *ports, const char *name)
 	return NULL;
 }
 
-struct owner_search {
-	const struct ports *ports;
-	struct port_owner owner; /* kind NULL: none yet */
-};
-
-static void take_upper(void *ctx, const char *name)
+const char *ports_name(const struct ports *ports, uint32_t ifindex, char buf[IFNAMSIZ])
 {
-	struct owner_search *search = ctx;
-	const struct link *upper = ports_find_name(search->ports, name);
+	const struct link *link = ports_find(ports, ifindex);
 
-	if (search->owner.kind || !links_upper_takes(upper))
-		return;
-	snprintf(search->owner.name, sizeof(search->owner.name), "%s", name);
-	search->owner.kind = upper ? upper->kind : "";
+	if (link)
+		return link->name;
+	snprintf(buf, IFNAMSIZ, "#%u", ifindex);
+	return buf;
 }
 
-bool ports_find_owner(const struct ports *ports, const struct link *link, struct port_owner *out)
+struct upper_search {
+	const struct ports *ports;
+	struct port_upper found; /* kind NULL: none yet */
+};
+
+static void check_upper(void *ctx, const char *name)
+{
+	struct upper_search *search = ctx;
+	const struct link *upper = ports_find_name(search->ports, name);
+
+	if (search->found.kind || !links_upper_takes(upper))
+		return;
+	snprintf(search->found.name, sizeof(search->found.name), "%s", name);
+	search->found.kind = upper ? upper->kind : "";
+}
+
+bool ports_find_upper(const struct ports *ports, const struct link *link, struct port_upper *out)
 {
 	const struct link *master = link->master ? ports_find(ports, link->master) : NULL;
-	struct owner_search search = { .ports = ports };
+	struct upper_search search = { .ports = ports };
 	struct uppers *uppers;
 
-	/* an error: what netlink tells is all there is */
 	if (!uppers_new(&uppers)) {
-		(void)uppers_each(uppers, link->name, take_upper, &search);
+		(void)uppers_each(uppers, link->name, check_upper, &search);
 		uppers_free(uppers);
 	}
-	if (!search.owner.kind && master) {
-		memcpy(search.owner.name, master->name, sizeof(search.owner.name));
-		search.owner.kind = master->kind;
+	if (!search.found.kind && master) {
+		memcpy(search.found.name, master->name, sizeof(search.found.name));
+		search.found.kind = master->kind;
 	}
-	if (search.owner.kind)
-		*out = search.owner;
-	return search.owner.kind;
+	if (search.found.kind)
+		*out = search.found;
+	return search.found.kind;
 }

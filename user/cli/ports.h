@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The network devices of this namespace at one moment, read over netlink, for the CLI.
- */
+/* The network devices of this namespace, read once over netlink. */
 #ifndef USER_CLI_PORTS_H
 #define USER_CLI_PORTS_H
 
@@ -14,24 +12,24 @@ struct ports {
 	size_t n;
 };
 
-/* 0 or -errno. Free with ports_free. */
+/* 0 or -errno. Free with ports_free(). */
 int ports_read(struct ports *ports);
 void ports_free(struct ports *ports);
 
 /* NULL: no such device. */
 const struct link *ports_find(const struct ports *ports, uint32_t ifindex);
 const struct link *ports_find_name(const struct ports *ports, const char *name);
+/* The name of a device in buf, which is returned, or "#IFINDEX". */
+const char *ports_name(const struct ports *ports, uint32_t ifindex, char buf[IFNAMSIZ]);
 
-/* The device that takes a port's frames before IPv6 sees them. */
-struct port_owner {
+/* The upper device that takes a port's frames before IPv6 sees them. */
+struct port_upper {
 	char name[IFNAMSIZ];
-	const char *kind; /* as IFLA_INFO_KIND says, or "" */
+	const char *kind; /* IFLA_INFO_KIND, or "" */
 };
 
-/*
- * Find it by the kernel's own links, or else by the master that netlink tells. False: none that
- * can be seen.
- */
-bool ports_find_owner(const struct ports *ports, const struct link *link, struct port_owner *out);
+/* Searches the links of the kernel's device tree, then the master that netlink reports. False: no
+ * such device is visible. */
+bool ports_find_upper(const struct ports *ports, const struct link *link, struct port_upper *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How values look on the screen and in JSON. A JSON value that could not be made for lack of memory
- * is remembered, so that builders need not check every step: print_json and print_list_end fail.
+ * Values on the screen and in JSON. A JSON value that cannot be allocated is remembered, so that
+ * builders need not check every step: print_json(), print_list_end() and print_flush() then fail.
  */
 #ifndef USER_CLI_PRINT_H
 #define USER_CLI_PRINT_H
@@ -13,35 +13,58 @@
 #define PRINT_PREFIX_LEN 64
 #define PRINT_MAC_LEN 18
 
-/* "2001:db8::/32"; the address alone when len is 128 and bare is set. */
-void print_prefix(const union sixlane_addr *addr, uint32_t len, bool bare,
-		  char buf[PRINT_PREFIX_LEN]);
-void print_mac(const uint8_t mac[6], char buf[PRINT_MAC_LEN]);
+/* Text in buf, which is returned: "2001:db8::1", "2001:db8::/32", "02:00:00:00:00:01". */
+const char *print_addr(const union sixlane_addr *addr, char buf[PRINT_PREFIX_LEN]);
+const char *print_prefix(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_PREFIX_LEN]);
+const char *print_mac(const uint8_t mac[6], char buf[PRINT_MAC_LEN]);
+/* The prefix of len bits that contains addr. */
+const char *print_covering(const union sixlane_addr *addr, uint32_t len,
+			   char buf[PRINT_PREFIX_LEN]);
 
-void print_set(json_t *object, const char *key, json_t *value);
-void print_append(json_t *array, json_t *value);
-/* value in units of step, rounded, as a number of units of step * per: 1,234,567 ns, 1000,
- * 1000: 1.235. */
-double print_rounded(uint64_t value, uint32_t step, uint32_t per);
+double print_ms(uint64_t ns);	   /* rounded to a microsecond */
+double print_seconds(uint64_t ns); /* rounded to a millisecond */
 
+/* The names of the set bits, separated by ", ". names[i] is bit i's. */
+void print_bits(uint32_t bits, const char *const *names, size_t n, char *buf, size_t size);
+json_t *print_bits_json(uint32_t bits, const char *const *names, size_t n);
+
+/* A JSON value of a JSON value (taken over), a string (NULL: null), a bool, a double or an unsigned
+ * number. An int does not compile: it might be meant as a bool. */
+#define print_value(value) \
+	_Generic((value),                       \
+		json_t *: print_same,           \
+		char *: print_string,           \
+		const char *: print_string,     \
+		bool: print_bool,               \
+		double: json_real,              \
+		uint8_t: json_integer,          \
+		uint16_t: json_integer,         \
+		uint32_t: json_integer,         \
+		uint64_t: json_integer,         \
+		unsigned long long: json_integer)(value)
+json_t *print_same(json_t *value);
 json_t *print_string(const char *string);
+json_t *print_bool(bool value);
+json_t *print_nonzero(uint32_t number); /* 0: null */
 
-/* The names of the bits that are set, as "a, b" or as an array. name: NULL behind the last bit. */
-void print_bits(uint32_t bits, const char *(*name)(uint32_t bit), char *buf, size_t room);
-json_t *print_bits_json(uint32_t bits, const char *(*name)(uint32_t bit));
+#define print_set(object, key, value) print_set_json(object, key, print_value(value))
+#define print_append(array, value) print_append_json(array, print_value(value))
+void print_set_json(json_t *object, const char *key, json_t *value);
+void print_append_json(json_t *array, json_t *value);
 
-/* One value and a line end on stdout; the value is released. CMD_OK or CMD_FAILED (said). */
+/* Writes one value, which is taken over, and a line end to stdout. CMD_OK, or CMD_FAILED after
+ * logging. */
 int print_json(const struct cmd_options *options, json_t *value);
 
-/* A JSON array of any length, element by element, on stdout. */
+/* A JSON array that is written element by element. */
 struct print_list {
 	const struct cmd_options *options;
 	size_t n;
 };
-void print_list_add(struct print_list *list, json_t *value); /* the value is released */
-int print_list_end(struct print_list *list);		     /* CMD_OK or CMD_FAILED (said) */
+void print_list_add(struct print_list *list, json_t *value); /* value is taken over */
+int print_list_end(struct print_list *list);		     /* as print_json() */
 
-/* Flush stdout: CMD_OK or CMD_FAILED (said). */
+/* Flushes stdout. CMD_OK, or CMD_FAILED after logging. */
 int print_flush(void);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See rule.h.
- */
+/* See rule.h. */
 #include "rule.h"
 
 #include <stdarg.h>
@@ -20,27 +18,23 @@ static void add(struct text *text, const char *fmt, ...)
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(text->at + text->used, CMD_RULE_LEN - text->used, fmt, ap);
+	n = vsnprintf(text->at + text->used, RULE_TEXT_LEN - text->used, fmt, ap);
 	va_end(ap);
 	if (n > 0)
 		text->used += (size_t)n;
-	if (text->used >= CMD_RULE_LEN)
-		text->used = CMD_RULE_LEN - 1;
-}
-
-static uint32_t mask_len(const union sixlane_addr *mask)
-{
-	return (uint32_t)(__builtin_popcountll(mask->halves[0]) +
-			  __builtin_popcountll(mask->halves[1]));
+	if (text->used >= RULE_TEXT_LEN)
+		text->used = RULE_TEXT_LEN - 1;
 }
 
 static void add_prefix(struct text *text, const char *word, const union sixlane_addr *addr,
 		       const union sixlane_addr *mask)
 {
-	char prefix[PRINT_PREFIX_LEN];
+	const uint32_t len = (uint32_t)(__builtin_popcountll(mask->halves[0]) +
+					__builtin_popcountll(mask->halves[1]));
+	char buf[PRINT_PREFIX_LEN];
 
-	print_prefix(addr, mask_len(mask), true, prefix);
-	add(text, " %s %s", word, prefix);
+	add(text, " %s %s", word,
+	    len == 128 ? print_addr(addr, buf) : print_prefix(addr, len, buf));
 }
 
 static void add_range(struct text *text, const char *word, uint32_t low, uint32_t high)
@@ -54,8 +48,8 @@ static void add_range(struct text *text, const char *word, uint32_t low, uint32_
 static void add_selectors(struct text *text, const struct ports *ports,
 			  const struct sixlane_rule *rule)
 {
-	const struct link *iif = ports_find(ports, rule->iif);
-	uint32_t flags = rule->flags;
+	const uint32_t flags = rule->flags;
+	char iif[IFNAMSIZ];
 
 	if (flags & SIXLANE_RULE_INVERT)
 		add(text, " not");
@@ -67,10 +61,8 @@ static void add_selectors(struct text *text, const struct ports *ports,
 		add_prefix(text, "to", &rule->dst, &rule->dst_mask);
 	if (flags & SIXLANE_RULE_TCLASS)
 		add(text, " tos 0x%02x/0x%02x", rule->tclass, rule->tclass_mask);
-	if (flags & SIXLANE_RULE_IIF && iif)
-		add(text, " iif %s", iif->name);
-	else if (flags & SIXLANE_RULE_IIF)
-		add(text, " iif #%u", rule->iif);
+	if (flags & SIXLANE_RULE_IIF)
+		add(text, " iif %s", ports_name(ports, rule->iif, iif));
 	if (flags & SIXLANE_RULE_PROTO)
 		add(text, " ipproto %u", rule->proto);
 	if (flags & SIXLANE_RULE_SPORT)
@@ -81,10 +73,9 @@ static void add_selectors(struct text *text, const struct ports *ports,
 		add(text, " [and more that XDP cannot see]");
 }
 
-/* As `ip rule` says it. */
-static const char *entry_word(uint32_t nh_entry)
+static const char *action_name(uint32_t verdict)
 {
-	switch (nh_entry) {
+	switch (verdict) {
 	case SIXLANE_DROP_BLACKHOLE:
 		return "blackhole";
 	case SIXLANE_PASS_UNREACHABLE:
@@ -92,7 +83,7 @@ static const char *entry_word(uint32_t nh_entry)
 	case SIXLANE_PASS_PROHIBIT:
 		return "prohibit";
 	default:
-		return cmd_verdict_name(nh_entry);
+		return cmd_verdict_name(verdict);
 	}
 }
 
@@ -103,7 +94,7 @@ static void add_action(struct text *text, const struct sixlane_rule *rule)
 	if (rule->action == SIXLANE_RULE_GOTO)
 		add(text, " goto a later one");
 	else if (rule->action != SIXLANE_RULE_LOOKUP)
-		add(text, " %s", entry_word(rule->verdict));
+		add(text, " %s", action_name(rule->verdict));
 	else if (rule->flags & SIXLANE_RULE_L3MDEV)
 		add(text, " lookup [l3mdev-table]");
 	else
@@ -112,8 +103,8 @@ static void add_action(struct text *text, const struct sixlane_rule *rule)
 		add(text, " suppress_prefixlength %u", rule->suppress_len);
 }
 
-const char *cmd_rule_text(const struct ports *ports, const struct sixlane_rule *rule,
-			  char buf[CMD_RULE_LEN])
+const char *rule_text(const struct ports *ports, const struct sixlane_rule *rule,
+		      char buf[RULE_TEXT_LEN])
 {
 	struct text text = { .at = buf };
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See show.h.
- */
+/* See show.h. */
 #include "show.h"
 
 #include <arpa/inet.h>
@@ -20,6 +18,19 @@ const char *show_tags(const union sixlane_tag tags[2], char buf[SHOW_TAGS_LEN])
 	return buf;
 }
 
+json_t *show_tags_json(const union sixlane_tag tags[2])
+{
+	json_t *array = json_array();
+	char text[SHOW_TAGS_LEN];
+
+	for (int i = 0; i < 2 && tags[i].word; i++) {
+		const union sixlane_tag one[2] = { tags[i] };
+
+		print_append(array, show_tags(one, text));
+	}
+	return array;
+}
+
 const char *show_table(uint32_t table, char buf[SHOW_TABLE_LEN])
 {
 	if (table == 255)
@@ -28,18 +39,6 @@ const char *show_table(uint32_t table, char buf[SHOW_TABLE_LEN])
 		return "main";
 	snprintf(buf, SHOW_TABLE_LEN, "%u", table);
 	return buf;
-}
-
-void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_PREFIX_LEN])
-{
-	union sixlane_addr base = { 0 };
-
-	for (uint32_t bit = 0; bit < len && bit < 128; bit += 8) {
-		uint32_t keep = len - bit < 8 ? len - bit : 8;
-
-		base.bytes[bit / 8] = addr->bytes[bit / 8] & (uint8_t)(0xff << (8 - keep));
-	}
-	print_prefix(&base, len, false, buf);
 }
 
 double show_expires_s(uint64_t expires_ns)
@@ -60,14 +59,12 @@ const char *show_expiry(uint64_t expires_ns, char buf[SHOW_EXPIRY_LEN])
 
 /* --- one next hop ------------------------------------------------------------------------ */
 
-void show_way_text(const struct cmd_view *view, const struct hop_view *hop)
+void show_hop_text(const struct cmd_view *view, const struct hop_view *hop)
 {
 	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
-	if (hop->has_gateway) {
-		print_prefix(&hop->neigh.key.addr, 128, true, text);
-		printf(" via %s", text);
-	}
+	if (hop->has_gateway)
+		printf(" via %s", print_addr(&hop->neigh.key.addr, text));
 	if (hop->port)
 		printf(" dev %s", cmd_slot_name(view, hop->port, name));
 }
@@ -78,46 +75,46 @@ void show_frame_text(const struct hop_view *hop)
 
 	if (hop->mtu)
 		printf(" mtu %u", hop->mtu);
-	if (hop->port) {
-		print_mac(hop->egress.mac.bytes, mac);
-		printf(" src_mac %s", mac);
-	}
-	if (hop->has_mac) {
-		print_mac(hop->neigh.mac.bytes, mac);
-		printf(" dst_mac %s", mac);
-	}
+	if (hop->port)
+		printf(" src_mac %s", print_mac(hop->egress.mac.bytes, mac));
+	if (hop->has_mac)
+		printf(" dst_mac %s", print_mac(hop->neigh.mac.bytes, mac));
 	if (hop->port && hop->egress.flags & SIXLANE_PORT_TAGGED)
 		printf(" tags %s", show_tags(hop->egress.tags, tags));
 }
 
-static void tags_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
-{
-	const struct sixlane_port *egress = &hop->egress;
-	const struct link *below =
-		ports_find(&view->ports, hop->slave ? hop->slave : egress->tx_ifindex);
-	char text[SHOW_TAGS_LEN];
-	json_t *tags = json_array();
-
-	for (int i = 0; i < 2 && egress->tags[i].word; i++) {
-		const union sixlane_tag one[2] = { egress->tags[i] };
-
-		print_append(tags, print_string(show_tags(one, text)));
-	}
-	print_set(object, "tags", tags);
-	print_set(object, "tx_device", print_string(below ? below->name : NULL));
-}
-
-void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
+static void hop_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
 {
 	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
-	if (hop->has_gateway) {
-		print_prefix(&hop->neigh.key.addr, 128, true, text);
-		print_set(object, "next_hop", print_string(text));
-	}
+	if (hop->has_gateway)
+		print_set(object, "next_hop", print_addr(&hop->neigh.key.addr, text));
 	if (hop->port)
-		print_set(object, "port", print_string(cmd_slot_name(view, hop->port, name)));
+		print_set(object, "port", cmd_slot_name(view, hop->port, name));
 }
+
+void show_frame_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,
+		     json_t *object)
+{
+	const struct sixlane_port *egress = &hop->egress;
+	const struct link *lower;
+	char mac[PRINT_MAC_LEN];
+
+	hop_json(view, hop, object);
+	if (hop->mtu)
+		print_set(object, "mtu", hop->mtu);
+	if (hop->port && frame)
+		print_set(object, "src_mac", print_mac(egress->mac.bytes, mac));
+	if (hop->has_mac && frame)
+		print_set(object, "dst_mac", print_mac(hop->neigh.mac.bytes, mac));
+	if (!hop->port || !frame || !(egress->flags & SIXLANE_PORT_TAGGED))
+		return;
+	lower = ports_find(&view->ports, hop->slave ? hop->slave : egress->tx_ifindex);
+	print_set(object, "tags", show_tags_json(egress->tags));
+	print_set(object, "tx_device", lower ? lower->name : NULL);
+}
+
+/* --- exceptions -------------------------------------------------------------------------- */
 
 const char *show_origin(uint32_t flags)
 {
@@ -126,73 +123,53 @@ const char *show_origin(uint32_t flags)
 	return flags & SIXLANE_EXCEPTION_KERNEL ? "kernel" : NULL;
 }
 
-void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,
-		   json_t *object)
+/* NULL: the destination has no exception. */
+static const char *exception_state(const struct exception_view *exception)
 {
-	char mac[PRINT_MAC_LEN];
+	static const char *const states[] = {
+		[SIXLANE_TRACE_EXCEPTION_FILTERED] = "punted",
+		[SIXLANE_TRACE_EXCEPTION_FRESH] = "fresh",
+		[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired",
+		[SIXLANE_TRACE_EXCEPTION_OBSERVED] = "observed",
+		[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "other_table",
+		[SIXLANE_TRACE_EXCEPTION_PUNTED] = "changing",
+		[SIXLANE_TRACE_EXCEPTION_APPLIED] = "applied",
+	};
 
-	show_way_json(view, hop, object);
-	if (hop->mtu)
-		print_set(object, "mtu", json_integer(hop->mtu));
-	if (hop->port && frame) {
-		print_mac(hop->egress.mac.bytes, mac);
-		print_set(object, "src_mac", print_string(mac));
-	}
-	if (hop->has_mac && frame) {
-		print_mac(hop->neigh.mac.bytes, mac);
-		print_set(object, "dst_mac", print_string(mac));
-	}
-	if (hop->port && frame && hop->egress.flags & SIXLANE_PORT_TAGGED)
-		tags_json(view, hop, object);
-}
-
-/* --- exceptions -------------------------------------------------------------------------- */
-
-static const char *const outcomes[] = {
-	[SIXLANE_TRACE_EXCEPTION_FILTERED] = "punted",
-	[SIXLANE_TRACE_EXCEPTION_FRESH] = "fresh",
-	[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired",
-	[SIXLANE_TRACE_EXCEPTION_OBSERVED] = "observed",
-	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "other_table",
-	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "changing",
-	[SIXLANE_TRACE_EXCEPTION_APPLIED] = "applied",
-};
-
-static bool has_exception(const struct exception_view *exception)
-{
-	return exception->asked && exception->outcome != SIXLANE_TRACE_EXCEPTION_ABSENT &&
-	       exception->outcome < ARRAY_SIZE(outcomes);
+	return exception->applies && exception->outcome < ARRAY_SIZE(states)
+		       ? states[exception->outcome]
+		       : NULL;
 }
 
 void show_exception_text(const struct route_view *route)
 {
-	const struct exception_view *exception = &route->exception;
+	const char *state = exception_state(&route->exception);
 
-	if (!has_exception(exception))
+	if (!state)
 		return;
-	printf(" exception %s", outcomes[exception->outcome]);
-	if (exception->value.flags & SIXLANE_EXCEPTION_MTU)
-		printf(" mtu %u", exception->value.mtu);
+	printf(" exception %s", state);
+	if (route->exception.value.flags & SIXLANE_EXCEPTION_MTU)
+		printf(" mtu %u", route->exception.value.mtu);
 }
 
 void show_exception_json(const struct cmd_view *view, const struct route_view *route,
 			 json_t *object)
 {
-	const struct exception_view *exception = &route->exception;
-	const struct sixlane_exception *value = &exception->value;
+	const struct sixlane_exception *value = &route->exception.value;
+	const char *state = exception_state(&route->exception);
 	struct hop_view hop;
 	json_t *one;
 
-	if (!has_exception(exception))
+	if (!state)
 		return;
 	one = json_object();
-	print_set(one, "state", print_string(outcomes[exception->outcome]));
-	print_set(one, "origin", print_string(show_origin(value->flags)));
+	print_set(one, "state", state);
+	print_set(one, "origin", show_origin(value->flags));
 	if (value->flags & SIXLANE_EXCEPTION_MTU)
-		print_set(one, "mtu", json_integer(value->mtu));
+		print_set(one, "mtu", value->mtu);
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
-		route_view_hop(&view->maps, value->next_hop, &hop);
-		show_way_json(view, &hop, one);
+		hop_view_read(&view->maps, value->next_hop, &hop);
+		hop_json(view, &hop, one);
 	}
 	print_set(object, "exception", one);
 }
@@ -201,12 +178,7 @@ void show_exception_json(const struct cmd_view *view, const struct route_view *r
 
 static bool has_choice(const struct route_view *route)
 {
-	return route->group.kind && route->group.n_members != 1;
-}
-
-double show_share(const struct group_view *group, const struct member_view *member)
-{
-	return (double)member->share / ((double)group->n_buckets * (1ull << 32));
+	return route->group.type && route->group.n_members != 1;
 }
 
 void show_group_text(const struct cmd_view *view, const struct route_view *route)
@@ -217,10 +189,10 @@ void show_group_text(const struct cmd_view *view, const struct route_view *route
 		const struct member_view *member = &group->members[i];
 
 		printf("   ");
-		show_way_text(view, &member->hop);
-		if (group->kind == SIXLANE_NH_GROUP)
-			printf(" %s %u (%.1f %%)", group->buckets ? "buckets" : "weight",
-			       member->weight, 100 * show_share(group, member));
+		show_hop_text(view, &member->hop);
+		if (group->type == SIXLANE_NH_GROUP)
+			printf(" %s %u (%.1f %%)", group->resilient ? "buckets" : "weight",
+			       member->weight, 100 * group_view_share(group, member));
 		show_frame_text(&member->hop);
 		printf(" verdict %s%s\n", cmd_verdict_name(member->hop.verdict),
 		       member->skipped ? ", skipped: its port is down" : "");
@@ -232,13 +204,13 @@ static json_t *member_json(const struct cmd_view *view, const struct group_view 
 {
 	json_t *object = json_object();
 
-	show_hop_json(view, &member->hop, true, object);
-	if (group->kind == SIXLANE_NH_GROUP) {
-		print_set(object, "weight", json_integer(member->weight));
-		print_set(object, "share", json_real(show_share(group, member)));
+	show_frame_json(view, &member->hop, true, object);
+	if (group->type == SIXLANE_NH_GROUP) {
+		print_set(object, "weight", member->weight);
+		print_set(object, "share", group_view_share(group, member));
 	}
-	print_set(object, "skipped", json_boolean(member->skipped));
-	print_set(object, "verdict", print_string(cmd_verdict_name(member->hop.verdict)));
+	print_set(object, "skipped", member->skipped);
+	print_set(object, "verdict", cmd_verdict_name(member->hop.verdict));
 	return object;
 }
 
@@ -254,51 +226,47 @@ void show_group_json(const struct cmd_view *view, const struct route_view *route
 		print_append(members, member_json(view, group, &group->members[i]));
 	print_set(object, "group", members);
 	print_set(object, "group_type",
-		  print_string(group->kind == SIXLANE_NH_EQUAL_METRIC ? "equal_metric"
-			       : group->buckets			      ? "buckets"
-								      : "hash"));
-	if (group->buckets)
-		print_set(object, "buckets", json_integer(group->n_buckets));
+		  group->type == SIXLANE_NH_EQUAL_METRIC ? "equal_metric"
+		  : group->resilient			 ? "buckets"
+							 : "hash");
+	if (group->resilient)
+		print_set(object, "buckets", group->n_buckets);
 }
 
-/* --- sources ----------------------------------------------------------------------------- */
+/* --- source-specific routes -------------------------------------------------------------- */
 
-void show_sources_text(const struct cmd_view *view, const struct sources *sources, uint32_t set)
+void show_sources_text(const struct cmd_view *view, const struct entries *sources, uint32_t set)
 {
 	char text[PRINT_PREFIX_LEN];
-	const struct source *at;
 	struct route_view route;
 	size_t n;
+	const struct entry *at = entries_of(sources, set, &n);
 
-	at = sources_of(sources, set, &n);
 	for (size_t i = 0; i < n; i++) {
-		route_view_value(&view->maps, at[i].value, NULL, &route);
-		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
-		printf("  from %s", text);
-		show_way_text(view, &route.hop);
+		route_view_read(&view->maps, at[i].value, NULL, &route);
+		printf("  from %s", print_prefix(&at[i].prefix.addr, at[i].prefix.len, text));
+		show_hop_text(view, &route.hop);
 		printf(" verdict %s\n", cmd_verdict_name(route.verdict));
 		show_group_text(view, &route);
 	}
 }
 
-void show_sources_json(const struct cmd_view *view, const struct sources *sources, uint32_t set,
+void show_sources_json(const struct cmd_view *view, const struct entries *sources, uint32_t set,
 		       json_t *object)
 {
 	json_t *array = json_array(), *one;
 	char text[PRINT_PREFIX_LEN];
-	const struct source *at;
 	struct route_view route;
 	size_t n;
+	const struct entry *at = entries_of(sources, set, &n);
 
-	at = sources_of(sources, set, &n);
 	for (size_t i = 0; i < n; i++) {
-		route_view_value(&view->maps, at[i].value, NULL, &route);
+		route_view_read(&view->maps, at[i].value, NULL, &route);
 		one = json_object();
-		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
-		print_set(one, "source", print_string(text));
-		print_set(one, "verdict", print_string(cmd_verdict_name(route.verdict)));
-		print_set(one, "id", json_integer(route.next_hop));
-		show_hop_json(view, &route.hop, false, one);
+		print_set(one, "source", print_prefix(&at[i].prefix.addr, at[i].prefix.len, text));
+		print_set(one, "verdict", cmd_verdict_name(route.verdict));
+		print_set(one, "id", route.next_hop);
+		show_frame_json(view, &route.hop, false, one);
 		show_group_json(view, &route, one);
 		print_append(array, one);
 	}

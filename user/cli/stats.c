@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane stats: what became of the packets, in all and by port of arrival; as totals or, with
- * -w, as rates. Slot 0 of the counters is where packets of ports that nobody serves are counted.
+ * sixlane stats: packets by verdict, in total and by ingress port, since the maps were made; with
+ * -w packets per second.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,11 +15,11 @@
 #define NS_PER_S 1000000000u
 #define UNKNOWN_PORTS "(unknown)"
 
-/* The counters of every slot at one moment, or their change since another one. */
+/* The counters of all slots at one time, or their rates over an interval. */
 struct snapshot {
-	uint64_t at_ns;
-	uint32_t ifindex[SIXLANE_MAX_PORTS]; /* 0: free, but for slot 0 */
-	struct sixlane_counters slots[SIXLANE_MAX_PORTS];
+	uint64_t at_ns; /* or the interval */
+	uint32_t ifindex[SIXLANE_MAX_PORTS];
+	struct sixlane_counters slots[SIXLANE_MAX_PORTS]; /* slot 0: ports that nobody serves */
 	struct sixlane_counters total;
 };
 
@@ -28,9 +28,20 @@ struct watch {
 	unsigned long count; /* intervals; 0: until interrupted */
 };
 
-static bool present(const struct snapshot *snapshot, uint32_t slot)
+static bool is_used(const struct snapshot *snapshot, uint32_t slot)
 {
 	return !slot || snapshot->ifindex[slot];
+}
+
+static struct sixlane_counter sum_verdicts(const struct sixlane_counters *counters)
+{
+	struct sixlane_counter sum = { 0 };
+
+	for (size_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
+		sum.packets += counters->verdicts[v].packets;
+		sum.bytes += counters->verdicts[v].bytes;
+	}
+	return sum;
 }
 
 static void add(struct sixlane_counters *sum, const struct sixlane_counters *counters)
@@ -41,7 +52,7 @@ static void add(struct sixlane_counters *sum, const struct sixlane_counters *cou
 	}
 }
 
-static int take(const struct maps *maps, struct snapshot *out)
+static int read_counters(const struct maps *maps, struct snapshot *out)
 {
 	int rc;
 
@@ -49,7 +60,7 @@ static int take(const struct maps *maps, struct snapshot *out)
 	out->at_ns = util_now_ns();
 	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
 		out->ifindex[slot] = maps->ports[slot].ifindex;
-		if (!present(out, slot))
+		if (!is_used(out, slot))
 			continue;
 		rc = maps_counters(maps, slot, &out->slots[slot]);
 		if (rc) {
@@ -61,7 +72,7 @@ static int take(const struct maps *maps, struct snapshot *out)
 	return CMD_OK;
 }
 
-/* A slot that has gone to another device counts from zero, and so may seem to go back. */
+/* The counters of a slot restart when another device gets it. */
 static uint64_t rate(uint64_t now, uint64_t before, uint64_t interval_ns)
 {
 	uint64_t change = now >= before ? now - before : now;
@@ -77,7 +88,7 @@ static void rates(const struct snapshot *now, const struct snapshot *before, str
 	out->at_ns = interval_ns;
 	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
 		out->ifindex[slot] = now->ifindex[slot];
-		if (!present(now, slot))
+		if (!is_used(now, slot))
 			continue;
 		for (size_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
 			const struct sixlane_counter *to = &now->slots[slot].verdicts[v];
@@ -91,39 +102,21 @@ static void rates(const struct snapshot *now, const struct snapshot *before, str
 	}
 }
 
-static struct sixlane_counter sum_verdicts(const struct sixlane_counters *counters)
+static void counters_json(json_t *object, const struct sixlane_counters *counters, bool bytes)
 {
-	struct sixlane_counter sum = { 0 };
-
-	for (size_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
-		sum.packets += counters->verdicts[v].packets;
-		sum.bytes += counters->verdicts[v].bytes;
-	}
-	return sum;
-}
-
-static json_t *verdicts_json(const struct sixlane_counters *counters, bool bytes)
-{
-	json_t *object = json_object();
-
-	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
-		const struct sixlane_counter *counter = &counters->verdicts[v];
-		uint64_t value = bytes ? counter->bytes : counter->packets;
-
-		print_set(object, cmd_verdict_name(v), json_integer((json_int_t)value));
-	}
-	return object;
-}
-
-static void counters_json(json_t *object, const struct sixlane_counters *counters, bool more)
-{
+	json_t *packets_by = json_object(), *bytes_by = json_object();
 	struct sixlane_counter sum = sum_verdicts(counters);
 
-	print_set(object, "verdicts", verdicts_json(counters, false));
-	if (more)
-		print_set(object, "verdict_bytes", verdicts_json(counters, true));
-	print_set(object, "packets", json_integer((json_int_t)sum.packets));
-	print_set(object, "bytes", json_integer((json_int_t)sum.bytes));
+	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
+		print_set(packets_by, cmd_verdict_name(v), counters->verdicts[v].packets);
+		print_set(bytes_by, cmd_verdict_name(v), counters->verdicts[v].bytes);
+	}
+	print_set(object, "verdicts", packets_by);
+	if (bytes)
+		print_set(object, "verdict_bytes", json_incref(bytes_by));
+	json_decref(bytes_by);
+	print_set(object, "packets", sum.packets);
+	print_set(object, "bytes", sum.bytes);
 }
 
 static json_t *snapshot_json(const struct cmd_options *options, const struct cmd_view *view,
@@ -133,14 +126,13 @@ static json_t *snapshot_json(const struct cmd_options *options, const struct cmd
 	char name[IFNAMSIZ];
 
 	if (rate_view)
-		print_set(object, "interval_s",
-			  json_real(print_rounded(snapshot->at_ns, 1000000, 1000)));
+		print_set(object, "interval_s", print_seconds(snapshot->at_ns));
 	counters_json(object, &snapshot->total, options->statistics);
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
-		if (!present(snapshot, slot))
+		if (!is_used(snapshot, slot))
 			continue;
 		port = json_object();
-		print_set(port, "name", print_string(cmd_slot_name(view, slot, name)));
+		print_set(port, "name", cmd_slot_name(view, slot, name));
 		counters_json(port, &snapshot->slots[slot], options->statistics);
 		print_append(ports, port);
 	}
@@ -156,22 +148,20 @@ static void counters_text(const struct cmd_options *options, const char *name,
 {
 	struct sixlane_counter sum = sum_verdicts(counters);
 
-	printf("%s: %llu packets%s, %llu bytes%s\n", name, (unsigned long long)sum.packets, unit,
-	       (unsigned long long)sum.bytes, unit);
+	printf("%s: %llu packets%s, %llu bytes%s\n", name, sum.packets, unit, sum.bytes, unit);
 	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
 		const struct sixlane_counter *counter = &counters->verdicts[v];
 
 		if (!counter->packets)
 			continue;
-		printf("  %-20s %14llu", cmd_verdict_name(v), (unsigned long long)counter->packets);
+		printf("  %-20s %14llu", cmd_verdict_name(v), counter->packets);
 		if (options->statistics)
-			printf(" %18llu  %s", (unsigned long long)counter->bytes,
-			       cmd_verdict_text(v));
+			printf(" %18llu  %s", counter->bytes, cmd_verdict_text(v));
 		putchar('\n');
 	}
 }
 
-/* Ports without packets are left out, but for the totals. */
+/* Without the ports that have no packets. */
 static void snapshot_text(const struct cmd_options *options, const struct cmd_view *view,
 			  const struct snapshot *snapshot, bool rate_view)
 {
@@ -180,7 +170,7 @@ static void snapshot_text(const struct cmd_options *options, const struct cmd_vi
 
 	counters_text(options, "all ports", &snapshot->total, unit);
 	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
-		if (!present(snapshot, slot) || !sum_verdicts(&snapshot->slots[slot]).packets)
+		if (!is_used(snapshot, slot) || !sum_verdicts(&snapshot->slots[slot]).packets)
 			continue;
 		counters_text(options, cmd_slot_name(view, slot, name) ?: UNKNOWN_PORTS,
 			      &snapshot->slots[slot], unit);
@@ -198,7 +188,7 @@ static int print_snapshot(const struct cmd_options *options, const struct cmd_vi
 	return print_flush();
 }
 
-/* True when the time is over, false when somebody wants to end. The signals are blocked. */
+/* False: one of the signals, which are blocked, came before the time was over. */
 static bool wait_for(double seconds, const sigset_t *signals)
 {
 	uint64_t until = util_now_ns() + (uint64_t)(seconds * NS_PER_S), now;
@@ -213,7 +203,7 @@ static bool wait_for(double seconds, const sigset_t *signals)
 	return true;
 }
 
-/* Devices come and go while the view is open; the last list will do if there is no new one. */
+/* Keeps the last list if a new one cannot be read. */
 static void refresh_ports(struct cmd_view *view)
 {
 	struct ports ports;
@@ -227,28 +217,26 @@ static void refresh_ports(struct cmd_view *view)
 static int watch(const struct cmd_options *options, struct cmd_view *view, const struct watch *how,
 		 struct snapshot *snapshots)
 {
-	struct snapshot *now = &snapshots[0], *before = &snapshots[1], *swap;
 	sigset_t signals;
 	int rc;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
-	/* For good: the command ends when one has come. */
+	/* never unblocked: the command ends when one has come */
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	rc = take(&view->maps, before);
+	rc = read_counters(&view->maps, &snapshots[1]);
 	for (unsigned long i = 0; !rc && (!how->count || i < how->count); i++) {
+		struct snapshot *now = &snapshots[i % 2], *before = &snapshots[(i + 1) % 2];
+
 		if (!wait_for(how->seconds, &signals))
 			break;
 		refresh_ports(view);
-		rc = take(&view->maps, now);
+		rc = read_counters(&view->maps, now);
 		if (rc)
 			break;
 		rates(now, before, &snapshots[2]);
 		rc = print_snapshot(options, view, &snapshots[2], true);
-		swap = before;
-		before = now;
-		now = swap;
 	}
 	return rc;
 }
@@ -259,7 +247,7 @@ static int parse(int argc, char **argv, struct watch *how)
 	int opt;
 
 	opterr = 0;
-	/* getopt() skips the word in front, which is the command's name. */
+	/* getopt() skips the first word: here the command's name */
 	while ((opt = getopt(argc + 1, argv - 1, ":w:n:")) != -1) {
 		switch (opt) {
 		case 'w':
@@ -290,27 +278,19 @@ static int parse(int argc, char **argv, struct watch *how)
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	struct snapshot *snapshots;
+	static struct snapshot snapshots[3]; /* large */
 	struct watch how = { 0 };
 	struct cmd_view view;
 	int rc = parse(argc, argv, &how);
 
-	if (!rc)
-		rc = cmd_view_open(&view);
 	if (rc)
 		return rc;
-	snapshots = calloc(3, sizeof(*snapshots));
-	if (!snapshots) {
-		log_error("out of memory");
-		rc = CMD_FAILED;
-	} else if (how.seconds > 0) {
+	rc = cmd_view_open(&view, false);
+	if (!rc && how.seconds > 0)
 		rc = watch(options, &view, &how, snapshots);
-	} else {
-		rc = take(&view.maps, snapshots);
-		if (!rc)
-			rc = print_snapshot(options, &view, snapshots, false);
-	}
-	free(snapshots);
+	else if (!rc)
+		rc = read_counters(&view.maps, snapshots)
+			     ?: print_snapshot(options, &view, snapshots, false);
 	cmd_view_close(&view);
 	return rc;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What `sixlane status` shows of a port: its program, what the datapath was told of it, and by
- * which device its packets come in if not by itself.
- */
+/* See status_port.h. */
+#include "status_port.h"
+
 #include <errno.h>
 
-#include "status.h"
+#include "show.h"
 
 #define QUEUES_LEN 24
 
@@ -57,7 +56,7 @@ static const char *mode_name(const struct status_port *port)
 	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
 }
 
-/* NULL: none. */
+/* NULL: no program. */
 static const char *program_name(const struct status_port *port)
 {
 	if (port->error)
@@ -74,30 +73,27 @@ static const char *program_name(const struct status_port *port)
 	}
 }
 
-/* Of the object that sixlane's program is of; NULL: it is not sixlane's. */
+bool status_port_runs_sixlane(const struct status_port *port)
+{
+	return port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
+}
+
+/* The object's; NULL: not sixlane. */
 static const char *flavour_name(const struct status_port *port)
 {
-	if (port->error ||
-	    (port->prog.owner != LOADER_OURS && port->prog.owner != LOADER_OTHER_MAPS))
+	if (port->error || !status_port_runs_sixlane(port))
 		return NULL;
 	return port->prog.frags ? "frags" : "plain";
 }
 
 static const char *program_text(const struct status_port *port)
 {
-	const char *program = program_name(port);
-
 	if (port->prog.owner == LOADER_OURS && port->prog.frags)
 		return LOADER_FRAGS_PROG;
-	return program ? program : "-";
+	return program_name(port) ?: "-";
 }
 
-static bool is_named(const struct status_asked *asked, uint32_t ifindex)
-{
-	return !asked->all && status_asked_has(asked, ifindex);
-}
-
-int status_ports_read(struct cmd_view *view, const struct status_asked *asked,
+int status_ports_read(struct cmd_view *view, const struct port_filter *filter,
 		      struct status_ports *ports)
 {
 	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
@@ -119,14 +115,22 @@ int status_ports_read(struct cmd_view *view, const struct status_asked *asked,
 				port.prog.mode = port.link->xdp_mode;
 			else
 				port.link_id = loader_query_link(port.link->ifindex, &port.prog);
-		} else if (!(port.port.flags & shown) && !is_named(asked, port.link->ifindex)) {
+		} else if (!(port.port.flags & shown) &&
+			   (filter->all || !port_filter_has(filter, port.link->ifindex))) {
 			continue;
 		}
 		if (ethtool_get_channels(port.link->name, &port.channels))
 			port.channels = (struct ethtool_channels){ 0 };
+		port.rx_in_use = port.channels.combined_count + port.channels.rx_count;
+		port.tx_in_use = port.channels.combined_count + port.channels.tx_count;
 		ports->at[ports->n++] = port;
 	}
 	return 0;
+}
+
+bool status_port_is_slave(const struct status_port *port)
+{
+	return port->port.flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP);
 }
 
 const char *status_port_passed(const struct status_port *port)
@@ -157,12 +161,11 @@ static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
 	return link ? link->name : "?";
 }
 
-/* What built the program; NULL: not sixlane, or it does not say. */
+/* NULL: not sixlane, or unknown. */
 static const char *compiler_of(const struct status_port *port, char buf[LOADER_COMPILER_LEN])
 {
-	bool sixlane = port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
-
-	return sixlane && loader_prog_compiler(port->prog.id, buf) ? buf : NULL;
+	return status_port_runs_sixlane(port) && loader_prog_compiler(port->prog.id, buf) ? buf
+											  : NULL;
 }
 
 static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_port *port)
@@ -170,114 +173,90 @@ static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_por
 	json_t *slaves = json_array();
 
 	for (uint32_t i = 0; i < port->n_slaves && i < SIXLANE_MAX_SLAVES; i++)
-		print_append(slaves, print_string(device_name(view, port->slaves[i])));
+		print_append(slaves, device_name(view, port->slaves[i]));
 	return slaves;
 }
 
-/* Absent if it is not known. */
-static void owner_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
-{
-	struct port_owner owner;
-
-	if (!ports_find_owner(&view->ports, port->link, &owner))
-		return;
-	print_set(object, "upper", print_string(owner.name));
-	print_set(object, "upper_kind", print_string(owner.kind));
-}
-
-/* What makes a port another than the device by which its packets come in, or leave. */
+/* How the port differs from the device that its packets come in or leave by. */
 static void roles_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
 {
 	uint32_t flags = port->port.flags;
 	char tags[SHOW_TAGS_LEN];
+	struct port_upper upper;
 
 	if (flags & SIXLANE_PORT_TAGGED) {
-		print_set(object, "tags", print_string(show_tags(port->port.tags, tags)));
-		print_set(object, "lower", print_string(device_name(view, port->port.tx_ifindex)));
+		print_set(object, "tags", show_tags(port->port.tags, tags));
+		print_set(object, "lower", device_name(view, port->port.tx_ifindex));
 	}
 	if (flags & SIXLANE_PORT_SLAVES)
 		print_set(object, "slaves", slaves_json(view, &port->port));
-	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
-		print_set(object, "bond", print_string(device_name(view, port->link->master)));
-	if (flags & SIXLANE_PORT_UPPER)
-		owner_json(view, port, object);
+	if (status_port_is_slave(port))
+		print_set(object, "bond", device_name(view, port->link->master));
+	if (flags & SIXLANE_PORT_UPPER && ports_find_upper(&view->ports, port->link, &upper)) {
+		print_set(object, "upper", upper.name);
+		print_set(object, "upper_kind", upper.kind);
+	}
 	if (flags & SIXLANE_PORT_VRF)
-		print_set(object, "vrf", print_string(device_name(view, port->port.iif)));
+		print_set(object, "vrf", device_name(view, port->port.iif));
 	if (port->slot)
-		print_set(object, "table", json_integer(port->port.table));
+		print_set(object, "table", port->port.table);
 }
 
 static void roles_text(const struct cmd_view *view, const struct status_port *port)
 {
 	uint32_t flags = port->port.flags;
-	struct port_owner owner;
+	struct port_upper upper;
 	char tags[SHOW_TAGS_LEN];
 
 	if (flags & SIXLANE_PORT_TAGGED)
 		printf(", %s on %s", show_tags(port->port.tags, tags),
 		       device_name(view, port->port.tx_ifindex));
-	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
+	if (status_port_is_slave(port))
 		printf(", slave of %s", device_name(view, port->link->master));
-	if (flags & SIXLANE_PORT_UPPER && ports_find_owner(&view->ports, port->link, &owner))
-		printf(", upper device %s%s%s%s", owner.name, owner.kind[0] ? " (" : "", owner.kind,
-		       owner.kind[0] ? ")" : "");
+	if (flags & SIXLANE_PORT_UPPER && ports_find_upper(&view->ports, port->link, &upper))
+		printf(", upper device %s%s%s%s", upper.name, upper.kind[0] ? " (" : "", upper.kind,
+		       upper.kind[0] ? ")" : "");
 	if (flags & SIXLANE_PORT_VRF)
 		printf(", in VRF %s (table %u)", device_name(view, port->port.iif),
 		       port->port.table);
 }
 
-/* By which address XDP answers, if any: the first half is 0 while there is none. */
-static bool has_source(const struct sixlane_port *port)
+/* The source of a Packet Too Big; NULL: XDP does not answer. Its first half is then zero. */
+static const char *icmp_source(const struct sixlane_port *port, char buf[PRINT_PREFIX_LEN])
 {
-	return port->source.halves[0] != 0;
-}
-
-static void answers_json(const struct sixlane_port *port, json_t *object)
-{
-	char source[PRINT_PREFIX_LEN];
-
-	print_prefix(&port->source, 128, true, source);
-	print_set(object, "icmp_source", print_string(has_source(port) ? source : NULL));
-	print_set(object, "icmp_hop_limit", json_integer(port->hop_limit));
-}
-
-static json_t *in_use_json(uint32_t in_use)
-{
-	return in_use ? json_integer(in_use) : json_null();
+	return port->source.halves[0] ? print_addr(&port->source, buf) : NULL;
 }
 
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
 {
 	json_t *object = json_object(), *flags = json_array();
-	char mac[PRINT_MAC_LEN], compiler[LOADER_COMPILER_LEN];
+	char text[PRINT_PREFIX_LEN], compiler[LOADER_COMPILER_LEN];
 
-	print_mac(port->link->mac, mac);
-	print_set(object, "name", print_string(port->link->name));
-	print_set(object, "ifindex", json_integer(port->link->ifindex));
-	print_set(object, "slot", json_integer(port->slot));
-	print_set(object, "mode", print_string(mode_name(port)));
-	print_set(object, "program", print_string(program_name(port)));
-	print_set(object, "flavour", print_string(flavour_name(port)));
-	print_set(object, "program_id", json_integer(port->prog.id));
+	print_set(object, "name", port->link->name);
+	print_set(object, "ifindex", port->link->ifindex);
+	print_set(object, "slot", port->slot);
+	print_set(object, "mode", mode_name(port));
+	print_set(object, "program", program_name(port));
+	print_set(object, "flavour", flavour_name(port));
+	print_set(object, "program_id", port->prog.id);
 	print_set(object, "link_id",
-		  port->link_id && port->link_id != LOADER_LINK_UNKNOWN
-			  ? json_integer(port->link_id)
-			  : json_null());
-	print_set(object, "compiler", print_string(compiler_of(port, compiler)));
-	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
-	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
-	print_set(object, "rx_queues_in_use", in_use_json(status_port_rx_in_use(port)));
-	print_set(object, "tx_queues_in_use", in_use_json(status_port_tx_in_use(port)));
-	print_set(object, "mac", print_string(mac));
-	print_set(object, "mtu", json_integer(port->slot ? port->port.mtu : port->link->mtu));
-	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++) {
+		  print_nonzero(port->link_id == LOADER_LINK_UNKNOWN ? 0 : port->link_id));
+	print_set(object, "compiler", compiler_of(port, compiler));
+	print_set(object, "rx_queues", port->link->n_rx_queues);
+	print_set(object, "tx_queues", port->link->n_tx_queues);
+	print_set(object, "rx_queues_in_use", print_nonzero(port->rx_in_use));
+	print_set(object, "tx_queues_in_use", print_nonzero(port->tx_in_use));
+	print_set(object, "mac", print_mac(port->link->mac, text));
+	print_set(object, "mtu", port->slot ? port->port.mtu : port->link->mtu);
+	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++)
 		if (port->port.flags & port_flags[i].flag)
-			print_append(flags, print_string(port_flags[i].name));
-	}
+			print_append(flags, port_flags[i].name);
 	print_set(object, "flags", flags);
 	roles_json(view, port, object);
-	if (port->slot)
-		answers_json(&port->port, object);
+	if (port->slot) {
+		print_set(object, "icmp_source", icmp_source(&port->port, text));
+		print_set(object, "icmp_hop_limit", port->port.hop_limit);
+	}
 	return object;
 }
 
@@ -285,17 +264,16 @@ static void statistics_text(const struct status_port *port)
 {
 	char source[PRINT_PREFIX_LEN], compiler[LOADER_COMPILER_LEN];
 
-	print_prefix(&port->port.source, 128, true, source);
 	printf(" (ifindex %u, slot %u, program id %u", port->link->ifindex, port->slot,
 	       port->prog.id);
 	if (compiler_of(port, compiler))
 		printf(", built by %s", compiler);
-	if (has_source(&port->port))
+	if (icmp_source(&port->port, source))
 		printf(", ICMPv6 source %s", source);
 	putchar(')');
 }
 
-/* "2/8": in use, and of how many. */
+/* "2/8": 2 of 8 are in use. */
 static const char *queues_text(uint32_t in_use, uint32_t all, char buf[QUEUES_LEN])
 {
 	if (in_use)
@@ -320,12 +298,12 @@ void status_ports_text(const struct cmd_options *options, const struct cmd_view 
 		const struct status_port *port = &ports->at[i];
 		bool generic = port->prog.mode == XDP_MODE_GENERIC;
 
-		print_mac(port->link->mac, mac);
 		printf("%-15s %-10s %-15s %7s %7s %6u  %s ", port->link->name,
 		       generic ? "GENERIC" : mode_name(port), program_text(port),
-		       queues_text(status_port_rx_in_use(port), port->link->n_rx_queues, rx),
-		       queues_text(status_port_tx_in_use(port), port->link->n_tx_queues, tx),
-		       port->slot ? port->port.mtu : port->link->mtu, mac);
+		       queues_text(port->rx_in_use, port->link->n_rx_queues, rx),
+		       queues_text(port->tx_in_use, port->link->n_tx_queues, tx),
+		       port->slot ? port->port.mtu : port->link->mtu,
+		       print_mac(port->link->mac, mac));
 		for (size_t f = 0; f < ARRAY_SIZE(port_flags); f++) {
 			if (port->port.flags & port_flags[f].flag)
 				printf(" %s", port_flags[f].name);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See trace.h. Records may be of a program of another build: no number in them is an index before
- * it is checked.
- */
+/* See trace.h. Records may come from a program of another build: every index in them is checked. */
 #include "trace.h"
 
 #include <string.h>
@@ -33,54 +30,86 @@ const char *trace_step_name(uint32_t step)
 	return step < SIXLANE_TRACE_N_STEPS ? names[step] : "unknown";
 }
 
-/* --- rules and route --------------------------------------------------------------------- */
-
-uint32_t trace_rules(const struct maps *maps, const struct sixlane_trace *trace,
-		     struct trace_rule out[SIXLANE_MAX_RULES])
+uint32_t trace_late_verdict(const struct sixlane_trace *trace)
 {
-	const union sixlane_trace_facts *rules = trace_facts(trace, SIXLANE_TRACE_RULES);
-	uint32_t n = 0, index;
+	for (uint32_t i = 0; i < count(trace); i++) {
+		const struct sixlane_trace_record *record = &trace->records[i];
 
-	for (uint32_t i = 0; rules && i < count(trace) && n < SIXLANE_MAX_RULES; i++) {
-		const union sixlane_trace_facts *facts = &trace->records[i].facts;
-
-		if (trace->records[i].step != SIXLANE_TRACE_RULE)
-			continue;
-		index = rules->rules.list.first + facts->rule.at;
-		out[n] = (struct trace_rule){ .outcome = facts->rule.outcome,
-					      .selector = facts->rule.selector };
-		if (index < 2 * SIXLANE_MAX_RULES)
-			out[n].rule = maps->rules[index];
-		n++;
+		if (record->step >= SIXLANE_TRACE_MEMBER && record->step < SIXLANE_TRACE_END &&
+		    record->verdict)
+			return record->verdict;
 	}
-	return n;
+	return SIXLANE_FORWARD;
 }
 
-void trace_route(const struct sixlane_trace *trace, struct trace_route *out)
-{
-	const union sixlane_trace_facts *rule = trace_facts(trace, SIXLANE_TRACE_RULE);
-	const union sixlane_trace_facts *route = trace_facts(trace, SIXLANE_TRACE_ROUTE);
-	const union sixlane_trace_facts *source = trace_facts(trace, SIXLANE_TRACE_SOURCE);
+/* --- ingress, rules and route ------------------------------------------------------------ */
 
-	*out = (struct trace_route){ .by_rules = trace_facts(trace, SIXLANE_TRACE_RULES) };
+static void read_port(const struct maps *maps, uint32_t ifindex, struct trace *trace)
+{
+	static const union sixlane_trace_facts none;
+	const union sixlane_trace_facts *port = trace_facts(&trace->records, SIXLANE_TRACE_PORT);
+	const union sixlane_trace_facts *arrival =
+		trace_facts(&trace->records, SIXLANE_TRACE_ARRIVAL);
+	uint32_t slot;
+
+	trace->in = port ?: arrival ?: &none;
+	slot = trace->in->port.slot;
+	trace->by_slave = arrival && arrival->port.slot && arrival->port.ifindex != ifindex;
+	trace->port = (struct sixlane_port){ 0 };
+	if (!slot || slot >= SIXLANE_MAX_PORTS)
+		return;
+	trace->port = maps->ports[slot];
+	trace->port.flags = trace->in->port.flags;
+	trace->port.table = trace->in->port.table;
+}
+
+static void read_rules(const struct maps *maps, struct trace *trace)
+{
+	const union sixlane_trace_facts *list = trace_facts(&trace->records, SIXLANE_TRACE_RULES);
+
+	trace->by_rules = list;
+	trace->n_rules = 0;
+	for (uint32_t i = 0; list && i < count(&trace->records); i++) {
+		const struct sixlane_trace_record *record = &trace->records.records[i];
+		struct trace_rule *rule = &trace->rules[trace->n_rules];
+		uint32_t index = list->rules.list.first + record->facts.rule.at;
+
+		if (record->step != SIXLANE_TRACE_RULE || trace->n_rules == SIXLANE_MAX_RULES)
+			continue;
+		*rule = (struct trace_rule){ .outcome = record->facts.rule.outcome,
+					     .selector = record->facts.rule.selector };
+		if (index < 2 * SIXLANE_MAX_RULES)
+			rule->rule = maps->rules[index];
+		trace->n_rules++;
+	}
+}
+
+/* Sets table and entry. Returns the route's value in sl_routes; 0: no route. */
+static uint32_t read_route(struct trace *trace)
+{
+	const union sixlane_trace_facts *rule = trace_facts(&trace->records, SIXLANE_TRACE_RULE);
+	const union sixlane_trace_facts *route = trace_facts(&trace->records, SIXLANE_TRACE_ROUTE);
+	const union sixlane_trace_facts *source =
+		trace_facts(&trace->records, SIXLANE_TRACE_SOURCE);
+
+	trace->table = 0;
+	trace->entry.word = 0;
 	if (!route ||
 	    (rule && !rule->rule.table && rule->rule.outcome != SIXLANE_TRACE_RULE_DIFFERS))
-		return;
-	out->table = route->route.table;
-	/* no route of a rule that did not end the walk counts */
+		return 0;
+	trace->table = route->route.table;
+	/* the route of a rule that did not decide does not count */
 	if (rule && rule->rule.outcome != SIXLANE_TRACE_RULE_DECIDES)
-		return;
-	out->value = route->route.value;
-	out->nh_entry = route->route.nh_entry;
-	if (out->nh_entry.type != SIXLANE_NH_SOURCES || !source)
-		return;
-	out->source_value = source->route.value;
-	out->nh_entry = source->route.nh_entry;
+		return 0;
+	trace->entry = route->route.nh_entry;
+	if (trace->entry.type == SIXLANE_NH_SOURCES && source)
+		trace->entry = source->route.nh_entry;
+	return route->route.value;
 }
 
 /* --- the member -------------------------------------------------------------------------- */
 
-static uint32_t member_of(const struct group_view *group, uint32_t id)
+static uint32_t find_member_id(const struct group_view *group, uint32_t id)
 {
 	for (uint32_t i = 0; id && i < group->n_members; i++) {
 		if (group->members[i].hop.id == id)
@@ -89,53 +118,66 @@ static uint32_t member_of(const struct group_view *group, uint32_t id)
 	return TRACE_NO_MEMBER;
 }
 
-static uint32_t member_by(const struct group_view *group, union sixlane_nh_entry nh_entry)
+static uint32_t find_member(const struct group_view *group, union sixlane_nh_entry entry)
 {
 	for (uint32_t i = 0; i < group->n_members; i++) {
-		if (group->members[i].hop.nh_entry.word == nh_entry.word)
+		if (group->members[i].hop.nh_entry.word == entry.word)
 			return i;
 	}
 	return TRACE_NO_MEMBER;
 }
 
-void trace_choice(const struct sixlane_trace *trace, const struct group_view *group,
-		  struct trace_choice *out)
+static void read_choice(struct trace *trace)
 {
-	const union sixlane_trace_facts *member = trace_facts(trace, SIXLANE_TRACE_MEMBER);
+	const union sixlane_trace_facts *member =
+		trace_facts(&trace->records, SIXLANE_TRACE_MEMBER);
+	const struct group_view *group = &trace->view.group;
 	bool found = false;
 
-	*out = (struct trace_choice){ .chosen = TRACE_NO_MEMBER };
-	for (uint32_t i = 0; i < count(trace); i++) {
-		const struct sixlane_trace_record *record = &trace->records[i];
+	trace->n_draws = 0;
+	trace->scanned = false;
+	trace->chosen = TRACE_NO_MEMBER;
+	for (uint32_t i = 0; i < count(&trace->records); i++) {
+		const struct sixlane_trace_record *record = &trace->records.records[i];
 
-		if (record->step == SIXLANE_TRACE_BUCKET && out->n_draws < TRACE_MAX_DRAWS)
-			out->draws[out->n_draws++] =
+		if (record->step == SIXLANE_TRACE_BUCKET && trace->n_draws < TRACE_MAX_DRAWS)
+			trace->draws[trace->n_draws++] =
 				(struct trace_draw){ record->facts.bucket.number,
-						     member_of(group, record->facts.bucket.id),
+						     find_member_id(group, record->facts.bucket.id),
 						     true };
 		else if (record->step == SIXLANE_TRACE_SCAN)
-			out->scanned = true;
+			trace->scanned = true;
 		else if (record->step == SIXLANE_TRACE_MEMBER)
 			found = record->verdict == SIXLANE_FORWARD;
 	}
-	if (!found || !member)
+	if (!found)
 		return;
-	/* the last draw is the one that was not passed over */
-	if (out->n_draws && !out->scanned) {
-		out->draws[out->n_draws - 1].skipped = false;
-		out->chosen = out->draws[out->n_draws - 1].member;
+	if (trace->n_draws && !trace->scanned) {
+		/* the hash is mixed again until a draw is not skipped */
+		trace->draws[trace->n_draws - 1].skipped = false;
+		trace->chosen = trace->draws[trace->n_draws - 1].member;
 	} else {
-		out->chosen = member_by(group, member->member.nh_entry);
+		trace->chosen = find_member(group, member->member.nh_entry);
 	}
 }
 
-/* --- the way out ------------------------------------------------------------------------- */
-
-static void read_exception(const struct sixlane_trace *trace, struct exception_view *out)
+/* The chosen member gets the packet's verdict; the others have that of any packet. */
+static void set_member_verdict(struct trace *trace)
 {
-	const union sixlane_trace_facts *facts = trace_facts(trace, SIXLANE_TRACE_EXCEPTION);
+	if (trace->chosen != TRACE_NO_MEMBER)
+		trace->view.group.members[trace->chosen].hop.verdict =
+			trace->decided ? trace_late_verdict(&trace->records) : trace->verdict;
+}
 
-	*out = (struct exception_view){ .asked = facts };
+/* --- the next hop ------------------------------------------------------------------------ */
+
+static void read_exception(struct trace *trace)
+{
+	const union sixlane_trace_facts *facts =
+		trace_facts(&trace->records, SIXLANE_TRACE_EXCEPTION);
+	struct exception_view *out = &trace->view.exception;
+
+	*out = (struct exception_view){ .applies = facts };
 	if (!facts)
 		return;
 	out->outcome = facts->exception.outcome;
@@ -146,25 +188,29 @@ static void read_exception(const struct sixlane_trace *trace, struct exception_v
 						 .expires_ns = facts->exception.expires_ns };
 }
 
-/* What the packet goes by: the exception's next hop, a member, or the route's own. */
+/* Whether an exception that applies has one of SIXLANE_EXCEPTION_*. */
+static bool has_exception(const struct trace *trace, uint32_t flag)
+{
+	const struct exception_view *exception = &trace->view.exception;
+
+	return exception->applies && exception->outcome == SIXLANE_TRACE_EXCEPTION_APPLIED &&
+	       exception->value.flags & flag;
+}
+
+/* The entry that the packet takes: the exception's, the member's or the route's own. */
 static union sixlane_nh_entry final_entry(const struct maps *maps, const struct trace *trace)
 {
 	const union sixlane_trace_facts *member =
 		trace_facts(&trace->records, SIXLANE_TRACE_MEMBER);
-	const struct exception_view *exception = &trace->view.exception;
-	const uint32_t id = exception->value.next_hop;
-	union sixlane_nh_entry nh_entry = trace->route.nh_entry;
+	const uint32_t id = trace->view.exception.value.next_hop;
 
-	if (member)
-		nh_entry = member->member.nh_entry;
-	if (exception->asked && exception->outcome == SIXLANE_TRACE_EXCEPTION_APPLIED &&
-	    exception->value.flags & SIXLANE_EXCEPTION_NEXT_HOP && id < SIXLANE_MAX_NEXT_HOPS)
-		nh_entry.word = route_view_load64(&maps->next_hops[id].nh_entry.word);
-	return nh_entry;
+	if (has_exception(trace, SIXLANE_EXCEPTION_NEXT_HOP) && id < SIXLANE_MAX_NEXT_HOPS)
+		return hop_view_entry(maps, id);
+	return member ? member->member.nh_entry : trace->entry;
 }
 
-/* The slave that was chosen, and the neighbour as the program saw it. */
-static void take_seen(const struct sixlane_trace *trace, struct hop_view *hop)
+/* Replaces what the maps hold now by what the program saw. */
+static void apply_facts(const struct sixlane_trace *trace, struct hop_view *hop)
 {
 	const union sixlane_trace_facts *seen = trace_facts(trace, SIXLANE_TRACE_NEIGHBOUR);
 
@@ -187,110 +233,63 @@ static void take_seen(const struct sixlane_trace *trace, struct hop_view *hop)
 static void read_hop(const struct maps *maps, const union sixlane_addr *dst, struct trace *trace)
 {
 	const union sixlane_trace_facts *mtu = trace_facts(&trace->records, SIXLANE_TRACE_MTU);
-	const struct exception_view *exception = &trace->view.exception;
-	const uint32_t limit = trace->view.hop.limit;
+	const uint32_t id = trace->view.next_hop;
 	struct hop_view *hop = &trace->view.hop;
+	uint32_t limit = id < SIXLANE_MAX_NEXT_HOPS ? maps->next_hops[id].mtu : 0;
 
-	route_view_entry(maps, final_entry(maps, trace), hop);
+	hop_view_read_entry(maps, final_entry(maps, trace), hop);
 	if (!hop->port)
 		return;
 	if (!hop->has_gateway)
-		route_view_on_link(maps, dst, hop);
-	take_seen(&trace->records, hop);
-	hop->by_exception = exception->asked &&
-			    exception->outcome == SIXLANE_TRACE_EXCEPTION_APPLIED &&
-			    exception->value.flags & SIXLANE_EXCEPTION_MTU;
-	hop->limit = mtu ? mtu->mtu.mtu : hop->by_exception ? exception->value.mtu : limit;
+		hop_view_set_on_link(maps, dst, hop);
+	apply_facts(&trace->records, hop);
+	hop->by_exception = has_exception(trace, SIXLANE_EXCEPTION_MTU);
+	if (mtu || hop->by_exception)
+		limit = mtu ? mtu->mtu.mtu : trace->view.exception.value.mtu;
 	hop->mtu = mtu ? mtu->mtu.device_mtu : hop->egress.mtu;
-	if (hop->limit && hop->limit < hop->mtu)
-		hop->mtu = hop->limit;
+	hop->limit = limit;
+	if (limit && limit < hop->mtu)
+		hop->mtu = limit;
 	hop->verdict = trace->verdict;
 }
 
-/* --- all --------------------------------------------------------------------------------- */
+/* --- everything -------------------------------------------------------------------------- */
 
-static void read_port(const struct maps *maps, uint32_t came_in, struct trace *trace)
+struct packet_filter trace_filter(const struct trace *trace, const union sixlane_addr *dst,
+				  const union sixlane_addr *src)
 {
-	static const union sixlane_trace_facts none;
-	const union sixlane_trace_facts *port = trace_facts(&trace->records, SIXLANE_TRACE_PORT);
-	const union sixlane_trace_facts *arrival =
-		trace_facts(&trace->records, SIXLANE_TRACE_ARRIVAL);
-	uint32_t slot;
-
-	trace->in = port ?: arrival ?: &none;
-	slot = trace->in->port.slot;
-	trace->by_slave = arrival && arrival->port.slot && arrival->port.ifindex != came_in;
-	trace->port = (struct sixlane_port){ 0 };
-	if (!slot || slot >= SIXLANE_MAX_PORTS)
-		return;
-	trace->port = maps->ports[slot];
-	trace->port.flags = trace->in->port.flags;
-	trace->port.table = trace->in->port.table;
-}
-
-static uint32_t limit_of(const struct maps *maps, uint32_t id)
-{
-	return id < SIXLANE_MAX_NEXT_HOPS ? maps->next_hops[id].mtu : 0;
-}
-
-uint32_t trace_behind_route(const struct sixlane_trace *trace)
-{
-	for (uint32_t i = 0; i < count(trace); i++) {
-		const struct sixlane_trace_record *record = &trace->records[i];
-
-		if (record->step >= SIXLANE_TRACE_MEMBER && record->step < SIXLANE_TRACE_END &&
-		    record->verdict)
-			return record->verdict;
-	}
-	return SIXLANE_FORWARD;
-}
-
-/* The member that the packet took has the packet's verdict, the others that of any packet. */
-static void take_member(struct trace *trace)
-{
-	struct group_view *group = &trace->view.group;
-
-	if (trace->choice.chosen == TRACE_NO_MEMBER)
-		return;
-	group->members[trace->choice.chosen].hop.verdict =
-		trace->decided ? trace_behind_route(&trace->records) : trace->verdict;
-}
-
-void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
-		   const union sixlane_addr *src, struct route_packets *out)
-{
-	*out = (struct route_packets){ .dst = dst,
+	return (struct packet_filter){ .dst = dst,
 				       .src = src,
 				       .in = trace->port.ifindex ? &trace->port : NULL,
 				       .in_slot = trace->in->port.slot,
 				       .generic = trace->in->port.generic };
 }
 
-void trace_read(const struct maps *maps, uint32_t came_in, const union sixlane_addr *dst,
+void trace_read(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *dst,
 		const union sixlane_addr *src, struct trace *trace)
 {
 	const uint32_t n = count(&trace->records);
 	const struct sixlane_trace_record *end = n ? &trace->records.records[n - 1] : NULL;
 	bool complete = end && end->step == SIXLANE_TRACE_END && end->verdict < SIXLANE_N_VERDICTS;
-	struct route_packets packets;
+	struct packet_filter packets;
+	uint32_t value;
 
 	trace->verdict = complete ? end->verdict : SIXLANE_PASS_NOT_READY;
 	trace->slot = complete ? end->facts.end.slot : 0;
 	trace->decided = trace->records.decided;
-	read_port(maps, came_in, trace);
-	trace->n_rules = trace_rules(maps, &trace->records, trace->rules);
-	trace_route(&trace->records, &trace->route);
+	read_port(maps, ifindex, trace);
+	read_rules(maps, trace);
+	value = read_route(trace);
 	memset(&trace->view, 0, offsetof(struct route_view, group.members));
-	if (trace->route.value)
-		route_view_value(maps, trace->route.value, src, &trace->view);
-	trace_packets(trace, dst, src, &packets);
+	if (value)
+		route_view_read(maps, value, src, &trace->view);
+	packets = trace_filter(trace, dst, src);
 	for (uint32_t i = 0; i < trace->view.group.n_members; i++)
-		route_view_check(maps, &packets, &trace->view.group.members[i].hop);
-	read_exception(&trace->records, &trace->view.exception);
-	trace_choice(&trace->records, &trace->view.group, &trace->choice);
-	take_member(trace);
-	trace->view.hop = (struct hop_view){ .limit = limit_of(maps, trace->view.next_hop) };
-	if (trace->route.value &&
-	    (!trace->view.group.kind || trace->choice.chosen != TRACE_NO_MEMBER))
+		hop_view_check(maps, &packets, &trace->view.group.members[i].hop);
+	read_exception(trace);
+	read_choice(trace);
+	set_member_verdict(trace);
+	trace->view.hop = (struct hop_view){ 0 };
+	if (value && (!trace->view.group.type || trace->chosen != TRACE_NO_MEMBER))
 		read_hop(maps, dst, trace);
 }

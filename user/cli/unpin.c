@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane unpin: forget the pinned maps, for instance before another version of sixlane. Refused
- * while anything uses them, since ports loaded afterwards would get maps of their own.
+ * sixlane unpin: removes the pinned maps, for instance before another version of sixlane. Refused
+ * while anything uses them: programs that are loaded later would get other maps.
  */
 #include <net/if.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "../lib/log.h"
 #include "cmd.h"
 
-/* A port that runs sixlane, or may for all that can be seen; or NULL. */
+/* A port that runs sixlane, or may run it; NULL: none. */
 static const char *port_in_use(char name[IF_NAMESIZE])
 {
 	struct if_nameindex *ports = if_nameindex();
@@ -17,7 +17,7 @@ static const char *port_in_use(char name[IF_NAMESIZE])
 	struct loader_prog prog;
 
 	for (struct if_nameindex *port = ports; port && port->if_index && !found; port++) {
-		/* one that cannot be looked at may well be */
+		/* a port that cannot be queried may run it */
 		if (loader_query(port->if_index, NULL, &prog) || prog.owner == LOADER_OURS ||
 		    prog.owner == LOADER_OTHER_MAPS)
 			found = memcpy(name, port->if_name, strlen(port->if_name) + 1);

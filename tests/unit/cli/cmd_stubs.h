@@ -32,9 +32,4 @@ const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[I
 	return buf;
 }
 
-int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
-{
-	return CMD_USAGE;
-}
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Maps in memory for the tests of `sixlane lookup` and `sixlane explain`: the readers of the
- * kernel's maps are replaced by lists. From two plain Ethernet ports, IN to OUT, everything is
- * there to forward.
+ * Maps in memory for the tests of `sixlane lookup` and `sixlane explain`, in place of the readers
+ * of the pinned maps. Packets from the Ethernet port IN to OUT can be forwarded.
  */
 #ifndef UNIT_CLI_CMD_WORLD_H
 #define UNIT_CLI_CMD_WORLD_H
@@ -17,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../../user/cli/entries.h"
 #include "../../../user/cli/route_view.h"
 
 #define IN 7u /* ifindexes */
@@ -32,12 +32,6 @@
 enum { SLOT_IN = 1, SLOT_OUT, SLOT_OTHER, SLOT_MORE };
 enum { GATEWAY = 1, ON_LINK, OTHER_GATEWAY };
 
-struct entry {
-	uint32_t table; /* or set */
-	union sixlane_addr addr;
-	uint32_t len, value;
-};
-
 struct exception {
 	union sixlane_addr dst;
 	struct sixlane_exception value;
@@ -50,10 +44,13 @@ static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
 static union sixlane_nh_bucket buckets[SIXLANE_MAX_NH_BUCKETS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
-static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
+static struct world_list {
+	struct entry at[WORLD_ENTRIES];
+	uint32_t n;
+} routes, sources;
 static struct exception exceptions[WORLD_ENTRIES];
 static uint64_t punted[SIXLANE_PUNTED_WORDS], fresh[SIXLANE_FRESH_WORDS];
-static uint32_t n_routes, n_sources, n_exceptions;
+static uint32_t n_exceptions;
 static bool pair_is_free, has_policy;
 
 static const struct maps maps = { .meta = &meta,
@@ -73,39 +70,32 @@ static inline union sixlane_addr address(const char *text)
 	return addr;
 }
 
-static inline bool covers(const struct entry *entry, uint32_t table, const union sixlane_addr *addr)
-{
-	for (uint32_t bit = 0; bit < entry->len; bit++) {
-		if ((entry->addr.bytes[bit / 8] ^ addr->bytes[bit / 8]) >> (7 - bit % 8) & 1)
-			return false;
-	}
-	return entry->table == table;
-}
-
-static inline int longest(const struct entry *entries, uint32_t n, uint32_t table,
+static inline int longest(const struct world_list *list, uint32_t table,
 			  const union sixlane_addr *addr, uint32_t *value)
 {
+	const struct prefix host = { .addr = *addr, .len = 128 };
 	int best = -1;
 
-	for (uint32_t i = 0; i < n; i++) {
-		if (!covers(&entries[i], table, addr) || (int)entries[i].len <= best)
+	for (const struct entry *at = list->at; at < list->at + list->n; at++) {
+		if (at->table != table || at->prefix.len <= best ||
+		    !prefix_covers(&at->prefix, &host))
 			continue;
-		best = (int)entries[i].len;
-		*value = entries[i].value;
+		best = at->prefix.len;
+		*value = at->value;
 	}
-	return best < 0 ? -2 : 0;
+	return best < 0 ? -ENOENT : 0;
 }
 
 int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value)
 {
-	return longest(routes, n_routes, table, addr, value);
+	return longest(&routes, table, addr, value);
 }
 
 int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	return longest(sources, n_sources, set, addr, value);
+	return longest(&sources, set, addr, value);
 }
 
 int maps_exception(const struct maps *of, const union sixlane_addr *dst,
@@ -150,22 +140,13 @@ uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union si
 	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
 }
 
-static inline void world_add(struct entry *entries, uint32_t *n, uint32_t table, const char *addr,
-			     uint32_t len, uint32_t id)
+/* Adds a route, or a source to a set; the value contains the destination's length in both. */
+static inline void world_add(struct world_list *list, uint32_t table, const char *addr, uint8_t len,
+			     uint32_t id)
 {
-	assert_true(*n < WORLD_ENTRIES);
-	entries[(*n)++] = (struct entry){ table, address(addr), len, sixlane_route_value(id, len) };
-}
-
-/* A route, or a source of a set; the value names the destination's length in both. */
-static inline void world_route(uint32_t table, const char *addr, uint32_t len, uint32_t id)
-{
-	world_add(routes, &n_routes, table, addr, len, id);
-}
-
-static inline void world_source(uint32_t set, const char *addr, uint32_t len, uint32_t id)
-{
-	world_add(sources, &n_sources, set, addr, len, id);
+	assert_true(list->n < WORLD_ENTRIES);
+	list->at[list->n++] =
+		(struct entry){ table, { address(addr), len }, sixlane_route_value(id, len) };
 }
 
 static inline void world_exception(uint32_t table, const char *addr, struct sixlane_exception value)
@@ -207,7 +188,7 @@ static inline void world_clear(void)
 	memset(rules, 0, sizeof(rules));
 	memset(punted, 0, sizeof(punted));
 	memset(fresh, 0, sizeof(fresh));
-	n_routes = n_sources = n_exceptions = 0;
+	routes.n = sources.n = n_exceptions = 0;
 	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI,
 				      .flags = SIXLANE_META_READY | SIXLANE_META_GUARDED };
 	world_port(SLOT_IN, IN, SERVED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What `sixlane doctor` makes of what it finds: the list of findings, shares of the traffic, which
- * device is to be attached to, and who holds the daemon's lock.
+ * What `sixlane doctor` computes: the list of findings, shares of the traffic, the device to attach
+ * to, and the owner of the daemon's lock.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,137 +11,112 @@
 
 #include <cmocka.h>
 
-#include "../../../user/cli/doctor.h"
+#include "../../../user/cli/gateways.h"
+#include "../../../user/cli/traffic.h"
 #include "../../../user/loader/driver.h"
 #include "../../../user/loader/loader_internal.h"
 #include "../unit.h"
 
-static void add(struct findings *findings, enum finding_severity severity, const char *port,
-		const char *fmt, ...) _printf_(4, 5);
-static void add(struct findings *findings, enum finding_severity severity, const char *port,
-		const char *fmt, ...)
-{
-	va_list ap;
+static const struct check check = { .name = "check", .usual = "usual" };
 
-	va_start(ap, fmt);
-	findings_add(findings, "check", severity, port, fmt, ap);
-	va_end(ap);
+static void errors_come_first(void **state)
+{
+	static const char *const wanted[] = { "error 1", "error 2", "warning", "note 1", "note 2" };
+	struct checkup checkup = { .running = &check };
+	struct findings *findings = &checkup.findings;
+
+	check_note(&checkup, NULL, "note %d", 1);
+	check_error(&checkup, NULL, "error %d", 1);
+	check_warn(&checkup, "p0", "warning");
+	check_note(&checkup, NULL, "note %d", 2);
+	check_error(&checkup, NULL, "error %d", 2);
+	findings_sort(findings);
+	assert_int_equal(findings->n, ARRAY_SIZE(wanted));
+	for (size_t i = 0; i < findings->n; i++)
+		assert_string_equal(findings->at[i].text, wanted[i]);
+	assert_string_equal(findings->at[2].port, "p0");
+	assert_int_equal(findings_count(findings, FINDING_ERROR), 2);
+	assert_int_equal(findings_count(findings, FINDING_WARNING), 1);
+	assert_true(findings_has(findings, "check"));
+	assert_false(findings_has(findings, "other"));
+	findings_free(findings);
 }
 
-static void advise(struct findings *findings, const char *fmt, ...) _printf_(2, 3);
-static void advise(struct findings *findings, const char *fmt, ...)
+/* The usual advice is not part of a warning of status; in JSON it is advice. */
+static void advice_is_for_the_last_finding(void **state)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	findings_advise(findings, fmt, ap);
-	va_end(ap);
-}
-
-static void the_gravest_come_first(void **state)
-{
-	static const char *const wanted[] = { "must 1", "must 2", "should", "note 1", "note 2" };
-	struct findings findings = { 0 };
-
-	add(&findings, FINDING_NOTE, NULL, "note %d", 1);
-	add(&findings, FINDING_MUST, NULL, "must %d", 1);
-	add(&findings, FINDING_SHOULD, "p0", "should");
-	add(&findings, FINDING_NOTE, NULL, "note %d", 2);
-	add(&findings, FINDING_MUST, NULL, "must %d", 2);
-	findings_sort(&findings);
-	assert_int_equal(findings.n, ARRAY_SIZE(wanted));
-	for (size_t i = 0; i < findings.n; i++)
-		assert_string_equal(findings.at[i].text, wanted[i]);
-	assert_string_equal(findings.at[2].port, "p0");
-	assert_int_equal(findings_count(&findings, FINDING_MUST), 2);
-	assert_int_equal(findings_count(&findings, FINDING_SHOULD), 1);
-	assert_true(findings_has(&findings, "check"));
-	assert_false(findings_has(&findings, "other"));
-	findings_free(&findings);
-}
-
-/* What is usual stays out of a warning of status, and is advice in JSON. */
-static void advice_is_of_the_last_finding(void **state)
-{
-	struct findings findings = { 0 };
-	json_t *json;
+	struct checkup checkup = { .running = &check };
+	struct findings *findings = &checkup.findings;
+	static const char *const warnings[] = { "first", "second: do that" };
+	static const char *const advice[] = { "usual", "do that" };
+	json_t *json, *one;
 	char *warning;
 
-	advise(&findings, "to nobody");
-	add(&findings, FINDING_MUST, NULL, "first");
-	findings.at[0].usual = "usual";
-	add(&findings, FINDING_MUST, "p0", "second");
-	findings.at[1].usual = "usual";
-	advise(&findings, "do %s", "this");
-	advise(&findings, "do %s", "that");
-	warning = finding_warning(&findings.at[0]);
-	assert_string_equal(warning, "first");
-	free(warning);
-	warning = finding_warning(&findings.at[1]);
-	assert_string_equal(warning, "second: do that");
-	free(warning);
-	json = findings_json(&findings);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 0), "advice")),
-			    "usual");
-	assert_true(json_is_null(json_object_get(json_array_get(json, 0), "port")));
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 1), "advice")),
-			    "do that");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 1), "severity")),
-			    "error");
+	check_advise(&checkup, "to nobody");
+	check_error(&checkup, NULL, "first");
+	check_error(&checkup, "p0", "second");
+	check_advise(&checkup, "do %s", "this");
+	check_advise(&checkup, "do %s", "that");
+	json = findings_json(findings);
+	for (size_t i = 0; i < 2; i++) {
+		warning = finding_warning(&findings->at[i]);
+		assert_string_equal(warning, warnings[i]);
+		free(warning);
+		one = json_array_get(json, i);
+		assert_string_equal(json_string_value(json_object_get(one, "advice")), advice[i]);
+		assert_string_equal(json_string_value(json_object_get(one, "severity")), "error");
+		assert_int_equal(json_is_null(json_object_get(one, "port")), !i);
+	}
 	json_decref(json);
-	findings_free(&findings);
+	findings_free(findings);
 }
 
-/* Frames of other protocols are no part of it, and a few packets no share at all. */
+/* Frames of other protocols do not count, and of few packets no share is notable. */
 static void shares_are_of_ipv6(void **state)
 {
-	uint64_t packets[SIXLANE_N_VERDICTS] = { 0 };
-	bool worth;
+	struct traffic traffic = { 0 };
 
-	assert_true(doctor_share(packets, SIXLANE_PUNT_ENCAP) == 0);
-	packets[SIXLANE_PASS_NOT_IPV6] = 1000;
-	packets[SIXLANE_FORWARD] = 98;
-	packets[SIXLANE_PUNT_ENCAP] = 1;
-	doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth);
-	assert_false(worth);
-	packets[SIXLANE_FORWARD] = 99;
-	assert_true(doctor_share(packets, SIXLANE_PUNT_ENCAP) == 1.0);
-	assert_int_equal(doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth), FINDING_SHOULD);
-	assert_true(worth);
-	packets[SIXLANE_FORWARD] = 100;
-	assert_int_equal(doctor_judge(packets, SIXLANE_PUNT_ENCAP, &worth), FINDING_NOTE);
-	assert_false(worth);
+	assert_true(traffic_share(&traffic, SIXLANE_PUNT_ENCAP) == 0);
+	traffic.packets[SIXLANE_PASS_NOT_IPV6] = 1000;
+	traffic.packets[SIXLANE_FORWARD] = 98;
+	traffic.packets[SIXLANE_PUNT_ENCAP] = 1;
+	assert_false(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
+	traffic.packets[SIXLANE_FORWARD] = 99;
+	assert_true(traffic_share(&traffic, SIXLANE_PUNT_ENCAP) == 1.0);
+	assert_true(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
+	traffic.packets[SIXLANE_FORWARD] = 100;
+	assert_false(traffic_is_notable(&traffic, SIXLANE_PUNT_ENCAP));
 }
 
-/* Counters tell of the past: no share makes an exit status, and what could be faster has advice. */
+/* Counters are about the past: no share is an error, and what could be faster has advice. */
 static void verdicts_have_advice(void **state)
 {
 	for (uint32_t verdict = 0; verdict < SIXLANE_N_VERDICTS; verdict++) {
-		const struct doctor_verdict *of = doctor_verdict(verdict);
+		const struct traffic_verdict *of = traffic_verdict(verdict);
 		const char *name = cmd_verdict_name(verdict);
 
-		assert_true(of->severity <= FINDING_SHOULD);
-		if (of->severity == FINDING_SHOULD || !strncmp(name, "punt_", 5))
+		assert_true(of->severity <= FINDING_WARNING);
+		if (of->severity == FINDING_WARNING || !strncmp(name, "punt_", 5))
 			assert_non_null(of->advice);
 	}
 }
 
-static void gateways_are_told_once(void **state)
+static void gateways_are_reported_once(void **state)
 {
-	struct doctor_gateways gateways = { 0 };
+	struct gateways gateways = { 0 };
 	union sixlane_addr addr = { .bytes = { 0x20, 0x01 } };
 
 	for (int twice = 0; twice < 2; twice++)
-		for (uint32_t i = 0; i < DOCTOR_MAX_GATEWAYS; i++)
-			doctor_add_gateway(&gateways, &addr, i + 1);
-	assert_int_equal(gateways.n, DOCTOR_MAX_GATEWAYS);
+		for (uint32_t i = 0; i < GATEWAYS_MAX; i++)
+			gateways_add(&gateways, &addr, i + 1);
+	assert_int_equal(gateways.n, GATEWAYS_MAX);
 	assert_int_equal(gateways.more, 0);
-	doctor_add_gateway(&gateways, &addr, DOCTOR_MAX_GATEWAYS + 1);
-	assert_int_equal(gateways.n, DOCTOR_MAX_GATEWAYS);
+	gateways_add(&gateways, &addr, GATEWAYS_MAX + 1);
+	assert_int_equal(gateways.n, GATEWAYS_MAX);
 	assert_int_equal(gateways.more, 1);
 }
 
-static void the_device_below_is_attached_to(void **state)
+static void vlans_and_slaves_have_another_device_to_attach_to(void **state)
 {
 	struct link links[] = {
 		{ .ifindex = 2, .name = "eth0", .master = 4, .master_kind = "bond" },
@@ -193,12 +168,12 @@ static void limits_of_drivers(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_gravest_come_first),
-		cmocka_unit_test(advice_is_of_the_last_finding),
+		cmocka_unit_test(errors_come_first),
+		cmocka_unit_test(advice_is_for_the_last_finding),
 		cmocka_unit_test(shares_are_of_ipv6),
 		cmocka_unit_test(verdicts_have_advice),
-		cmocka_unit_test(gateways_are_told_once),
-		cmocka_unit_test(the_device_below_is_attached_to),
+		cmocka_unit_test(gateways_are_reported_once),
+		cmocka_unit_test(vlans_and_slaves_have_another_device_to_attach_to),
 		cmocka_unit_test(locks_of_whole_files_for_writing),
 		cmocka_unit_test(limits_of_drivers),
 	};

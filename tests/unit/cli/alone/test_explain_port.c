@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * By which port `sixlane explain` lets a packet come in that none was named for: one that has a way
- * back to the source in its own table, or, with rules, by the kernel's word.
+ * The ingress port that `sixlane explain` chooses: one that reaches the source by its own table, or
+ * with rules by the kernel's answer.
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain.h"
+#include "../../../../user/cli/explain_port.h"
 #include "../../../../user/netlink/socket_route.h"
 #include "../../unit.h"
 #include "../cmd_stubs.h"
-
-const struct cmd cmd_explain = { .name = "explain" };
 
 enum { BY_IN = 5, BY_OUT, BY_OTHER };
 
@@ -46,7 +44,8 @@ static void fill(void)
 
 static const char *chosen(void)
 {
-	assert_int_equal(explain_find_port(&explain, NULL), CMD_OK);
+	explain.port = NULL;
+	assert_int_equal(explain_find_port(&explain), CMD_OK);
 	return explain.port->name;
 }
 
@@ -55,10 +54,10 @@ static void by_the_longest_prefix(void **state)
 	fill();
 	assert_string_equal(chosen(), "in0");
 	assert_non_null(strstr(explain.port_reason, "first"));
-	world_route(SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
 	assert_string_equal(chosen(), "other0");
 	assert_non_null(strstr(explain.port_reason, "reached by it"));
-	world_route(SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
 	assert_string_equal(chosen(), "out0");
 }
 
@@ -67,29 +66,31 @@ static void in_the_table_of_its_vrf(void **state)
 	fill();
 	ports[SLOT_OUT].flags |= SIXLANE_PORT_VRF | SIXLANE_PORT_RULES;
 	ports[SLOT_OUT].table = 10;
-	world_route(10, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, 10, "2001:db8:a::", 64, BY_OUT);
 	assert_string_equal(chosen(), "out0");
 	assert_non_null(strstr(explain.port_reason, "reached by it"));
-	/* main has a shorter one by another port */
-	world_route(SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
+	/* table main has a shorter prefix */
+	world_add(&routes, SIXLANE_TABLE_MAIN, "::", 0, BY_OTHER);
 	assert_string_equal(chosen(), "out0");
-	/* a route of the VRF's table by a port that is in another one is no way back for it */
-	world_route(10, "2001:db8:a::1", 128, BY_IN);
+	/* the VRF's route leaves by a port outside the VRF: it does not count */
+	world_add(&routes, 10, "2001:db8:a::1", 128, BY_IN);
 	assert_string_equal(chosen(), "other0");
 }
 
-static void with_rules_by_the_kernels_word(void **state)
+static void with_rules_by_the_kernels_answer(void **state)
 {
 	fill();
 	for (uint32_t slot = SLOT_IN; slot <= SLOT_OTHER; slot++)
 		ports[slot].flags |= SIXLANE_PORT_RULES;
-	world_route(SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
+	world_add(&routes, SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BY_OUT);
 	assert_non_null(strstr((chosen(), explain.port_reason), "first"));
 	kernel_ifindex = OTHER;
 	kernel_len = 64;
 	assert_string_equal(chosen(), "other0");
 	kernel_ifindex = 100; /* not served */
 	assert_non_null(strstr((chosen(), explain.port_reason), "first"));
+	ports[SLOT_OUT].flags = ports[SLOT_OTHER].flags = LIVE;
+	assert_non_null(strstr((chosen(), explain.port_reason), "the only port"));
 }
 
 UNIT_TESTS()
@@ -97,7 +98,7 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_the_longest_prefix),
 		cmocka_unit_test(in_the_table_of_its_vrf),
-		cmocka_unit_test(with_rules_by_the_kernels_word),
+		cmocka_unit_test(with_rules_by_the_kernels_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What routes in the maps lead to, as `sixlane routes` and `lookup` show it: groups and their
- * weights, the state of ports and neighbours, source sets, exceptions. Cells are made as the daemon
- * makes them.
+ * Routes in the maps as `sixlane routes` and `lookup` show them: groups and weights, ports and
+ * neighbours, source-specific routes, exceptions. The daemon's code makes the buckets.
  */
 #include "../cmd_world.h"
 
@@ -41,7 +40,7 @@ static void put_weighted(const uint32_t *weights, uint32_t n)
 	put_group(SIXLANE_NH_GROUP, n);
 }
 
-/* Two ways out, both open, and a group of them in equal parts. */
+/* Two next hops that forward, and a group of both with equal weights. */
 static void fill(void)
 {
 	const uint32_t equal[] = { 1, 1 };
@@ -54,20 +53,20 @@ static void fill(void)
 	put_weighted(equal, 2);
 }
 
-/* The verdict for packets to DESTINATION by a route with such an id and marks. */
-static uint32_t verdict_of_packets(uint32_t id, uint32_t marks, struct route_packets packets)
+/* The verdict for packets to DESTINATION by a route with this next hop and route flags. */
+static uint32_t verdict_of_packets(uint32_t id, uint32_t flags, struct packet_filter packets)
 {
 	const union sixlane_addr dst = address(DESTINATION);
 
 	packets.dst = &dst;
-	route_view_value(&maps, sixlane_route_value(id, 48) | marks, NULL, &view);
-	route_view_resolve(&maps, SIXLANE_TABLE_MAIN, &packets, &view);
+	route_view_read(&maps, sixlane_route_value(id, 48) | flags, NULL, &view);
+	route_view_check(&maps, SIXLANE_TABLE_MAIN, &packets, &view);
 	return view.verdict;
 }
 
-static uint32_t verdict_of(uint32_t id, uint32_t marks)
+static uint32_t verdict_of(uint32_t id, uint32_t flags)
 {
-	return verdict_of_packets(id, marks, (struct route_packets){ 0 });
+	return verdict_of_packets(id, flags, (struct packet_filter){ 0 });
 }
 
 static const struct member_view *member(uint32_t id)
@@ -82,36 +81,93 @@ static const struct member_view *member(uint32_t id)
 
 /* --- one next hop ------------------------------------------------------------------------ */
 
-static void port_and_neighbour_decide(void **state)
-{
-	static const struct {
-		uint32_t clear, set, verdict;
-	} rows[] = {
-		{ 0, 0, SIXLANE_FORWARD },
-		{ SIXLANE_PORT_UP, 0, SIXLANE_PASS_EGRESS_DOWN },
-		{ SIXLANE_PORT_IPV6, 0, SIXLANE_PASS_EGRESS_DOWN },
-		{ SIXLANE_PORT_XMIT, 0, SIXLANE_PASS_EGRESS_DEVICE },
-		{ SIXLANE_PORT_XMIT, SIXLANE_PORT_BRIDGE, SIXLANE_PUNT_BRIDGE },
-		{ SIXLANE_PORT_XMIT, SIXLANE_PORT_MACVLAN, SIXLANE_PUNT_MACVLAN },
-		{ SIXLANE_PORT_XMIT, SIXLANE_PORT_TUNNEL, SIXLANE_PUNT_TUNNEL },
-		{ 0, SIXLANE_PORT_OUT_FIREWALL, SIXLANE_PASS_FIREWALL },
-		{ 0, SIXLANE_PORT_OUT_TC, SIXLANE_PASS_TC },
-	};
+#define GUARD SIXLANE_PORT_GUARD
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+/* Of several reasons the first one counts that the program meets (bpf/nexthop.h). */
+static const struct {
+	const char *name;
+	uint32_t verdict;
+	uint32_t clear, set;	   /* flags of the egress port */
+	bool any_port;		   /* packets by any port */
+	uint32_t in;		   /* ingress; 0: IN */
+	uint32_t in_clear, in_set; /* flags of the ingress */
+	uint32_t meta;		   /* SIXLANE_META_* */
+	bool generic, no_src, is_free, on_link, unresolved;
+} hops[] = {
+	{ "any", SIXLANE_FORWARD, .any_port = true },
+	{ "served", .verdict = SIXLANE_FORWARD },
+	{ "down", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP },
+	{ "no IPv6", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_IPV6 },
+	{ "no redirected frames", SIXLANE_PASS_EGRESS_DEVICE, .clear = SIXLANE_PORT_XMIT },
+	{ "generic", SIXLANE_FORWARD, .clear = SIXLANE_PORT_XMIT, .generic = true },
+	{ "bridge", SIXLANE_PUNT_BRIDGE, .clear = SIXLANE_PORT_XMIT, .set = SIXLANE_PORT_BRIDGE },
+	{ "macvlan", SIXLANE_PUNT_MACVLAN, .clear = SIXLANE_PORT_XMIT,
+	  .set = SIXLANE_PORT_MACVLAN },
+	{ "tunnel", SIXLANE_PUNT_TUNNEL, .clear = SIXLANE_PORT_XMIT, .set = SIXLANE_PORT_TUNNEL },
+	{ "out firewall", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_OUT_FIREWALL },
+	{ "out tc", SIXLANE_PASS_TC, .set = SIXLANE_PORT_OUT_TC },
+	{ "unresolved", SIXLANE_PASS_UNRESOLVED, .unresolved = true },
+	{ "on-link", SIXLANE_FORWARD, .on_link = true },
+	{ "on-link, unresolved", SIXLANE_PASS_UNRESOLVED, .on_link = true, .unresolved = true },
+	{ "no forwarding", SIXLANE_PASS_NO_FORWARDING, .in_clear = SIXLANE_PORT_FORWARDING },
+	{ "no forwarding first", SIXLANE_PASS_NO_FORWARDING, .clear = SIXLANE_PORT_UP,
+	  .in_clear = SIXLANE_PORT_FORWARDING, .unresolved = true },
+	{ "same port before down", SIXLANE_PASS_SAME_PORT, .clear = SIXLANE_PORT_UP, .in = OUT,
+	  .unresolved = true },
+	{ "same port before tc", SIXLANE_PASS_SAME_PORT, .set = SIXLANE_PORT_OUT_TC, .in = OUT },
+	{ "down before guard", SIXLANE_PASS_EGRESS_DOWN, .clear = SIXLANE_PORT_UP,
+	  .in_set = GUARD },
+	{ "bridge before guard", SIXLANE_PUNT_BRIDGE, .set = SIXLANE_PORT_BRIDGE, .in_set = GUARD },
+	{ "free pair", SIXLANE_FORWARD, .in_set = GUARD, .is_free = true },
+	{ "guarded pair", SIXLANE_PASS_FIREWALL, .in_set = GUARD },
+	{ "guard before neighbour", SIXLANE_PASS_FIREWALL, .in_set = GUARD, .unresolved = true },
+	{ "guard before slaves", SIXLANE_PASS_FIREWALL, .set = SIXLANE_PORT_SLAVES,
+	  .in_set = GUARD },
+	{ "neighbour before slaves", SIXLANE_PASS_UNRESOLVED, .set = SIXLANE_PORT_SLAVES,
+	  .unresolved = true },
+	{ "no slave in use", SIXLANE_PASS_EGRESS_DOWN, .set = SIXLANE_PORT_SLAVES },
+	{ "policy", SIXLANE_PASS_IPSEC, .in_set = GUARD, .meta = SIXLANE_META_IPSEC,
+	  .is_free = true },
+	{ "other source", SIXLANE_FORWARD, .in_set = GUARD, .meta = SIXLANE_META_IPSEC,
+	  .is_free = true, .no_src = true },
+	{ "all policies", SIXLANE_PASS_IPSEC, .in_set = GUARD, .meta = SIXLANE_META_IPSEC_ALL,
+	  .is_free = true, .no_src = true },
+	{ "unguarded", SIXLANE_FORWARD, .meta = SIXLANE_META_IPSEC_ALL },
+};
+
+static void ports_neighbour_and_guard_decide(void **state)
+{
+	const union sixlane_addr src = address(SOURCE);
+
+	for (size_t i = 0; i < ARRAY_SIZE(hops); i++) {
+		const struct packet_filter packets = { .src = hops[i].no_src ? NULL : &src,
+						       .in = &ports[SLOT_IN],
+						       .in_slot = SLOT_IN,
+						       .generic = hops[i].generic };
+
 		fill();
-		ports[SLOT_OUT].flags = (LIVE & ~rows[i].clear) | rows[i].set;
-		assert_int_equal(verdict_of(BY_OUT, 0), rows[i].verdict);
+		has_policy = true;
+		pair_is_free = hops[i].is_free;
+		meta.flags = hops[i].meta;
+		world_port(SLOT_IN, hops[i].in ?: IN,
+			   (SERVED & ~hops[i].in_clear) | hops[i].in_set);
+		ports[SLOT_OUT].flags = (LIVE & ~hops[i].clear) | hops[i].set;
+		if (hops[i].on_link)
+			world_hop(BY_OUT, SLOT_OUT, 0);
+		if (hops[i].unresolved)
+			neighbours[hops[i].on_link ? ON_LINK : GATEWAY].mac.flags = 0;
+		verdict_of_packets(BY_OUT, 0,
+				   hops[i].any_port ? (struct packet_filter){ 0 } : packets);
+		if (view.verdict != hops[i].verdict)
+			fail_msg("%s: verdict %u", hops[i].name, view.verdict);
 		assert_int_equal(view.hop.port, SLOT_OUT);
+		assert_int_equal(view.hop.has_gateway, !hops[i].on_link);
 	}
+}
+
+static void a_next_hop_may_be_a_verdict(void **state)
+{
 	fill();
-	neighbours[GATEWAY].mac.flags = 0;
-	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PASS_UNRESOLVED);
-	world_hop(BY_OUT, SLOT_OUT, 0);
-	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
-	assert_false(view.hop.has_gateway);
-	neighbours[ON_LINK].mac.flags = 0;
-	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PASS_UNRESOLVED);
 	assert_int_equal(verdict_of(HOLE, 0), SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(view.hop.port, 0);
 	world_entry(HOLE, 63);
@@ -119,88 +175,16 @@ static void port_and_neighbour_decide(void **state)
 	assert_int_equal(verdict_of(SIXLANE_MAX_NEXT_HOPS, 0), SIXLANE_PUNT_ROUTE);
 }
 
-static void the_port_of_arrival_decides(void **state)
+static void members_are_checked_one_by_one(void **state)
 {
-	static const struct {
-		uint32_t flags, meta_flags, verdict;
-		bool no_src, is_free;
-	} rows[] = {
-		{ SERVED, 0, SIXLANE_FORWARD, false, false },
-		{ SERVED & ~SIXLANE_PORT_FORWARDING, 0, SIXLANE_PASS_NO_FORWARDING, false, true },
-		{ SERVED | SIXLANE_PORT_GUARD, 0, SIXLANE_FORWARD, false, true },
-		{ SERVED | SIXLANE_PORT_GUARD, 0, SIXLANE_PASS_FIREWALL, false, false },
-		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC, SIXLANE_PASS_IPSEC, false,
-		  true },
-		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC, SIXLANE_FORWARD, true, true },
-		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC_ALL, SIXLANE_PASS_IPSEC, true,
-		  true },
-		{ SERVED, SIXLANE_META_IPSEC_ALL, SIXLANE_FORWARD, false, true },
-	};
-	const union sixlane_addr src = address(SOURCE);
-	struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
-
-	fill();
-	has_policy = true;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_port(SLOT_IN, IN, rows[i].flags);
-		meta.flags = rows[i].meta_flags;
-		pair_is_free = rows[i].is_free;
-		packets.src = rows[i].no_src ? NULL : &src;
-		assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), rows[i].verdict);
-	}
-	/* nothing of this holds for packets by any port */
-	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
-	meta.flags = 0;
-	ports[SLOT_OUT].flags &= ~SIXLANE_PORT_XMIT;
-	assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), SIXLANE_PASS_EGRESS_DEVICE);
-	packets.generic = true;
-	assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), SIXLANE_FORWARD);
-}
-
-/* Of two reasons the one that the program meets first (bpf/nexthop.h). */
-static void the_first_reason_counts(void **state)
-{
-	static const struct {
-		uint32_t in_flags, out_flags, in, verdict;
-		bool resolved;
-	} rows[] = {
-		{ SERVED & ~SIXLANE_PORT_FORWARDING, LIVE & ~SIXLANE_PORT_UP, IN,
-		  SIXLANE_PASS_NO_FORWARDING, false },
-		{ SERVED, LIVE & ~SIXLANE_PORT_UP, OUT, SIXLANE_PASS_SAME_PORT, false },
-		{ SERVED, LIVE | SIXLANE_PORT_OUT_TC, OUT, SIXLANE_PASS_SAME_PORT, false },
-		{ SERVED | SIXLANE_PORT_GUARD, LIVE & ~SIXLANE_PORT_UP, IN,
-		  SIXLANE_PASS_EGRESS_DOWN, true },
-		{ SERVED | SIXLANE_PORT_GUARD, LIVE | SIXLANE_PORT_BRIDGE, IN, SIXLANE_PUNT_BRIDGE,
-		  true },
-		{ SERVED | SIXLANE_PORT_GUARD, LIVE, IN, SIXLANE_PASS_FIREWALL, false },
-		{ SERVED | SIXLANE_PORT_GUARD, LIVE | SIXLANE_PORT_SLAVES, IN,
-		  SIXLANE_PASS_FIREWALL, true },
-		{ SERVED, LIVE | SIXLANE_PORT_SLAVES, IN, SIXLANE_PASS_UNRESOLVED, false },
-		{ SERVED, LIVE | SIXLANE_PORT_SLAVES, IN, SIXLANE_PASS_EGRESS_DOWN, true },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
-
-		fill();
-		pair_is_free = false;
-		world_port(SLOT_IN, rows[i].in, rows[i].in_flags);
-		ports[SLOT_OUT].flags = rows[i].out_flags;
-		neighbours[GATEWAY].mac.flags = rows[i].resolved ? SIXLANE_MAC_VALID : 0;
-		assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), rows[i].verdict);
-	}
-}
-
-static void members_are_asked_one_by_one(void **state)
-{
-	struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+	struct packet_filter packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
 	fill();
 	ports[SLOT_OTHER].flags = SERVED;
 	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
 	assert_int_equal(member(BY_OUT)->hop.verdict, SIXLANE_FORWARD);
 	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_SAME_PORT);
-	packets = (struct route_packets){ .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+	packets = (struct packet_filter){ .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
 	world_port(SLOT_IN, IN, SERVED | SIXLANE_PORT_GUARD);
 	pair_is_free = true;
 	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
@@ -250,7 +234,7 @@ static void members_have_their_weights(void **state)
 		assert_int_equal(view.group.n_members, rows[i].n);
 		for (uint32_t k = 0; k < rows[i].n; k++)
 			assert_int_equal(member(BY_OUT + k)->weight, rows[i].wanted[k]);
-		assert_false(view.group.buckets);
+		assert_false(view.group.resilient);
 		assert_int_equal(view.hop.port, 0);
 	}
 }
@@ -265,19 +249,19 @@ static void buckets_are_counted(void **state)
 	}
 	put_group(SIXLANE_NH_GROUP, 64);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
-	assert_true(view.group.buckets);
+	assert_true(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 40);
 	assert_int_equal(member(BY_OTHER)->weight, 24);
-	/* a bucket of two members is no bucket, even if one of them is there twice */
+	/* a bucket of two members is none of a resilient group, even if one is there twice */
 	buckets[FIRST_BUCKET + 2] =
 		(union sixlane_nh_bucket){ .bound = 1u << 31, .below = BY_OUT, .above = BY_OTHER };
 	put_group(SIXLANE_NH_GROUP, 3);
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_FORWARD);
-	assert_false(view.group.buckets);
+	assert_false(view.group.resilient);
 	assert_int_equal(member(BY_OUT)->weight, 5);
 }
 
-static void the_best_of_those_in_use_counts(void **state)
+static void the_best_member_in_use_counts(void **state)
 {
 	fill();
 	neighbours[GATEWAY].mac.flags = 0;
@@ -296,7 +280,7 @@ static void the_best_of_those_in_use_counts(void **state)
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_PASS_EGRESS_DOWN);
 }
 
-static void of_equal_routes_it_is_the_first(void **state)
+static void of_equal_routes_the_first_one_counts(void **state)
 {
 	fill();
 	buckets[FIRST_BUCKET].below = BY_OTHER;
@@ -309,7 +293,7 @@ static void of_equal_routes_it_is_the_first(void **state)
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_PUNT_EQUAL_METRIC);
 }
 
-static void expiry_ends_it(void **state)
+static void an_expired_route_punts(void **state)
 {
 	fill();
 	put_weighted(&(uint32_t){ 1 }, 1);
@@ -318,12 +302,12 @@ static void expiry_ends_it(void **state)
 	assert_int_equal(view.hop.id, BY_OUT);
 	next_hops[GROUP].expires_ns = 1;
 	assert_int_equal(verdict_of(GROUP, 0), SIXLANE_PUNT_EXPIRES);
-	/* of a next hop that is no group it does not count */
+	/* a next hop that is no group does not expire */
 	next_hops[BY_OUT].expires_ns = 1;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
 }
 
-static void a_source_set_is_asked_for_the_source(void **state)
+static void a_source_specific_route_depends_on_the_source(void **state)
 {
 	const union sixlane_addr src = address(SOURCE);
 
@@ -331,14 +315,14 @@ static void a_source_set_is_asked_for_the_source(void **state)
 	next_hops[BY_OUT + 20] =
 		(struct sixlane_next_hop){ .nh_entry = { .type = SIXLANE_NH_SOURCES,
 							 .source_table = SET } };
-	world_source(SET, "::", 0, HOLE);
-	world_source(SET, "2001:db8:a::", 64, BY_OTHER);
+	world_add(&sources, SET, "::", 0, HOLE);
+	world_add(&sources, SET, "2001:db8:a::", 64, BY_OTHER);
 	assert_int_equal(verdict_of(BY_OUT + 20, 0), SIXLANE_DROP_BLACKHOLE);
 	assert_true(view.by_source && view.set == SET);
-	route_view_value(&maps, sixlane_route_value(BY_OUT + 20, 48), &src, &view);
+	route_view_read(&maps, sixlane_route_value(BY_OUT + 20, 48), &src, &view);
 	assert_int_equal(view.hop.id, BY_OTHER);
 	assert_int_equal(view.prefix_len, 48);
-	n_sources = 0;
+	sources.n = 0;
 	assert_int_equal(verdict_of(BY_OUT + 20, 0), SIXLANE_PUNT_SOURCE_ROUTE);
 }
 
@@ -352,29 +336,29 @@ static void except(uint32_t flags)
 		(struct sixlane_exception){ .flags = flags, .mtu = MTU, .next_hop = BY_OTHER });
 }
 
-static void an_exception_holds_for_marked_routes(void **state)
+static void an_exception_applies_to_flagged_routes(void **state)
 {
-	const uint32_t mark = SIXLANE_ROUTE_EXCEPTIONS;
+	const uint32_t flag = SIXLANE_ROUTE_EXCEPTIONS;
 
 	fill();
 	except(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_NEXT_HOP);
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
-	assert_false(view.exception.asked);
+	assert_false(view.exception.applies);
 	assert_int_equal(view.hop.id, BY_OUT);
-	assert_int_equal(verdict_of(BY_OUT, mark), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of(BY_OUT, flag), SIXLANE_FORWARD);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_APPLIED);
 	assert_int_equal(view.hop.id, BY_OTHER);
 	assert_int_equal(view.hop.mtu, MTU);
 	ports[SLOT_OTHER].flags = 0;
-	assert_int_equal(verdict_of(BY_OUT, mark), SIXLANE_PASS_EGRESS_DOWN);
+	assert_int_equal(verdict_of(BY_OUT, flag), SIXLANE_PASS_EGRESS_DOWN);
 	n_exceptions = 0;
-	assert_int_equal(verdict_of(BY_OUT, mark), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of(BY_OUT, flag), SIXLANE_FORWARD);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_ABSENT);
 }
 
 static void an_exception_may_lead_back(void **state)
 {
-	const struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+	const struct packet_filter packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
 
 	fill();
 	world_port(SLOT_OTHER, OTHER, SERVED);
@@ -387,32 +371,31 @@ static void an_exception_may_lead_back(void **state)
 static void an_exception_may_not_apply(void **state)
 {
 	static const struct {
-		uint32_t flags;
+		uint32_t flags, table;
 		uint64_t expires_ns;
 		uint32_t outcome, verdict;
 	} rows[] = {
-		{ SIXLANE_EXCEPTION_OBSERVE, 0, SIXLANE_TRACE_EXCEPTION_OBSERVED, SIXLANE_FORWARD },
-		{ SIXLANE_EXCEPTION_CHANGING, 0, SIXLANE_TRACE_EXCEPTION_PUNTED,
+		{ SIXLANE_EXCEPTION_OBSERVE, SIXLANE_TABLE_MAIN, 0,
+		  SIXLANE_TRACE_EXCEPTION_OBSERVED, SIXLANE_FORWARD },
+		{ SIXLANE_EXCEPTION_CHANGING, SIXLANE_TABLE_MAIN, 0, SIXLANE_TRACE_EXCEPTION_PUNTED,
 		  SIXLANE_PUNT_EXCEPTION },
-		{ SIXLANE_EXCEPTION_OPERATOR, 1, SIXLANE_TRACE_EXCEPTION_EXPIRED, SIXLANE_FORWARD },
-		{ SIXLANE_EXCEPTION_KERNEL, 1, SIXLANE_TRACE_EXCEPTION_FILTERED,
+		{ SIXLANE_EXCEPTION_OPERATOR, SIXLANE_TABLE_MAIN, 1,
+		  SIXLANE_TRACE_EXCEPTION_EXPIRED, SIXLANE_FORWARD },
+		{ SIXLANE_EXCEPTION_KERNEL, SIXLANE_TABLE_MAIN, 1, SIXLANE_TRACE_EXCEPTION_FILTERED,
 		  SIXLANE_PUNT_EXCEPTION },
+		{ SIXLANE_EXCEPTION_MTU, 100, 0, SIXLANE_TRACE_EXCEPTION_ELSEWHERE,
+		  SIXLANE_FORWARD },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		except(rows[i].flags);
 		exceptions[0].value.expires_ns = rows[i].expires_ns;
+		exceptions[0].value.table = rows[i].table;
 		assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), rows[i].verdict);
 		assert_int_equal(view.exception.outcome, rows[i].outcome);
+		assert_int_equal(view.hop.mtu, DEVICE_MTU);
 	}
-	/* of another table */
-	fill();
-	except(SIXLANE_EXCEPTION_MTU);
-	exceptions[0].value.table = 100;
-	assert_int_equal(verdict_of(BY_OTHER, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_FORWARD);
-	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_ELSEWHERE);
-	assert_int_equal(view.hop.mtu, DEVICE_MTU);
 }
 
 static void filters_punt(void **state)
@@ -427,7 +410,7 @@ static void filters_punt(void **state)
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FILTERED);
 	meta.flags |= SIXLANE_META_CHECK_PUNTED;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PUNT_EXCEPTION);
-	/* an entry that does not say so is why there are bits */
+	/* an entry explains the bits of the filter */
 	except(SIXLANE_EXCEPTION_MTU);
 	exceptions[0].value.table = 100;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
@@ -444,18 +427,17 @@ static void filters_punt(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(port_and_neighbour_decide),
-		cmocka_unit_test(the_port_of_arrival_decides),
-		cmocka_unit_test(the_first_reason_counts),
-		cmocka_unit_test(members_are_asked_one_by_one),
+		cmocka_unit_test(ports_neighbour_and_guard_decide),
+		cmocka_unit_test(a_next_hop_may_be_a_verdict),
+		cmocka_unit_test(members_are_checked_one_by_one),
 		cmocka_unit_test(the_mtu_is_the_smaller_one),
 		cmocka_unit_test(members_have_their_weights),
 		cmocka_unit_test(buckets_are_counted),
-		cmocka_unit_test(the_best_of_those_in_use_counts),
-		cmocka_unit_test(of_equal_routes_it_is_the_first),
-		cmocka_unit_test(expiry_ends_it),
-		cmocka_unit_test(a_source_set_is_asked_for_the_source),
-		cmocka_unit_test(an_exception_holds_for_marked_routes),
+		cmocka_unit_test(the_best_member_in_use_counts),
+		cmocka_unit_test(of_equal_routes_the_first_one_counts),
+		cmocka_unit_test(an_expired_route_punts),
+		cmocka_unit_test(a_source_specific_route_depends_on_the_source),
+		cmocka_unit_test(an_exception_applies_to_flagged_routes),
 		cmocka_unit_test(an_exception_may_lead_back),
 		cmocka_unit_test(an_exception_may_not_apply),
 		cmocka_unit_test(filters_punt),

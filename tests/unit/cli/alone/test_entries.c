@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Source sets in order, whatever the trie's order and however often it shows an entry.
- */
+/* Entries in order, whatever the trie's order, and once, however often a walk returns them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../../../user/cli/sources.h"
+#include "../../../../user/cli/entries.h"
 #include "../../unit.h"
 
 #define SOURCES_FD 77
@@ -41,50 +39,50 @@ int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 	return rc;
 }
 
-static struct sources read_all(void)
+static struct entries read_all(void)
 {
 	const struct maps maps = { .fd = { [LOADER_SOURCES] = SOURCES_FD } };
-	struct sources sources = { 0 };
+	struct entries sources = { 0 };
 
-	assert_int_equal(sources_read(&maps, &sources), 0);
-	assert_int_equal(sources_read(&maps, &sources), 0);
+	assert_int_equal(entries_read_sources(&maps, &sources), 0);
+	assert_int_equal(entries_read_sources(&maps, &sources), 0);
 	return sources;
 }
 
-static void sets_are_told_apart(void **state)
+static void tables_are_separate(void **state)
 {
-	struct sources sources = read_all();
-	const struct source *at;
+	struct entries sources = read_all();
+	const struct entry *at;
 	size_t n;
 
 	assert_int_equal(sources.n, 5);
-	at = sources_of(&sources, 2, &n);
+	at = entries_of(&sources, 2, &n);
 	assert_int_equal(n, 3);
-	assert_int_equal(source_len(&at[0]), 0);
-	assert_int_equal(source_len(&at[1]), 32);
-	assert_int_equal(source_len(&at[2]), 33);
-	at = sources_of(&sources, 300, &n);
+	assert_int_equal(at[0].prefix.len, 0);
+	assert_int_equal(at[1].prefix.len, 32);
+	assert_int_equal(at[2].prefix.len, 33);
+	at = entries_of(&sources, 300, &n);
 	assert_int_equal(n, 2);
 	assert_int_equal(at[1].value, 1);
-	assert_null(sources_of(&sources, 3, &n));
+	assert_null(entries_of(&sources, 3, &n));
 	assert_int_equal(n, 0);
-	assert_null(sources_of(&sources, UINT32_MAX, &n));
-	sources_free(&sources);
+	assert_null(entries_of(&sources, UINT32_MAX, &n));
+	entries_free(&sources);
 }
 
-static uint32_t match(const struct sources *sources, uint32_t set, const char *text)
+static uint32_t match(const struct entries *sources, uint32_t set, const char *text)
 {
-	const struct source *found;
+	const struct entry *found;
 	union sixlane_addr addr;
 
 	inet_pton(AF_INET6, text, &addr);
-	found = sources_match(sources, set, &addr);
-	return found ? source_len(found) : UINT32_MAX;
+	found = entries_match(sources, set, &addr);
+	return found ? found->prefix.len : UINT32_MAX;
 }
 
 static void the_longest_prefix_matches(void **state)
 {
-	struct sources sources = read_all();
+	struct entries sources = read_all();
 
 	assert_int_equal(match(&sources, 2, "2001:db8:7fff::"), 33);
 	assert_int_equal(match(&sources, 2, "2001:db8:8000::"), 32);
@@ -92,14 +90,41 @@ static void the_longest_prefix_matches(void **state)
 	assert_int_equal(match(&sources, 300, "2001:db8:a::1"), 48);
 	assert_int_equal(match(&sources, 300, "2001:db8:b::1"), 0);
 	assert_int_equal(match(&sources, 4, "2001:db8:b::1"), UINT32_MAX);
-	sources_free(&sources);
+	entries_free(&sources);
+}
+
+static void only_what_is_asked_for_is_added(void **state)
+{
+	static const struct {
+		uint32_t table;
+		const char *within;
+		uint8_t len;
+		size_t n;
+	} rows[] = {
+		{ 0, "::", 0, 5 },
+		{ 2, "::", 0, 3 },
+		{ 2, "2001:db8::", 32, 2 },
+		{ 0, "2001:db8::", 33, 2 },
+		{ 300, "2001:db8:b::", 48, 0 },
+	};
+	const struct maps maps = { .fd = { [LOADER_SOURCES] = SOURCES_FD } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct entries kept = { .table = rows[i].table, .within.len = rows[i].len };
+
+		inet_pton(AF_INET6, rows[i].within, &kept.within.addr);
+		assert_int_equal(entries_read_sources(&maps, &kept), 0);
+		assert_int_equal(kept.n, rows[i].n);
+		entries_free(&kept);
+	}
 }
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sets_are_told_apart),
+		cmocka_unit_test(tables_are_separate),
 		cmocka_unit_test(the_longest_prefix_matches),
+		cmocka_unit_test(only_what_is_asked_for_is_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What is held back at served ports, each reason once, for `sixlane status`.
- */
+/* See restrictions.h. */
+#include "restrictions.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -10,15 +10,10 @@
 struct reading {
 	const struct cmd_view *view;
 	struct cmd_guard guard;
-	bool opened; /* guard: not before something is held */
-	struct held_list *list;
+	bool has_guard; /* opened when the first restriction is found */
+	struct restrictions *list;
 	int error;
 };
-
-static bool is_served(const struct sixlane_port *port)
-{
-	return port->ifindex && port->flags & SIXLANE_PORT_INGRESS;
-}
 
 static bool add_name(const char ***names, size_t *n, const char *name)
 {
@@ -35,10 +30,10 @@ static bool add_name(const char ***names, size_t *n, const char *name)
 	return true;
 }
 
-static struct held *find_or_add(struct held_list *list, enum sixlane_verdict verdict,
-				const char *reason)
+static struct restriction *get(struct restrictions *list, enum sixlane_verdict verdict,
+			       const char *reason)
 {
-	struct held *grown;
+	struct restriction *grown;
 
 	for (size_t i = 0; i < list->n; i++)
 		if (list->at[i].verdict == verdict && !strcmp(list->at[i].reason, reason))
@@ -47,25 +42,25 @@ static struct held *find_or_add(struct held_list *list, enum sixlane_verdict ver
 	if (!grown)
 		return NULL;
 	list->at = grown;
-	grown[list->n] = (struct held){ .verdict = verdict };
+	grown[list->n] = (struct restriction){ .verdict = verdict };
 	snprintf(grown[list->n].reason, GUARD_REASON_LEN, "%s", reason);
 	return &grown[list->n++];
 }
 
-/* to: NULL: whatever they leave by. */
+/* to NULL: whatever the egress. */
 static void add(struct reading *reading, enum sixlane_verdict verdict, const char *reason,
 		const struct link *from, const struct link *to)
 {
-	struct held *held = find_or_add(reading->list, verdict, reason);
+	struct restriction *found = get(reading->list, verdict, reason);
 
-	if (!held || !add_name(&held->from, &held->n_from, from->name) ||
-	    (to && !add_name(&held->to, &held->n_to, to->name)))
+	if (!found || !add_name(&found->from, &found->n_from, from->name) ||
+	    (to && !add_name(&found->to, &found->n_to, to->name)))
 		reading->error = -ENOMEM;
 }
 
-/* out: NULL: whatever they leave by. */
-static void note(struct reading *reading, enum sixlane_verdict verdict,
-		 const struct sixlane_port *in, const struct sixlane_port *out)
+/* out NULL: whatever the egress. */
+static void add_slots(struct reading *reading, enum sixlane_verdict verdict,
+		      const struct sixlane_port *in, const struct sixlane_port *out)
 {
 	const struct link *from = ports_find(&reading->view->ports, in->ifindex);
 	const struct link *to = out ? ports_find(&reading->view->ports, out->ifindex) : NULL;
@@ -73,11 +68,11 @@ static void note(struct reading *reading, enum sixlane_verdict verdict,
 
 	if (!from || (out && !to))
 		return;
-	if (!reading->opened && cmd_guard_open(reading->view, &reading->guard)) {
+	if (!reading->has_guard && cmd_guard_open(reading->view, &reading->guard)) {
 		reading->error = -ENOMEM;
 		return;
 	}
-	reading->opened = true;
+	reading->has_guard = true;
 	cmd_guard_reason(&reading->guard, verdict, in, out ? out->ifindex : 0, NULL, NULL, reason);
 	add(reading, verdict, reason, from, to);
 }
@@ -92,9 +87,9 @@ static void read_pair(struct reading *reading, uint32_t in_slot, uint32_t out_sl
 	if (out->flags & SIXLANE_PORT_OUT_FIREWALL ||
 	    (in->flags & SIXLANE_PORT_GUARD &&
 	     !maps_pair_is_free(&reading->view->maps, in_slot, out_slot)))
-		note(reading, SIXLANE_PASS_FIREWALL, in, out);
+		add_slots(reading, SIXLANE_PASS_FIREWALL, in, out);
 	if (out->flags & SIXLANE_PORT_OUT_TC)
-		note(reading, SIXLANE_PASS_TC, in, out);
+		add_slots(reading, SIXLANE_PASS_TC, in, out);
 }
 
 static void read_port(struct reading *reading, uint32_t slot)
@@ -103,43 +98,40 @@ static void read_port(struct reading *reading, uint32_t slot)
 		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
 	const struct sixlane_port *in = &reading->view->maps.ports[slot];
 
+	if (!in->ifindex || !(in->flags & SIXLANE_PORT_INGRESS))
+		return;
 	if (reading->view->maps.meta->flags & ipsec && in->flags & SIXLANE_PORT_GUARD)
-		note(reading, SIXLANE_PASS_IPSEC, in, NULL);
+		add_slots(reading, SIXLANE_PASS_IPSEC, in, NULL);
 	if (in->flags & SIXLANE_PORT_IN_TC)
-		note(reading, SIXLANE_PASS_TC, in, NULL);
+		add_slots(reading, SIXLANE_PASS_TC, in, NULL);
 	if (in->flags & SIXLANE_PORT_IN_FIREWALL) {
-		note(reading, SIXLANE_PASS_FIREWALL, in, NULL);
+		add_slots(reading, SIXLANE_PASS_FIREWALL, in, NULL);
 		return;
 	}
 	for (uint32_t out = 1; out < SIXLANE_MAX_PORTS; out++)
 		read_pair(reading, slot, out);
 }
 
-static int finish(struct reading *reading, struct held_list *out)
+static int finish(struct reading *reading)
 {
-	if (reading->opened)
+	if (reading->has_guard)
 		cmd_guard_close(&reading->guard);
-	if (reading->error) {
-		held_free(reading->list);
-		return reading->error;
-	}
-	*out = *reading->list;
-	return 0;
+	if (reading->error)
+		restrictions_free(reading->list);
+	return reading->error;
 }
 
-int held_read(const struct cmd_view *view, struct held_list *out)
+int restrictions_read(const struct cmd_view *view, struct restrictions *out)
 {
-	struct held_list list = { 0 };
-	struct reading reading = { .view = view, .list = &list };
+	struct reading reading = { .view = view, .list = out };
 
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++)
-		if (is_served(&view->maps.ports[slot]))
-			read_port(&reading, slot);
-	return finish(&reading, out);
+		read_port(&reading, slot);
+	return finish(&reading);
 }
 
-/* to: NULL: whatever they leave by. */
-static bool foresee(struct reading *reading, enum guard_cause cause, const struct link *from,
+/* to NULL: whatever the egress. False: there is no restriction. */
+static bool predict(struct reading *reading, enum guard_cause cause, const struct link *from,
 		    const struct link *to)
 {
 	static const enum sixlane_verdict verdicts[GUARD_N_CAUSES] = {
@@ -158,31 +150,30 @@ static bool foresee(struct reading *reading, enum guard_cause cause, const struc
 	return true;
 }
 
-int held_foresee(const struct cmd_view *view, const struct link *const *links, size_t n,
-		 struct held_list *out)
+int restrictions_predict(const struct cmd_view *view, const struct link *const *links, size_t n,
+			 struct restrictions *out)
 {
-	struct held_list list = { 0 };
-	struct reading reading = { .view = view, .list = &list };
+	struct reading reading = { .view = view, .list = out };
 
 	reading.error = cmd_guard_open(view, &reading.guard);
-	reading.opened = !reading.error;
+	reading.has_guard = !reading.error;
 	for (size_t in = 0; in < n && !reading.error; in++)
 		for (enum guard_cause cause = 0; cause < GUARD_N_CAUSES; cause++)
-			if (!foresee(&reading, cause, links[in], NULL))
+			if (!predict(&reading, cause, links[in], NULL))
 				for (size_t to = 0; to < n; to++)
 					if (to != in)
-						foresee(&reading, cause, links[in], links[to]);
-	return finish(&reading, out);
+						predict(&reading, cause, links[in], links[to]);
+	return finish(&reading);
 }
 
-void held_free(struct held_list *list)
+void restrictions_free(struct restrictions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->at[i].from);
 		free(list->at[i].to);
 	}
 	free(list->at);
-	*list = (struct held_list){ 0 };
+	*list = (struct restrictions){ 0 };
 }
 
 static size_t put_names(char *buf, size_t size, size_t used, const char *before,
@@ -194,15 +185,16 @@ static size_t put_names(char *buf, size_t size, size_t used, const char *before,
 	return used;
 }
 
-void held_text(const struct held *held, char *buf, size_t size)
+void restriction_text(const struct restriction *restriction, char *buf, size_t size)
 {
-	size_t used = put_names(buf, size, 0, "packets from ", held->from, held->n_from);
+	size_t used =
+		put_names(buf, size, 0, "packets from ", restriction->from, restriction->n_from);
 
-	used = put_names(buf, size, used, " to ", held->to, held->n_to);
+	used = put_names(buf, size, used, " to ", restriction->to, restriction->n_to);
 	if (used < size)
 		snprintf(buf + used, size - used, " %s to the kernel (%s): %s",
-			 held->verdict == SIXLANE_PASS_IPSEC ? "may pass" : "pass",
-			 cmd_verdict_name(held->verdict), held->reason);
+			 restriction->verdict == SIXLANE_PASS_IPSEC ? "may pass" : "pass",
+			 cmd_verdict_name(restriction->verdict), restriction->reason);
 }
 
 static json_t *names_json(const char *const *names, size_t n)
@@ -210,29 +202,28 @@ static json_t *names_json(const char *const *names, size_t n)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		print_append(array, print_string(names[i]));
+		print_append(array, names[i]);
 	return array;
 }
 
-json_t *held_json(const struct cmd_view *view, const struct held_list *list)
+json_t *restrictions_json(const struct cmd_view *view, const struct restrictions *list)
 {
-	json_t *object = json_object(), *held = json_array(), *bypassed = json_array();
+	json_t *object = json_object(), *restricted = json_array(), *bypassed = json_array();
 
 	for (size_t i = 0; i < list->n; i++) {
-		json_t *one = json_object();
+		const struct restriction *one = &list->at[i];
+		json_t *row = json_object();
 
-		print_set(one, "verdict", print_string(cmd_verdict_name(list->at[i].verdict)));
-		print_set(one, "from", names_json(list->at[i].from, list->at[i].n_from));
-		print_set(one, "to",
-			  list->at[i].n_to ? names_json(list->at[i].to, list->at[i].n_to)
-					   : json_null());
-		print_set(one, "reason", print_string(list->at[i].reason));
-		print_append(held, one);
+		print_set(row, "verdict", cmd_verdict_name(one->verdict));
+		print_set(row, "from", names_json(one->from, one->n_from));
+		print_set(row, "to", one->n_to ? names_json(one->to, one->n_to) : json_null());
+		print_set(row, "reason", one->reason);
+		print_append(restricted, row);
 	}
 	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
 		if (view->maps.meta->bypassed >> cause & 1)
-			print_append(bypassed, print_string(guard_cause_names[cause]));
+			print_append(bypassed, guard_cause_names[cause]);
 	print_set(object, "bypassed", bypassed);
-	print_set(object, "restricted", held);
+	print_set(object, "restricted", restricted);
 	return object;
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Command lines as iproute2 has them: long options with one dash or two, abbreviated, before or
- * behind the command; commands abbreviated. Pure.
- */
+/* See args.h. */
+#include "args.h"
+
 #include <linux/rtnetlink.h>
 #include <string.h>
-
-#include "cmd.h"
 
 static bool begins(const char *whole, const char *word)
 {
 	return !strncmp(whole, word, strlen(word));
 }
 
-size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
-		 const struct cmd **found)
+size_t args_match(const struct cmd *const *cmds, size_t n, const char *word,
+		  const struct cmd **found)
 {
 	size_t n_found = 0;
 
@@ -29,12 +26,12 @@ size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
 	return n_found;
 }
 
-bool cmd_parse_number(const char *word, uint32_t max, uint32_t *number)
+bool args_parse_number(const char *word, uint32_t max, uint32_t *number)
 {
 	unsigned long long value;
 	char *end;
 
-	/* strtoull() takes signs and spaces, too */
+	/* strtoull() would skip spaces and take a sign */
 	if (*word < '0' || *word > '9')
 		return false;
 	value = strtoull(word, &end, 10);
@@ -44,7 +41,7 @@ bool cmd_parse_number(const char *word, uint32_t max, uint32_t *number)
 	return true;
 }
 
-bool cmd_parse_table(const char *word, uint32_t *table)
+bool args_parse_table(const char *word, uint32_t *table)
 {
 	static const struct {
 		const char *name;
@@ -61,10 +58,11 @@ bool cmd_parse_table(const char *word, uint32_t *table)
 		*table = known[i].table;
 		return true;
 	}
-	return cmd_parse_number(word, UINT32_MAX, table) && *table;
+	return args_parse_number(word, UINT32_MAX, table) && *table;
 }
 
-int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *help, bool *version)
+int args_parse_options(int argc, char **argv, struct cmd_options *options, bool *help,
+		       bool *version)
 {
 	const struct {
 		const char *name;
@@ -78,11 +76,11 @@ int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *h
 		{ "Version", version },
 	};
 	bool ended = false;
-	int kept = 0;
+	int n = 0;
 
 	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i];
-		bool taken = false;
+		size_t k = ARRAY_SIZE(known);
 
 		if (!ended && !strcmp(word, "--")) {
 			ended = true;
@@ -90,14 +88,13 @@ int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *h
 		}
 		if (!ended && word[0] == '-' && word[1]) {
 			word += word[1] == '-' ? 2 : 1;
-			for (size_t k = 0; k < ARRAY_SIZE(known) && !taken; k++) {
-				taken = begins(known[k].name, word);
-				if (taken)
-					*known[k].flag = true;
-			}
+			for (k = 0; k < ARRAY_SIZE(known) && !begins(known[k].name, word); k++)
+				;
 		}
-		if (!taken)
-			argv[kept++] = argv[i];
+		if (k < ARRAY_SIZE(known))
+			*known[k].flag = true;
+		else
+			argv[n++] = argv[i];
 	}
-	return kept;
+	return n;
 }
