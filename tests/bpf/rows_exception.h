@@ -3,8 +3,6 @@
 #ifndef TESTS_BPF_ROWS_EXCEPTION_H
 #define TESTS_BPF_ROWS_EXCEPTION_H
 
-#include <stdbool.h>
-
 #include "rows.h"
 
 #define FLAG(flag) SIXLANE_EXCEPTION_##flag
@@ -19,12 +17,12 @@
 #define VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(KERNEL), .next_hop = (next_hop_))
 #define OPERATOR_VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = (next_hop_))
 #define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
-#define PUNT .punted = FRAME_DST
+#define PUNTED_DST .punted = FRAME_DST
 #define FRESH .fresh = FRAME_DST
 #define LOOK .check_punted = true
 
 /* The first route is marked, and there is an exception, which packets find or not. */
-#define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = 1
+#define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = true
 #define NOT_HIT(...) MARKED, .exceptions = { __VA_ARGS__ }
 
 /* The packet's length. */
@@ -43,7 +41,35 @@
 /* To where the frame came from. */
 #define TURNED_BACK(mtu) ANSWERED(mtu), .answer.turned = true
 
-#define PASSED .verdict = SIXLANE_PASS_TOO_BIG
-#define DROPPED .verdict = SIXLANE_DROP_TOO_BIG
+#define PASSED PASS(TOO_BIG)
+#define DROPPED DROP(TOO_BIG)
+
+/* Packets over a locked exception of 1400, which is the kernel's or the operator's. */
+#define OVER SIZE(1401)
+#define KERNELS(name_) .name = name_ ", the kernel's", HIT(LOCKED(1400))
+#define OPERATORS(name_) .name = name_ ", the operator's", HIT(OPERATOR(1400))
+
+/* Two rows. The kernel would answer it just so … */
+#define FINE_BY(name_, neighbour, ...)                                      \
+	{ KERNELS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) },      \
+	{                                                                   \
+		OPERATORS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) \
+	}
+#define FINE(name_, ...) FINE_BY(name_, NEIGH_IN, .routes = { TO(NH_GATEWAY), BACK }, __VA_ARGS__)
+/* … or perhaps otherwise, … */
+#define UNSURE(name_, ...)                                             \
+	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },                 \
+	{                                                              \
+		OPERATORS(name_), OVER, __VA_ARGS__, TURNED_BACK(1400) \
+	}
+/* … or perhaps not at all. */
+#define NEVER(name_, ...)                                    \
+	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },       \
+	{                                                    \
+		OPERATORS(name_), OVER, __VA_ARGS__, DROPPED \
+	}
+#define NOT_ABOUT(name_, ...) NEVER(name_, .routes = { TO(NH_GATEWAY), BACK }, __VA_ARGS__)
+
+#define MARK_BACK FLIP(routes[1].value, SIXLANE_ROUTE_EXCEPTIONS) /* the way back's */
 
 #endif

@@ -16,12 +16,7 @@
 
 #include "../../user/loader/arena.h"
 
-/*
- * Over what a new namespace may bring along (sit0 …), under WORLD_PORTS, and no slot of the
- * default world.
- */
-#define FIRST_IFINDEX 24
-_Static_assert(FIRST_IFINDEX + N_DEVICES <= WORLD_PORTS, "devices have a slot to be at home in");
+_Static_assert(WORLD_IFINDEX(N_DEVICES) <= WORLD_PORTS, "devices have a slot to be at home in");
 
 static const char *const map_names[N_MAPS] = {
 	[MAP_META] = "sl_meta",
@@ -84,8 +79,8 @@ static int make_devices(void)
 		fprintf(sh,
 			"link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
 			"type veth peer name peer%d\nlink set dev%d up\nlink set peer%d up\n",
-			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
-			i);
+			i, (int)WORLD_IFINDEX(i), mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i,
+			i, i);
 	}
 	fputs("END\n", sh);
 	for (int i = 0; i < N_REAL_DEVICES; i++)
@@ -104,7 +99,7 @@ static int make_namespace(uint32_t ifindex[N_DEVICES])
 	if (!err)
 		err = make_devices();
 	for (int i = 0; i < N_DEVICES; i++)
-		ifindex[i] = FIRST_IFINDEX + (uint32_t)i;
+		ifindex[i] = WORLD_IFINDEX(i);
 	return err;
 }
 

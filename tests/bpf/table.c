@@ -3,16 +3,8 @@
  * Runs a row of the table: arranges the world, builds the frame, asserts its next-hop entry.
  * Remembers which verdicts had a row.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "answer.h"
+#include "rows.h"
 #include "tests.h"
 
 static bool has_row[SIXLANE_N_VERDICTS];
@@ -30,6 +22,18 @@ static void add_routes(struct world *world, const struct row *row)
 				 row->sources[i].len ? row->sources[i].len : 48);
 }
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a value begins with its lowest byte");
+
+static void change(struct world *world, const struct row_change *change)
+{
+	uint8_t *field = (uint8_t *)world + change->at;
+	uint64_t value = 0;
+
+	memcpy(&value, field, change->bytes);
+	value = change->flip ? value ^ change->value : change->value;
+	memcpy(field, &value, change->bytes);
+}
+
 static void arrange(const struct row *row, struct world *w)
 {
 	harness_world(w);
@@ -45,10 +49,10 @@ static void arrange(const struct row *row, struct world *w)
 		w->meta.flags |= SIXLANE_META_CHECK_PUNTED;
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
 		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
-	w->meta.flags ^= row->meta_turned;
-	world_port(w, DEV_IN)->flags ^= row->in_turned;
 	if (row->arrange)
 		row->arrange(w);
+	for (size_t i = 0; i < ROW_CHANGES && row->changes[i].bytes; i++)
+		change(w, &row->changes[i]);
 	if (row->at_home)
 		world_move_ports_home(w);
 	harness_install(w);
@@ -150,7 +154,7 @@ static void run(const struct row *row, uint32_t engine)
 									 : SIXLANE_DROP_BLACKHOLE);
 	arrange(row, &world);
 	if (row->hit)
-		expected.hit = &world.exceptions[row->hit - 1].dst;
+		expected.hit = &world.exceptions[0].dst;
 	expected.icmp_event = build_icmp_event(row, &icmp_event);
 	build(row, &bare);
 	in = bare;

@@ -60,6 +60,9 @@ enum neighbour {
 	N_NEIGHBOURS = NEIGH_MEMBER + WORLD_MEMBERS
 };
 
+/* Those of the real ones; of the others, which only the maps know, just numbers. */
+#define WORLD_IFINDEX(dev) (24u + (uint32_t)(dev))
+
 /* Next hops 1 … N_NEIGHBOURS lead to the neighbours. */
 #define NH_VIA(neighbour) ((uint32_t)(neighbour) + 1)
 #define NH_GATEWAY NH_VIA(NEIGH_GATEWAY)

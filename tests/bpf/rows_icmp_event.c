@@ -5,7 +5,6 @@
  * are the fuzzer's.
  */
 #include "rows_rule.h"
-#include "rows_vlan.h"
 
 #define INNER_DST "2001:db8:6::6"
 #define INNER_DST_HEX "20010db8000600000000000000000006"
@@ -30,21 +29,11 @@
 
 #define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
-#define ANYCAST .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) }
+#define ANYCAST .routes = { TO_ENTRY(PASS_ANYCAST) }
 #define THEIRS .routes = { TO(NH_GATEWAY) }
-#define TO_US OURS, .verdict = SIXLANE_PASS_LOCAL
-#define FROM_LINK .src = "fe80::1", .verdict = SIXLANE_PASS_SOURCE
-#define FROM_ROUTER .src = "fe80::1", .dst = "ff02::1", .verdict = SIXLANE_PASS_OTHER_MAC
-
-static void abi_of_tomorrow(struct world *w)
-{
-	w->meta.abi++;
-}
-
-static void second_half(struct world *w)
-{
-	w->meta.fresh = 1;
-}
+#define TO_US OURS, PASS(LOCAL)
+#define FROM_LINK .src = "fe80::1", PASS(SOURCE)
+#define FROM_ROUTER .src = "fe80::1", .dst = "ff02::1", PASS(OTHER_MAC)
 
 /* A Packet Too Big, of which the daemon is told or not. */
 #define TOLD_OF(name_, ...)                                                        \
@@ -55,15 +44,14 @@ static void second_half(struct world *w)
 	{                                                                 \
 		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48) \
 	}
-#define BY_PORT(flag, verdict_) .in_turned = SIXLANE_PORT_##flag, .verdict = SIXLANE_##verdict_
-#define BY_META(flag, verdict_) .meta_turned = SIXLANE_META_##flag, .verdict = SIXLANE_##verdict_
+#define BY_PORT(flag, verdict_) .changes = { FLIP_PORT(IN, flag) }, .verdict = SIXLANE_##verdict_
+#define BY_META(flag, verdict_) .changes = { FLIP_META(flag) }, .verdict = SIXLANE_##verdict_
 
 const struct row rows_icmp_event[] = {
 	/* to whom */
 	TOLD_OF("to us", TO_US),
-	TOLD_OF("to an anycast address of ours", ANYCAST, .verdict = SIXLANE_PASS_ANYCAST),
-	TOLD_OF("to our address of the link", .dst = "fe80::2",
-		.verdict = SIXLANE_PASS_DESTINATION),
+	TOLD_OF("to an anycast address of ours", ANYCAST, PASS(ANYCAST)),
+	TOLD_OF("to our address of the link", .dst = "fe80::2", PASS(DESTINATION)),
 	NOT_TOLD_OF("to another", THEIRS),
 	TOLD_OF("from the link to us", OURS, FROM_LINK),
 	TOLD_OF("from the link to an anycast address of ours", ANYCAST, FROM_LINK),
@@ -74,9 +62,9 @@ const struct row rows_icmp_event[] = {
 		.rules = { TO_MAIN }, FROM_LINK),
 	TOLD_OF("from the link to us, VRF",
 		.routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-		.rules = { { NUMBER(10), FLAGS(L3MDEV) } }, .arrange = rows_in_a_vrf, FROM_LINK),
-	TOLD_OF("by a VLAN", TO_US, .tags = { Q(10) }, .as = DEV_IN_10),
-	TOLD_OF("by two VLANs", TO_US, .tags = { Q(10), Q(20) }, .as = DEV_IN_10_20),
+		.rules = { RULE(FLAGS(L3MDEV)) }, .changes = { SET_VRF(IN) }, FROM_LINK),
+	TOLD_OF("by a VLAN", TO_US, TAG_10),
+	TOLD_OF("by two VLANs", TO_US, TAGS_10_20),
 
 	/* before anybody has asked to whom it is */
 	TOLD_OF("to us, proxy NDP", OURS, BY_PORT(PROXY_NDP, PASS_PROXY_NDP)),
@@ -90,42 +78,33 @@ const struct row rows_icmp_event[] = {
 		    BY_META(PASS_ALL, PASS_ALL)),
 	TOLD_OF("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
 	TOLD_OF("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
-	NOT_TOLD_OF("to us, another ABI", OURS, .arrange = abi_of_tomorrow,
-		    .verdict = SIXLANE_PASS_NOT_READY),
+	NOT_TOLD_OF("to us, another ABI", OURS, .changes = { SET(meta.abi, SIXLANE_ABI + 1) },
+		    PASS(NOT_READY)),
 
 	/* what becomes of the destination */
-	TOLD_OF("to us, observed", TO_US, .meta_turned = SIXLANE_META_OBSERVE),
-	TOLD_OF("to us, second half", TO_US, .arrange = second_half),
+	TOLD_OF("to us, observed", TO_US, .changes = { FLIP_META(OBSERVE) }),
+	TOLD_OF("to us, second half", TO_US, .changes = { SET(meta.fresh, 1) }),
 	TOLD_OF("to us once more", TO_US, .fresh = INNER_DST),
-	TOLD_OF("to us once more, second half", TO_US, .fresh = INNER_DST, .arrange = second_half),
+	TOLD_OF("to us once more, second half", TO_US, .fresh = INNER_DST,
+		.changes = { SET(meta.fresh, 1) }),
 
 	/* of what */
-	{ .name = "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },
-	{ .name = "Packet Too Big of 1279", TO_US, TOO_BIG_OF("000004ff") },
-	{ .name = "Packet Too Big, inner header not whole", TO_US, TOO_BIG(47) },
-	{ .name = "Packet Too Big, its end is padding",
-	  TO_US,
-	  TOO_BIG(48, { AT_PAYLOAD_LEN, "002f" }) },
-	{ .name = "Packet Too Big in another's frame",
-	  OURS,
-	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	{ "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },
+	{ "Packet Too Big of 1279", TO_US, TOO_BIG_OF("000004ff") },
+	{ "Packet Too Big, inner header not whole", TO_US, TOO_BIG(47) },
+	{ "Packet Too Big, its end is padding", TO_US, TOO_BIG(48, { AT_PAYLOAD_LEN, "002f" }) },
+	{ "Packet Too Big in another's frame", OURS, PASS(OTHER_MAC),
 	  TOO_BIG(48, { TO_ALL_NODES }) },
-	{ .name = "Redirect", TO_US, REDIRECT(40), TOLD(137) },
-	{ .name = "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
-	{ .name = "Redirect, destination not whole", TO_US, REDIRECT(39) },
-	{ .name = "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
-	{ .name = "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
-	{ .name = "advertisement",
-	  FROM_ROUTER,
-	  ADVERT(16, { TO_ALL_NODES }),
-	  .icmp_event = { 134 } },
-	{ .name = "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
-	{ .name = "advertisement from beyond the link",
-	  FROM_ROUTER,
+	{ "Redirect", TO_US, REDIRECT(40), TOLD(137) },
+	{ "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
+	{ "Redirect, destination not whole", TO_US, REDIRECT(39) },
+	{ "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
+	{ "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
+	{ "advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }), .icmp_event = { 134 } },
+	{ "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
+	{ "advertisement from beyond the link", FROM_ROUTER,
 	  ADVERT(16, { TO_ALL_NODES }, { AT_HOP_LIMIT, "fe" }) },
-	{ .name = "advertisement of a global address",
-	  .dst = "ff02::1",
-	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	{ "advertisement of a global address", .dst = "ff02::1", PASS(OTHER_MAC),
 	  ADVERT(16, { TO_ALL_NODES }) },
 };
 const size_t rows_icmp_event_n = sizeof(rows_icmp_event) / sizeof(rows_icmp_event[0]);
