@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "answer.h"
 #include "figures.h"
 #include "setup.h"
 #include "tables.h"
@@ -111,11 +112,6 @@ union sixlane_nh_bucket *harness_buckets(void)
 	return setup.buckets;
 }
 
-struct sixlane_rule *harness_rules(void)
-{
-	return setup.rules;
-}
-
 struct sixlane_meta *harness_meta(void)
 {
 	return setup.meta;
@@ -151,23 +147,23 @@ static void put(enum setup_map map, const void *key, const void *value, const ch
 /* All destinations in all tables. */
 static const struct sixlane_route_key decoy_key;
 
+/* All keys of one of the world's lists, with their values or without. */
+#define DELETE_ALL(map, list, field)                       \
+	for (size_t i_ = 0; i_ < installed.n_##list; i_++) \
+	bpf_map_delete_elem(setup.map_fd[map], &installed.list[i_].field)
+#define PUT_ALL(map, list, key, value)                     \
+	for (size_t i_ = 0; i_ < installed.n_##list; i_++) \
+	put(map, &installed.list[i_].key, &installed.list[i_].value, #list)
+
 static void uninstall(void)
 {
-	const int *fd = setup.map_fd;
-
-	for (size_t i = 0; i < installed.n_port_index; i++)
-		bpf_map_delete_elem(fd[MAP_PORT_INDEX], &installed.port_index[i].ifindex);
-	for (size_t i = 0; i < installed.n_vlans; i++)
-		bpf_map_delete_elem(fd[MAP_VLANS], &installed.vlans[i].key);
-	for (size_t i = 0; i < installed.n_neigh_index; i++)
-		bpf_map_delete_elem(fd[MAP_NEIGH_INDEX], &installed.neigh_index[i].key);
-	for (size_t i = 0; i < installed.n_routes; i++)
-		bpf_map_delete_elem(fd[MAP_ROUTES], &installed.routes[i].key);
-	bpf_map_delete_elem(fd[MAP_ROUTES], &decoy_key);
-	for (size_t i = 0; i < installed.n_sources; i++)
-		bpf_map_delete_elem(fd[MAP_SOURCES], &installed.sources[i].key);
-	for (size_t i = 0; i < installed.n_policies; i++)
-		bpf_map_delete_elem(fd[MAP_POLICIES], &installed.policies[i].key);
+	DELETE_ALL(MAP_PORT_INDEX, port_index, ifindex);
+	DELETE_ALL(MAP_VLANS, vlans, key);
+	DELETE_ALL(MAP_NEIGH_INDEX, neigh_index, key);
+	DELETE_ALL(MAP_ROUTES, routes, key);
+	bpf_map_delete_elem(setup.map_fd[MAP_ROUTES], &decoy_key);
+	DELETE_ALL(MAP_SOURCES, sources, key);
+	DELETE_ALL(MAP_POLICIES, policies, key);
 }
 
 void harness_answer_by(uint32_t by, enum sixlane_verdict otherwise)
@@ -232,21 +228,32 @@ void harness_install(const struct world *w)
 	memcpy(setup.buckets, w->buckets, sizeof(w->buckets));
 	memcpy(setup.neighbours, w->neighbours, sizeof(w->neighbours));
 	memcpy(setup.rules, w->rules, sizeof(w->rules));
-	for (size_t i = 0; i < w->n_port_index; i++)
-		put(MAP_PORT_INDEX, &w->port_index[i].ifindex, &w->port_index[i].slot,
-		    "sl_port_index");
-	for (size_t i = 0; i < w->n_vlans; i++)
-		put(MAP_VLANS, &w->vlans[i].key, &w->vlans[i].slot, "sl_vlans");
-	for (size_t i = 0; i < w->n_neigh_index; i++)
-		put(MAP_NEIGH_INDEX, &w->neigh_index[i].key, &w->neigh_index[i].slot,
-		    "sl_neigh_index");
+	PUT_ALL(MAP_PORT_INDEX, port_index, ifindex, slot);
+	PUT_ALL(MAP_VLANS, vlans, key, slot);
+	PUT_ALL(MAP_NEIGH_INDEX, neigh_index, key, slot);
 	install_routes(w);
-	for (size_t i = 0; i < w->n_sources; i++)
-		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_src_routes");
-	for (size_t i = 0; i < w->n_policies; i++)
-		put(MAP_POLICIES, &w->policies[i].key, &w->policies[i].value, "sl_policies");
+	PUT_ALL(MAP_SOURCES, sources, key, value);
+	PUT_ALL(MAP_POLICIES, policies, key, value);
 	install_pairs(w);
 	figures_install(w);
+}
+
+void harness_install_route(uint32_t next_hop)
+{
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	harness_install(&world);
+}
+
+void harness_install_exception(const struct sixlane_exception *value)
+{
+	static struct world world;
+
+	harness_world(&world);
+	world_add_exception_and_ways(&world, value);
+	harness_install(&world);
 }
 
 /* --- counters -------------------------------------------------------------------------- */
@@ -351,13 +358,22 @@ int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in
 	return harness_run_linear(prog, ingress, in, in->len, out, action);
 }
 
+uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct frame *out)
+{
+	static struct frame unused;
+	uint32_t action;
+
+	setup_must(harness_run(prog, setup.ifindex[DEV_IN], in, out ? out : &unused, &action),
+		   "BPF_PROG_TEST_RUN");
+	return action;
+}
+
 size_t harness_meta_max(void)
 {
 	static struct frame frame, out;
-	const struct frame_spec spec = { .payload = 64 };
 	uint32_t action;
 
-	frame_build(&frame, &spec);
+	frame_plain(&frame, 64, 0);
 	for (frame.meta = META_MAX; frame.meta > META_MAX / 2; frame.meta -= 4)
 		if (!harness_run(PROG_AS_IS, setup.ifindex[DEV_IN], &frame, &out, &action))
 			return frame.meta;
@@ -466,11 +482,6 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 	return false;
 }
 
-void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected)
-{
-	assert_true(harness_check(PROG_AS_IS, setup.ifindex[dev], in, expected, 1, SWEEP_WORLD));
-}
-
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep)
 {
@@ -490,20 +501,31 @@ void harness_expect(enum harness_prog prog, enum device dev, const struct frame 
 					  SWEEP_WORLD));
 }
 
-void harness_expect_via(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via,
-			const union sixlane_addr *hit, enum harness_sweep sweep)
+void harness_expect_case(const struct harness_case *c)
 {
-	const enum device egress = world_neigh_device(via);
-	struct frame out = *in;
+	const enum device egress = world_neigh_device(c->via);
+	static struct frame in, out;
 	const struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = setup.ifindex[egress],
+		.verdict = c->verdict,
+		.slot = world_port_slot(c->as),
+		.egress = setup.ifindex[world_device_xmit(egress)],
 		.out = &out,
-		.hit = hit,
+		.hit = c->hit,
 	};
 
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
-	harness_expect(PROG_AS_IS, DEV_IN, in, &expected, sweep);
+	in = *c->frame;
+	if (c->tags)
+		frame_push(&in, c->tags, FRAME_TAGS);
+	out = c->verdict == SIXLANE_FORWARD ? *c->frame : in;
+	if (c->verdict == SIXLANE_ANSWER_TOO_BIG)
+		answer_by_ingress(&out, c->frame, c->mtu);
+	if (c->verdict == SIXLANE_FORWARD) {
+		frame_route(&out, world_neigh_mac[c->via], world_device_mac[egress]);
+		frame_push(&out, world_device_tags(egress), WORLD_TAGS);
+	}
+	if (c->once)
+		assert_true(
+			harness_check(c->prog, setup.ifindex[DEV_IN], &in, &expected, 1, c->sweep));
+	else
+		harness_expect(c->prog, DEV_IN, &in, &expected, c->sweep);
 }

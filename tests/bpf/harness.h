@@ -47,6 +47,9 @@ void harness_world(struct world *world);
 
 /* Make the maps say this. */
 void harness_install(const struct world *world);
+/* The default world with a route for FRAME_DST, or with one that has this exception (world.h). */
+void harness_install_route(uint32_t next_hop);
+void harness_install_exception(const struct sixlane_exception *value);
 
 /*
  * Who is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, the compiled FIB to
@@ -71,6 +74,9 @@ enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
 		uint32_t *action);
 
+/* One that must run, by DEV_IN. Returns the XDP action. out: NULL, if nobody asks. */
+uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct frame *out);
+
 /* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
 int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		       size_t linear, struct frame *out, uint32_t *action);
@@ -91,17 +97,25 @@ size_t harness_meta_max(void);
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
 
-/* One next-hop entry of the program as it is, as a cmocka failure. */
-void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected);
-
-/* The same, by all programs: of the one as it is all flavours, and what shows their egress. */
+/* One outcome, by all flavours of the program and by those that show their egress. */
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
 
-/* The same of an untagged frame that came in by DEV_IN: forwarded to a neighbour, or passed. hit:
- * as in struct expected. */
-void harness_expect_via(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via,
-			const union sixlane_addr *hit, enum harness_sweep sweep);
+/* A frame by DEV_IN, and what becomes of it. */
+struct harness_case {
+	const struct frame *frame; /* without its tags */
+	const uint32_t *tags;	   /* [FRAME_TAGS]; NULL: none */
+	enum device as;		   /* the port that takes it */
+	enum sixlane_verdict verdict;
+	enum neighbour via; /* where it is forwarded to */
+	uint32_t mtu;	    /* that an answer names, which goes to NEIGH_IN */
+	const union sixlane_addr *hit;
+	enum harness_prog prog;
+	enum harness_sweep sweep;
+	_Bool once; /* by prog alone */
+};
+void harness_expect_case(const struct harness_case *c);
+#define EXPECT(...) harness_expect_case(&(struct harness_case){ __VA_ARGS__ })
 
 /* Run on this CPU from now on; false: there is none of this number. */
 _Bool harness_pin(int cpu);
@@ -133,7 +147,6 @@ struct sixlane_neigh *harness_neigh(uint32_t slot);
 struct sixlane_next_hop *harness_next_hop(uint32_t id);
 struct sixlane_port *harness_port(uint32_t slot);
 union sixlane_nh_bucket *harness_buckets(void);
-struct sixlane_rule *harness_rules(void);
 struct sixlane_meta *harness_meta(void);
 
 /* The CLI's name of a verdict. */

@@ -34,19 +34,9 @@ void table_test_row_by_trie(void **state);
 	X(sweep_test_every_vid, "every VID")                                                       \
 	X(sweep_test_every_priority, "every priority of a tag")                                    \
 	X(sweep_test_every_tag_type, "every type in the place of a tag's")                         \
-	X(sweep_test_every_padding_with_tags, "every padding with tags")                           \
-	X(mark_test_used_is_set_by_traffic, "traffic marks its neighbour as used")                 \
-	X(mark_test_used_is_set_of_silent_members, "traffic marks members that are silent")        \
-	X(mark_test_used_is_set_of_silent_exceptions,                                              \
-	  "traffic marks gateways of exceptions that are silent")                                  \
-	X(mark_test_used_is_set_by_answers, "answers mark their neighbour")                        \
-	X(mark_test_used_is_not_set_by_the_trace, "the trace marks no neighbour")                  \
-	X(mark_test_used_is_not_set_by_passed_packets, "passed packets mark no neighbour")         \
+	X(mark_test_used, "which neighbour a packet marks as used")                                \
 	X(sample_test_what_it_says, "what a sample says")                                          \
-	X(sample_test_without_ports, "a sample of a protocol without ports")                       \
 	X(sample_test_when_it_is_drawn, "when a sample is drawn")                                  \
-	X(sample_test_none_of_what_is_not_forwarded, "no sample of what is not forwarded")         \
-	X(sample_test_none_of_exceptions, "no sample of exceptions")                               \
 	X(scratch_test_taken, "a packet that meets scratch memory taken is the kernel's")          \
 	X(hash_test_every_bit_of_the_packet, "every bit of the packet, under every hash policy")   \
 	X(group_test_a_flow_stays, "a flow stays with its member")                                 \
@@ -67,7 +57,7 @@ void table_test_row_by_trie(void **state);
 	X(answer_test_rate, "rate of answers")                                                     \
 	X(answer_test_rate_in_time, "rate of answers in time")                                     \
 	X(answer_test_rate_by_cpu, "rate of answers, CPU by CPU")                                  \
-	X(exception_test_full_ring_of_icmp_events, "full ring of hints")                           \
+	X(exception_test_full_ring_of_icmp_events, "full ring of ICMP events")                     \
 	X(exception_test_every_bit_and_byte_counts, "every bit and byte of a punt destination")    \
 	X(exception_test_more_than_sl_fresh_holds, "more than sl_fresh holds")                     \
 	X(frags_test_jumbo_frames, "jumbo frames")                                                 \
@@ -79,9 +69,9 @@ void table_test_row_by_trie(void **state);
 	X(frags_test_answers_need_the_first_buffer,                                                \
 	  "answers to frames whose first buffer is short")                                         \
 	X(race_test_mac_is_never_seen_in_half, "a MAC is never seen in half")                      \
-	X(race_test_entry_changes_at_once, "a next hop's fate changes at once")                    \
-	X(race_test_member_changes_at_once, "a member's fate changes at once")                     \
-	X(race_test_bucket_changes_at_once, "a cell changes at once")                              \
+	X(race_test_entry_changes_at_once, "a next-hop entry changes at once")                     \
+	X(race_test_member_changes_at_once, "a member's entry changes at once")                    \
+	X(race_test_bucket_changes_at_once, "a bucket changes at once")                            \
 	X(race_test_rules_change_at_once, "the list of rules changes at once")                     \
 	X(race_test_exception_changes_at_once, "an exception changes at once")                     \
 	X(race_test_exception_is_not_another_destinations,                                         \
