@@ -78,10 +78,7 @@ void table_test_row_by_trie(void **state);
 	  "an exception is not another destination's")                                             \
 	X(agreement_test_full_view, "both engines agree: full view")                               \
 	X(agreement_test_million_routes, "both engines agree: a million routes")                   \
-	X(agreement_test_dense, "both engines agree: dense /48s")                                  \
-	X(agreement_test_hosts, "both engines agree: hosts of one /108")                           \
-	X(agreement_test_paths, "both engines agree: all lengths on one path")                     \
-	X(agreement_test_tables, "both engines agree: many tables")                                \
+	X(agreement_test_shapes, "both engines agree: shapes, many tables")                        \
 	X(agreement_test_default_route_alone, "both engines agree: one route")                     \
 	X(churn_test_grace_waits_for_readers, "a grace period waits for readers")                  \
 	X(churn_test_lookups_beside_changes, "lookups beside changes")                             \
