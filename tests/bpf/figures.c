@@ -31,6 +31,70 @@ static size_t n_changed;
 static uint32_t counted[SIXLANE_FRESH_HALVES];
 static uint8_t look_after;
 
+/* [slot][cpu]. The earlier snapshot holds until a packet runs unseen. */
+static struct sixlane_counters *counters, *counters_after;
+static bool counters_hold;
+
+void figures_miss(void)
+{
+	counters_hold = false;
+}
+
+/* --- counters -------------------------------------------------------------------------- */
+
+/* Counters of the first slots; returns how many. */
+static uint32_t snapshot_counters(struct sixlane_counters *to, enum harness_sweep sweep)
+{
+	static uint32_t keys[SIXLANE_MAX_PORTS];
+	uint32_t n = sweep == SWEEP_ALL ? SIXLANE_MAX_PORTS : WORLD_PORTS, last;
+
+	/* An array is dumped in the order of its indices. */
+	setup_must(
+		bpf_map_lookup_batch(setup->map_fd[MAP_COUNTERS], NULL, &last, keys, to, &n, NULL),
+		"sl_counters");
+	return n;
+}
+
+/* The counters that rose. */
+static struct risen {
+	size_t n;
+	uint32_t slot, verdict; /* the last of them */
+	uint64_t packets, bytes;
+} risen;
+
+static void note_risen(uint32_t slot, const struct sixlane_counters *old,
+		       const struct sixlane_counters *new)
+{
+	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++) {
+		uint64_t packets = new->verdicts[v].packets - old->verdicts[v].packets;
+		uint64_t bytes = new->verdicts[v].bytes - old->verdicts[v].bytes;
+
+		if (!packets && !bytes)
+			continue;
+		risen = (struct risen){ risen.n + 1, slot, v, packets, bytes };
+	}
+}
+
+/* Takes the later snapshot for the next frame's first. */
+static void find_risen(uint32_t n_slots)
+{
+	risen = (struct risen){ 0 };
+	for (size_t i = 0; i < n_slots * (size_t)setup->n_cpus; i++) {
+		if (!memcmp(&counters[i], &counters_after[i], sizeof(*counters)))
+			continue;
+		note_risen((uint32_t)(i / (size_t)setup->n_cpus), &counters[i], &counters_after[i]);
+		counters[i] = counters_after[i];
+	}
+}
+
+static bool is_counted(const struct frame *in, const struct expected *expected)
+{
+	return risen.n == 1 && risen.slot == expected->slot && risen.verdict == expected->verdict &&
+	       risen.packets == 1 && risen.bytes == in->len;
+}
+
+/* --- ICMP events and samples ------------------------------------------------------------- */
+
 int figures_note_icmp_event(void *ctx, void *data, size_t bytes)
 {
 	if (bytes != sizeof(last_icmp_event))
@@ -78,13 +142,17 @@ int figures_open(const struct setup *of)
 	setup = of;
 	before = calloc(n, sizeof(*before));
 	after = calloc(n, sizeof(*after));
-	return before && after ? 0 : -ENOMEM;
+	counters = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
+	counters_after = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
+	return before && after && counters && counters_after ? 0 : -ENOMEM;
 }
 
 void figures_close(void)
 {
 	free(before);
 	free(after);
+	free(counters);
+	free(counters_after);
 }
 
 /* What all CPUs' sl_cpu are, to be freed. */
@@ -244,6 +312,8 @@ void harness_del_exception(const struct world_exception *exception)
 
 void figures_begin(void)
 {
+	if (!counters_hold)
+		snapshot_counters(counters, SWEEP_ALL);
 	read_values(before);
 	ring_buffer__consume(setup->icmp_events);
 	n_icmp_events = 0;
@@ -313,10 +383,12 @@ static void note_fresh(void)
 	}
 }
 
-void figures_end(const struct frame *in)
+void figures_end(const struct frame *in, enum harness_sweep sweep)
 {
 	uint64_t now_ns = coarse_ns();
 
+	find_risen(snapshot_counters(counters_after, sweep));
+	counters_hold = true;
 	ring_buffer__consume(setup->icmp_events);
 	read_values(after);
 	note_fresh();
@@ -359,8 +431,10 @@ static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 	       !counted[setup->meta->fresh ^ 1] && look_after == (punts ? 1 : look);
 }
 
-bool figures_are(const struct expected *expected)
+bool figures_are(const struct frame *in, const struct expected *expected)
 {
+	if (!is_counted(in, expected))
+		return false;
 	if (n_hits != (expected->hit != NULL) || n_icmp_events != (expected->icmp_event != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
@@ -373,9 +447,12 @@ bool figures_are(const struct expected *expected)
 
 void figures_explain(const struct expected *expected)
 {
+	fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n", risen.n,
+		harness_verdict_name(risen.verdict), risen.slot, (unsigned long long)risen.packets,
+		(unsigned long long)risen.bytes);
 	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
 		expected->hit ? "one" : "none");
-	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_icmp_events,
+	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", n_icmp_events,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
 	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,

@@ -30,8 +30,6 @@ static struct world installed; /* what the hashes and the tries hold now */
 static struct tables tables;   /* what is compiled */
 static uint32_t engine = SIXLANE_ENGINE_COMPILED;
 static enum sixlane_verdict decoy = SIXLANE_DROP_BLACKHOLE;
-static struct sixlane_counters *before, *after; /* [slot][cpu] */
-static bool before_is_of_now;
 
 const char *harness_verdict_name(uint32_t verdict)
 {
@@ -48,7 +46,6 @@ int harness_open(const char *object, const char *frags_object, const char *trace
 {
 	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_icmp_event,
 			     figures_note_sample);
-	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
 	if (!err)
 		err = figures_open(&setup);
@@ -57,9 +54,7 @@ int harness_open(const char *object, const char *frags_object, const char *trace
 	tables_open(&tables,
 		    &(struct tables_fds){ setup.map_fd[MAP_FIB], setup.map_fd[MAP_FIB_FIRST],
 					  setup.map_fd[MAP_FIB_ARENA] });
-	before = calloc(n, sizeof(*before));
-	after = calloc(n, sizeof(*after));
-	return before && after ? 0 : -ENOMEM;
+	return 0;
 }
 
 void harness_close(void)
@@ -67,8 +62,6 @@ void harness_close(void)
 	tables_close(&tables);
 	setup_close(&setup);
 	figures_close();
-	free(before);
-	free(after);
 }
 
 const uint32_t *harness_ifindex(void)
@@ -83,13 +76,13 @@ _Bool harness_has(enum harness_prog prog)
 
 int harness_prog_fd(enum harness_prog prog)
 {
-	before_is_of_now = false;
+	figures_miss();
 	return setup.prog_fd[prog];
 }
 
 void harness_world(struct world *world)
 {
-	world_init(world, setup.ifindex);
+	world_init(world);
 }
 
 struct sixlane_neigh *harness_neigh(uint32_t slot)
@@ -256,55 +249,6 @@ void harness_install_exception(const struct sixlane_exception *value)
 	harness_install(&world);
 }
 
-/* --- counters -------------------------------------------------------------------------- */
-
-/* Counters of the first slots; returns how many. */
-static uint32_t snapshot(struct sixlane_counters *to, enum harness_sweep sweep)
-{
-	static uint32_t keys[SIXLANE_MAX_PORTS];
-	uint32_t n = sweep == SWEEP_ALL ? SIXLANE_MAX_PORTS : WORLD_PORTS, last;
-
-	/* An array is dumped in the order of its indices. */
-	setup_must(
-		bpf_map_lookup_batch(setup.map_fd[MAP_COUNTERS], NULL, &last, keys, to, &n, NULL),
-		"sl_counters");
-	return n;
-}
-
-/* The counters that rose. */
-struct risen {
-	size_t n;
-	uint32_t slot, verdict; /* the last of them */
-	uint64_t packets, bytes;
-};
-
-static void note_risen(struct risen *risen, uint32_t slot, const struct sixlane_counters *old,
-		       const struct sixlane_counters *new)
-{
-	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++) {
-		uint64_t packets = new->verdicts[v].packets - old->verdicts[v].packets;
-		uint64_t bytes = new->verdicts[v].bytes - old->verdicts[v].bytes;
-
-		if (!packets && !bytes)
-			continue;
-		*risen = (struct risen){ risen->n + 1, slot, v, packets, bytes };
-	}
-}
-
-/* Makes before what after is. */
-static struct risen find_risen(uint32_t n_slots)
-{
-	struct risen risen = { 0 };
-
-	for (size_t i = 0; i < n_slots * (size_t)setup.n_cpus; i++) {
-		if (!memcmp(&before[i], &after[i], sizeof(*before)))
-			continue;
-		note_risen(&risen, (uint32_t)(i / (size_t)setup.n_cpus), &before[i], &after[i]);
-		before[i] = after[i];
-	}
-	return risen;
-}
-
 /* --- one packet ------------------------------------------------------------------------ */
 
 #define META_MAX 252 /* of any kernel */
@@ -338,7 +282,7 @@ int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct fr
 		opts.data_size_in += (uint32_t)in->meta;
 		opts.data_size_out = sizeof(buffer);
 	}
-	before_is_of_now = false;
+	figures_miss();
 	err = bpf_prog_test_run_opts(setup.prog_fd[prog], &opts);
 	if (err)
 		return err;
@@ -405,7 +349,6 @@ struct outcome {
 	uint32_t ingress; /* ifindex */
 	uint32_t action;
 	struct frame out;
-	struct risen risen;
 };
 
 static bool is_same_frame(const struct frame *a, const struct frame *b)
@@ -413,46 +356,32 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 	return a->len == b->len && a->meta == b->meta && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-static bool is_counted(const struct risen *risen, const struct frame *in,
-		       const struct expected *expected)
-{
-	return risen->n == 1 && risen->slot == expected->slot &&
-	       risen->verdict == expected->verdict && risen->packets == 1 &&
-	       risen->bytes == in->len;
-}
-
-static bool are_figures(enum harness_prog prog, const struct expected *expected)
+static bool are_figures(enum harness_prog prog, const struct frame *in,
+			const struct expected *expected)
 {
 	struct expected untold = *expected;
 
 	if (prog == PROG_TRACE)
 		untold.hit = NULL, untold.icmp_event = NULL;
-	return figures_are(&untold);
+	return figures_are(in, &untold);
 }
 
 static bool is_entry(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		     const struct expected *expected)
 {
 	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
-	       is_same_frame(&outcome->out, expected->out) &&
-	       is_counted(&outcome->risen, in, expected) && are_figures(prog, expected);
+	       is_same_frame(&outcome->out, expected->out) && are_figures(prog, in, expected);
 }
 
 static void explain(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		    const struct expected *expected, size_t n)
 {
-	const struct risen *risen = &outcome->risen;
-
 	fprintf(stderr, "program %d, none of %zu fates; the first is %s in slot %u\n", (int)prog, n,
 		harness_verdict_name(expected->verdict), expected->slot);
 	if (outcome->action != expected_action(prog, outcome->ingress, expected))
 		fprintf(stderr, "action %u, expected %u\n", outcome->action,
 			expected_action(prog, outcome->ingress, expected));
-	if (!is_counted(risen, in, expected))
-		fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n",
-			risen->n, harness_verdict_name(risen->verdict), risen->slot,
-			(unsigned long long)risen->packets, (unsigned long long)risen->bytes);
-	if (!are_figures(prog, expected))
+	if (!are_figures(prog, in, expected))
 		figures_explain(expected);
 	if (!is_same_frame(&outcome->out, expected->out)) {
 		frame_dump("came out", &outcome->out);
@@ -466,15 +395,11 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 {
 	static struct outcome outcome;
 
-	if (!before_is_of_now)
-		snapshot(before, SWEEP_ALL);
 	figures_begin();
 	outcome.ingress = ingress;
 	setup_must(harness_run(prog, ingress, in, &outcome.out, &outcome.action),
 		   "BPF_PROG_TEST_RUN");
-	figures_end(in);
-	outcome.risen = find_risen(snapshot(after, sweep));
-	before_is_of_now = true;
+	figures_end(in, sweep);
 	for (size_t i = 0; i < n; i++)
 		if (is_entry(prog, in, &outcome, &expected[i]))
 			return true;

@@ -329,7 +329,7 @@ static void set_exception(struct world *world, size_t i, const char *dst, uint32
 	};
 
 	make_world(world, NH_GATEWAY);
-	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
+	world->routes[0].value |= SIXLANE_ROUTE_EXCEPTIONS;
 	world_add_exception(world, dst, &value);
 	exceptions[i] = world->exceptions[0];
 }

@@ -134,6 +134,7 @@ ROW_TABLES(ROW_EXTERN)
 
 /* --- changes of the world ------------------------------------------------------------------- */
 
+#define WITH(...) .changes = { __VA_ARGS__ }
 #define CHANGE(field, flip_, value_)                                                              \
 	{                                                                                         \
 		.at = offsetof(struct world, field), .bytes = sizeof(((struct world *)0)->field), \
@@ -155,6 +156,7 @@ ROW_TABLES(ROW_EXTERN)
 
 /* --- packets, and what becomes of them ------------------------------------------------------ */
 
+#define PATCH(...) .patches = { __VA_ARGS__ }
 #define NEXT(hex)                   \
 	{                           \
 		AT_NEXT_HEADER, hex \

@@ -10,19 +10,16 @@
 #define INNER_DST_HEX "20010db8000600000000000000000006"
 
 /* Frames of so many bytes of ICMPv6, about a packet to INNER_DST, and what else is patched. */
-#define MESSAGE(bytes, icmp6_hex, dst_at, ...)                                     \
-	.payload = (bytes), .patches = { { AT_NEXT_HEADER, "3aff" },               \
-					 { AT_PAYLOAD, icmp6_hex },                \
-					 { AT_PAYLOAD + (dst_at), INNER_DST_HEX }, \
-					 __VA_ARGS__ }
+#define MESSAGE(bytes, icmp6_hex, dst_at, ...)                                           \
+	.payload = (bytes), PATCH({ AT_NEXT_HEADER, "3aff" }, { AT_PAYLOAD, icmp6_hex }, \
+				  { AT_PAYLOAD + (dst_at), INNER_DST_HEX }, __VA_ARGS__)
 #define TOO_BIG(bytes, ...) MESSAGE(bytes, "0200000000000514", 32, __VA_ARGS__)
 #define TOO_BIG_OF(mtu_hex) MESSAGE(48, "02000000" mtu_hex, 32)
 #define REDIRECT(bytes, ...) MESSAGE(bytes, "8900000000000000", 24, __VA_ARGS__)
 /* Lifetime 1800 s. */
-#define ADVERT(bytes, ...)                                                                   \
-	.payload = (bytes), .patches = { { AT_NEXT_HEADER, "3aff" },                         \
-					 { AT_PAYLOAD, "86000000400007080000000000000000" }, \
-					 __VA_ARGS__ }
+#define ADVERT(bytes, ...)                                    \
+	.payload = (bytes), PATCH({ AT_NEXT_HEADER, "3aff" }, \
+				  { AT_PAYLOAD, "86000000400007080000000000000000" }, __VA_ARGS__)
 #define TO_ALL_NODES 0, "333300000001"
 
 #define TOLD(type) .icmp_event = { type, INNER_DST }
@@ -44,8 +41,8 @@
 	{                                                                 \
 		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48) \
 	}
-#define BY_PORT(flag, verdict_) .changes = { FLIP_PORT(IN, flag) }, .verdict = SIXLANE_##verdict_
-#define BY_META(flag, verdict_) .changes = { FLIP_META(flag) }, .verdict = SIXLANE_##verdict_
+#define BY_PORT(flag, verdict_) WITH(FLIP_PORT(IN, flag)), .verdict = SIXLANE_##verdict_
+#define BY_META(flag, verdict_) WITH(FLIP_META(flag)), .verdict = SIXLANE_##verdict_
 
 const struct row rows_icmp_event[] = {
 	/* to whom */
@@ -62,7 +59,7 @@ const struct row rows_icmp_event[] = {
 		.rules = { TO_MAIN }, FROM_LINK),
 	TOLD_OF("from the link to us, VRF",
 		.routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-		.rules = { RULE(FLAGS(L3MDEV)) }, .changes = { SET_VRF(IN) }, FROM_LINK),
+		.rules = { RULE(FLAGS(L3MDEV)) }, WITH(SET_VRF(IN)), FROM_LINK),
 	TOLD_OF("by a VLAN", TO_US, TAG_10),
 	TOLD_OF("by two VLANs", TO_US, TAGS_10_20),
 
@@ -78,15 +75,15 @@ const struct row rows_icmp_event[] = {
 		    BY_META(PASS_ALL, PASS_ALL)),
 	TOLD_OF("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
 	TOLD_OF("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
-	NOT_TOLD_OF("to us, another ABI", OURS, .changes = { SET(meta.abi, SIXLANE_ABI + 1) },
+	NOT_TOLD_OF("to us, another ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
 		    PASS(NOT_READY)),
 
 	/* what becomes of the destination */
-	TOLD_OF("to us, observed", TO_US, .changes = { FLIP_META(OBSERVE) }),
-	TOLD_OF("to us, second half", TO_US, .changes = { SET(meta.fresh, 1) }),
+	TOLD_OF("to us, observed", TO_US, WITH(FLIP_META(OBSERVE))),
+	TOLD_OF("to us, second half", TO_US, WITH(SET(meta.fresh, 1))),
 	TOLD_OF("to us once more", TO_US, .fresh = INNER_DST),
 	TOLD_OF("to us once more, second half", TO_US, .fresh = INNER_DST,
-		.changes = { SET(meta.fresh, 1) }),
+		WITH(SET(meta.fresh, 1))),
 
 	/* of what */
 	{ "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },

@@ -24,20 +24,18 @@ const struct row rows_vlan_out[] = {
 	{ "on-link behind a tag", .routes = { TO(NH_ON_LINK_10) }, .via = NEIGH_TAGGED_HOST },
 	{ "on-link behind another tag", .routes = { TO(NH_ON_LINK_10) }, .dst = "2001:db8:2::2",
 	  PASS(UNRESOLVED) },
-	{ "egress VLAN that carries no tag", LEAVES_BY(OUT_10),
-	  .changes = { FLIP_PORT(OUT_10, TAGGED) },
+	{ "egress VLAN that carries no tag", LEAVES_BY(OUT_10), WITH(FLIP_PORT(OUT_10, TAGGED)),
 	  .out_hex = "a2497d9da9c9 321d3d5d7d9d 86dd 6b8fedcb 001a 11 3f"
 		     "20010db8000100000000000000000001 20010db8000200000000000000000001"
 		     "4142434445464748494a4b4c4d4e4f505152535455565758595a" },
-	{ "egress VLAN that is down", OUT_BY(OUT_10), .changes = { FLIP_PORT(OUT_10, UP) },
+	{ "egress VLAN that is down", OUT_BY(OUT_10), WITH(FLIP_PORT(OUT_10, UP)),
 	  PASS(EGRESS_DOWN) },
 	{ "egress VLAN over a port that takes no redirected frames", OUT_BY(OUT_10),
-	  .changes = { FLIP_PORT(OUT_10, XMIT) }, PASS(EGRESS_DEVICE) },
+	  WITH(FLIP_PORT(OUT_10, XMIT)), PASS(EGRESS_DEVICE) },
 	{ "a program on the VLAN device is not the one that runs",
-	  .changes = { FLIP_PORT(IN_10, GENERIC), FLIP_PORT(OUT, XMIT) }, TAG_10,
-	  PASS(EGRESS_DEVICE) },
+	  WITH(FLIP_PORT(IN_10, GENERIC), FLIP_PORT(OUT, XMIT)), TAG_10, PASS(EGRESS_DEVICE) },
 	{ "the program below the VLAN device is the one that runs",
-	  .changes = { FLIP_PORT(IN, GENERIC), FLIP_PORT(OUT, XMIT) }, TAG_10 },
+	  WITH(FLIP_PORT(IN, GENERIC), FLIP_PORT(OUT, XMIT)), TAG_10 },
 
 	/* every byte */
 	{
@@ -89,20 +87,18 @@ const struct row rows_vlan_out[] = {
 	},
 
 	/* length: padding counts from the tags on, the MTU does not know them */
-	{ "tag in, padding", .padding = 17, TAG_10 },
-	{ "tag in, payload length one over the frame", .patches = { { AT_PAYLOAD_LEN, "001b" } },
-	  TAG_10, PASS(TRUNCATED) },
-	{ "tag in, payload length as if there were none", .patches = { { AT_PAYLOAD_LEN, "001e" } },
-	  TAG_10, PASS(TRUNCATED) },
-	{ "tag out, padding", LEAVES_BY(OUT_10), .padding = 17 },
+	{ "tag in, payload length one over the frame", PATCH({ AT_PAYLOAD_LEN, "001b" }), TAG_10,
+	  PASS(TRUNCATED) },
+	{ "tag in, payload length as if there were none", PATCH({ AT_PAYLOAD_LEN, "001e" }), TAG_10,
+	  PASS(TRUNCATED) },
 	{ "tags in and out, padding", LEAVES_BY(OUT_AD30_40), .padding = 2, TAG_10 },
 	{ "tags in and out, MTU", LEAVES_BY(OUT_AD30_40), .payload = 1500 - 40, TAGS_10_20 },
 	{ "tags in and out, MTU + 1", OUT_BY(OUT_AD30_40), .payload = 1500 - 40 + 1, TAGS_10_20,
 	  PASS(TOO_BIG) },
-	{ "MTU of the egress VLAN", OUT_BY(OUT_10), .changes = { SET(PORT(OUT_10).mtu, 1400) },
+	{ "MTU of the egress VLAN", OUT_BY(OUT_10), WITH(SET(PORT(OUT_10).mtu, 1400)),
 	  .payload = 1400 - 40 + 1, PASS(TOO_BIG) },
 	{ "MTU below the egress VLAN does not matter", LEAVES_BY(OUT_10),
-	  .changes = { SET(PORT(OUT).mtu, 1280) }, .payload = 1500 - 40 },
+	  WITH(SET(PORT(OUT).mtu, 1280)), .payload = 1500 - 40 },
 
 	/* what fails leaves the frame as it came */
 	{ "no room for a tag", OUT_BY(OUT_10), .padding = 3, .meta = ROW_META_MAX,
