@@ -8,11 +8,6 @@
 #include "answer.h"
 #include "model_walk.h"
 
-static size_t max(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- to whom ------------------------------------------------------------------------------ */
 
 static bool is_first_of_prefix(const uint8_t *addr, uint32_t len)
@@ -143,18 +138,20 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 	return SIXLANE_ANSWER_TOO_BIG;
 }
 
-enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way,
+enum sixlane_verdict model_check_mtu(const struct walk *w, const struct way *way,
 				     const struct sixlane_port *egress, struct model_result *result)
 {
 	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
 	bool locked = way->locked && way->mtu;
-	size_t first = max(locked ? way->mtu : egress->mtu, 1280);
+	size_t own = locked ? way->mtu : egress->mtu, first = own > 1280 ? own : 1280;
 	struct answer told = { 0 };
 	bool known, by_operator;
 	uint32_t tags[2];
 
 	if (length <= egress->mtu && (!way->mtu || length <= way->mtu))
 		return SIXLANE_FORWARD;
+	if (model_has(w->port, SIXLANE_PORT_FLOWS)) /* rules see it first */
+		return SIXLANE_PASS_TOO_BIG;
 	if (length > first) { /* ip6_forward() */
 		told.mtu = (uint32_t)first;
 		known = locked && way->own_mtu;

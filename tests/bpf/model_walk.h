@@ -59,6 +59,9 @@ static inline bool model_has(const struct sixlane_port *port, uint32_t flags)
 	return (port->flags & flags) == flags;
 }
 
+/* Of IPv6 next headers: TCP, UDP, DCCP, ESP, SCTP, UDP-Lite, of which ESP has an SPI. */
+bool model_has_ports(uint8_t next);
+
 /* The value of a trie's longest prefix in a table; false: none. */
 bool model_longest(const struct world_route *entries, size_t n, uint32_t table, const uint8_t *addr,
 		   uint32_t *value);
@@ -69,9 +72,6 @@ enum sixlane_verdict model_find_route(struct walk *w);
 /* One lookup in a table, by destination and source. */
 enum sixlane_verdict model_look_up(struct walk *w, uint32_t table);
 
-/* By rules. */
-enum sixlane_verdict model_walk_rules(struct walk *w);
-
 /* The slave of the bond below a VLAN device with SIXLANE_PORT_SLAVES. */
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
@@ -81,13 +81,13 @@ bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_
 			      bool marked);
 
 /* What would have touched a packet that leaves by the port in slot out. */
-enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out);
+enum sixlane_verdict model_check_guard(const struct walk *w, uint32_t out);
 
 /* Sets hit. False: the packet is the kernel's. */
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);
 
 /* SIXLANE_FORWARD, or what becomes of a packet that is over an MTU: if it is answered, sets out. */
-enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way,
+enum sixlane_verdict model_check_mtu(const struct walk *w, const struct way *way,
 				     const struct sixlane_port *egress,
 				     struct model_result *result);
 
