@@ -19,11 +19,6 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
-static struct sixlane_icmp_event last_icmp_event, *wanted_icmp_events;
-static size_t n_icmp_events, n_wanted;
-static struct sixlane_sample *wanted_samples;
-static size_t n_samples, n_wanted_samples;
-
 /* What a frame has changed in sl_fresh, and SIXLANE_META_CHECK_PUNTED. */
 #define MAX_CHANGES 4
 static uint32_t changed[MAX_CHANGES]; /* bytes */
@@ -95,45 +90,53 @@ static bool is_counted(const struct frame *in, const struct expected *expected)
 
 /* --- ICMP events and samples ------------------------------------------------------------- */
 
-int figures_note_icmp_event(void *ctx, void *data, size_t bytes)
+/* A ring, how many records came since n was set to 0, and where the first of them go to. */
+struct ring {
+	struct ring_buffer *buffer;
+	size_t bytes, n;
+	void *wanted;
+	size_t max;
+};
+
+static struct sixlane_icmp_event last_icmp_event;
+static struct ring icmp_events = { .bytes = sizeof(struct sixlane_icmp_event) };
+static struct ring samples = { .bytes = sizeof(struct sixlane_sample) };
+
+static int note(void *ctx, void *data, size_t bytes)
 {
-	if (bytes != sizeof(last_icmp_event))
-		n_icmp_events += 1000; /* no number of ICMP events that is expected */
-	else
+	struct ring *ring = ctx;
+
+	if (bytes != ring->bytes)
+		ring->n += 1000; /* no number that is expected */
+	else if (ring->n < ring->max)
+		memcpy((uint8_t *)ring->wanted + ring->n * bytes, data, bytes);
+	if (ring == &icmp_events && bytes == ring->bytes)
 		memcpy(&last_icmp_event, data, bytes);
-	if (n_icmp_events < n_wanted)
-		wanted_icmp_events[n_icmp_events] = last_icmp_event;
-	n_icmp_events++;
+	ring->n++;
 	return 0;
 }
 
-size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max)
+static size_t take(struct ring *ring, void *wanted, size_t max)
 {
-	n_icmp_events = 0;
-	wanted_icmp_events = icmp_events;
-	n_wanted = max;
-	ring_buffer__consume(setup->icmp_events);
-	n_wanted = 0;
-	return n_icmp_events;
+	ring->n = 0;
+	ring->wanted = wanted;
+	ring->max = max;
+	ring_buffer__consume(ring->buffer);
+	ring->max = 0;
+	return ring->n;
 }
 
-int figures_note_sample(void *ctx, void *data, size_t bytes)
+size_t harness_take_icmp_events(struct sixlane_icmp_event *wanted, size_t max)
 {
-	if (bytes == sizeof(*wanted_samples) && n_samples < n_wanted_samples)
-		memcpy(&wanted_samples[n_samples], data, bytes);
-	n_samples++;
-	return 0;
+	return take(&icmp_events, wanted, max);
 }
 
-size_t harness_take_samples(struct sixlane_sample *samples, size_t max)
+size_t harness_take_samples(struct sixlane_sample *wanted, size_t max)
 {
-	n_samples = 0;
-	wanted_samples = samples;
-	n_wanted_samples = max;
-	ring_buffer__consume(setup->samples);
-	n_wanted_samples = 0;
-	return n_samples;
+	return take(&samples, wanted, max);
 }
+
+/* --- beginning and end ------------------------------------------------------------------- */
 
 int figures_open(const struct setup *of)
 {
@@ -144,11 +147,18 @@ int figures_open(const struct setup *of)
 	after = calloc(n, sizeof(*after));
 	counters = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
 	counters_after = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
-	return before && after && counters && counters_after ? 0 : -ENOMEM;
+	icmp_events.buffer =
+		ring_buffer__new(of->map_fd[MAP_ICMP_EVENTS], note, &icmp_events, NULL);
+	samples.buffer = ring_buffer__new(of->map_fd[MAP_SAMPLES], note, &samples, NULL);
+	return before && after && counters && counters_after && icmp_events.buffer && samples.buffer
+		       ? 0
+		       : -ENOMEM;
 }
 
 void figures_close(void)
 {
+	ring_buffer__free(icmp_events.buffer);
+	ring_buffer__free(samples.buffer);
 	free(before);
 	free(after);
 	free(counters);
@@ -166,15 +176,21 @@ static struct sixlane_cpu *read_cpus(void)
 	return cpus;
 }
 
+static void write_cpus(struct sixlane_cpu *cpus)
+{
+	uint32_t zero = 0;
+
+	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
+	free(cpus);
+}
+
 void harness_fill_buckets(uint64_t filled_ns)
 {
 	struct sixlane_cpu *cpus = read_cpus();
-	uint32_t zero = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		cpus[cpu].filled_ns = filled_ns;
-	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
-	free(cpus);
+	write_cpus(cpus);
 }
 
 uint64_t harness_icmp_events_lost(void)
@@ -263,8 +279,7 @@ uint32_t harness_fresh_count(uint32_t half)
 
 void figures_install(const struct world *world)
 {
-	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
-	uint32_t zero = 0;
+	struct sixlane_cpu *cpus = read_cpus();
 
 	for (size_t i = 0; i < n_installed; i++)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
@@ -280,10 +295,8 @@ void figures_install(const struct world *world)
 		add_punted(&installed[i].dst);
 		put_values(&installed[i].dst, of_exception(before, i), BPF_NOEXIST);
 	}
-	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
-			: -ENOMEM,
-		   "sl_cpu");
-	free(cpus);
+	memset(cpus, 0, (size_t)setup->n_cpus * sizeof(*cpus));
+	write_cpus(cpus);
 }
 
 void harness_put_exception(const struct world_exception *exception)
@@ -315,8 +328,8 @@ void figures_begin(void)
 	if (!counters_hold)
 		snapshot_counters(counters, SWEEP_ALL);
 	read_values(before);
-	ring_buffer__consume(setup->icmp_events);
-	n_icmp_events = 0;
+	ring_buffer__consume(icmp_events.buffer);
+	icmp_events.n = 0;
 	memcpy(fresh, setup->fresh, sizeof(fresh));
 	look = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
@@ -389,7 +402,7 @@ void figures_end(const struct frame *in, enum harness_sweep sweep)
 
 	find_risen(snapshot_counters(counters_after, sweep));
 	counters_hold = true;
-	ring_buffer__consume(setup->icmp_events);
+	ring_buffer__consume(icmp_events.buffer);
 	read_values(after);
 	note_fresh();
 	n_hits = 0;
@@ -435,7 +448,7 @@ bool figures_are(const struct frame *in, const struct expected *expected)
 {
 	if (!is_counted(in, expected))
 		return false;
-	if (n_hits != (expected->hit != NULL) || n_icmp_events != (expected->icmp_event != NULL))
+	if (n_hits != (expected->hit != NULL) || icmp_events.n != (expected->icmp_event != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
 		return false;
@@ -452,7 +465,7 @@ void figures_explain(const struct expected *expected)
 		(unsigned long long)risen.bytes);
 	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
 		expected->hit ? "one" : "none");
-	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", n_icmp_events,
+	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events.n,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
 	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,

@@ -14,10 +14,6 @@
 int figures_open(const struct setup *setup);
 void figures_close(void);
 
-/* For ring_buffer__new(). */
-int figures_note_icmp_event(void *ctx, void *data, size_t bytes);
-int figures_note_sample(void *ctx, void *data, size_t bytes);
-
 /* Put the world's exceptions in the place of the last one's, and empty the CPUs' buckets. */
 void figures_install(const struct world *world);
 

@@ -44,8 +44,7 @@ const char *harness_verdict_name(uint32_t verdict)
 
 int harness_open(const char *object, const char *frags_object, const char *trace_object)
 {
-	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_icmp_event,
-			     figures_note_sample);
+	int err = setup_open(&setup, object, frags_object, trace_object);
 
 	if (!err)
 		err = figures_open(&setup);

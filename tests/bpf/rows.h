@@ -161,6 +161,8 @@ ROW_TABLES(ROW_EXTERN)
 	{                           \
 		AT_NEXT_HEADER, hex \
 	}
+/* FRAME_SRC and FRAME_DST, in hex. */
+#define ADDRS "20010db8000100000000000000000001 20010db8000200000000000000000001"
 #define Q(vid) (0x81000000u | (vid))  /* 802.1Q tag */
 #define AD(vid) (0x88a80000u | (vid)) /* 802.1ad tag */
 #define TAG_10 .tags = { Q(10) }, .as = DEV_IN_10

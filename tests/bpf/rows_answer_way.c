@@ -20,11 +20,13 @@
 	"3c000000000000003c000000000000003c00000000000000"
 
 #define NO_SOURCE SET(PORT(IN).source.halves[0], 0), SET(PORT(IN).source.halves[1], 0)
-/* The sender's address is the first of its prefix. */
-#define SENDER_FIRST                              \
-	SET(NEIGH(SENDER).key.addr.bytes[15], 0), \
-		SET(neigh_index[NEIGH_SENDER].key.addr.bytes[15], 0)
-#define IN_VRF(prefix, next_hop) ROUTE_IN(WORLD_VRF, prefix, next_hop)
+/* The sender's address is the first of its prefix, which for on-link ones is anycast. */
+#define FIRST_SENDER                                                          \
+	.src = "2001:db8:1::", WITH(SET(NEIGH(SENDER).key.addr.bytes[15], 0), \
+				    SET(neigh_index[NEIGH_SENDER].key.addr.bytes[15], 0))
+#define IN_VRF                                                                             \
+	WITH(SET_VRF(IN)), .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY), \
+				       ROUTE_IN(WORLD_VRF, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }
 
 const struct row rows_answer_way[] = {
 	/* the way back */
@@ -32,17 +34,13 @@ const struct row rows_answer_way[] = {
 	FINE_BY("on-link sender, default route", NEIGH_SENDER, ON_LINK("::/0"), OVER),
 	FINE_BY("on-link sender, its /128", NEIGH_SENDER, ON_LINK("2001:db8:1::1/128"), OVER),
 	FINE_BY("on-link sender, first of a /127", NEIGH_SENDER, ON_LINK("2001:db8:1::/127"),
-		.src = "2001:db8:1::", WITH(SENDER_FIRST), OVER),
+		FIRST_SENDER, OVER),
 	FINE_BY("on-link sender, first of nothing", NEIGH_SENDER, ON_LINK("2001:db8::/47"),
-		.src = "2001:db8:1::", WITH(SENDER_FIRST), OVER),
-	NEVER("anycast address of a /126", ON_LINK("2001:db8:1::/126"),
-	      .src = "2001:db8:1::", WITH(SENDER_FIRST)),
-	NEVER("anycast address of a /65", ON_LINK("2001:db8:1::/65"),
-	      .src = "2001:db8:1::", WITH(SENDER_FIRST)),
-	NEVER("anycast address of a /64", ON_LINK("2001:db8:1::/64"),
-	      .src = "2001:db8:1::", WITH(SENDER_FIRST)),
-	NEVER("anycast address of a /48", ON_LINK("2001:db8:1::/48"),
-	      .src = "2001:db8:1::", WITH(SENDER_FIRST)),
+		FIRST_SENDER, OVER),
+	NEVER("anycast address of a /126", ON_LINK("2001:db8:1::/126"), FIRST_SENDER),
+	NEVER("anycast address of a /65", ON_LINK("2001:db8:1::/65"), FIRST_SENDER),
+	NEVER("anycast address of a /64", ON_LINK("2001:db8:1::/64"), FIRST_SENDER),
+	NEVER("anycast address of a /48", ON_LINK("2001:db8:1::/48"), FIRST_SENDER),
 	FINE("first of a prefix behind a gateway", .src = "2001:db8:1::", OVER),
 	NEVER("own address as source", BACK_TO(NH_FATE + SIXLANE_PASS_LOCAL)),
 	NEVER("own anycast address as source", BACK_TO(NH_FATE + SIXLANE_PASS_ANYCAST)),
@@ -70,16 +68,10 @@ const struct row rows_answer_way[] = {
 
 	/* the port */
 	UNSURE("rules", PLAIN(NH_GATEWAY), .rules = { TO_MAIN }),
-	{ "port in a VRF, the kernel's",
-	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
-		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  WITH(SET_VRF(IN)),
+	{ "port in a VRF, the kernel's", IN_VRF,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = 1400)), OVER,
 	  PASSED },
-	{ "port in a VRF, the operator's",
-	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
-		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  WITH(SET_VRF(IN)),
+	{ "port in a VRF, the operator's", IN_VRF,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = 1400)), OVER,
 	  TURNED_BACK(1400) },
 	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), WITH(SET_VRF(OUT))),
@@ -95,8 +87,8 @@ const struct row rows_answer_way[] = {
 	NOT_ABOUT("port that cannot send", WITH(FLIP_PORT(IN, XMIT), FLIP_PORT(IN, XMIT_FRAGS))),
 	FINE("answer, slots tried first", OVER, .at_home = true),
 	FINE("answer, egress of 1280", OVER, WITH(SET(PORT(OUT).mtu, 1280))),
-	FINE_BY("answer by a bond", NEIGH_BOND, .routes = { TO(NH_GATEWAY), BACK_BY(NEIGH_BOND) },
-		.in = DEV_SLAVE, .as = DEV_BOND, OVER),
+	FINE_BY("answer by a bond", NEIGH_BOND, PLAIN_BY(NH_GATEWAY, NEIGH_BOND), .in = DEV_SLAVE,
+		.as = DEV_BOND, OVER),
 	{ OPERATORS("multicast MAC as source"), PATCH({ AT_SRC_MAC, "330000000001" }), OVER,
 	  DROPPED },
 	{ OPERATORS("broadcast as source"), PATCH({ AT_SRC_MAC, "ffffffffffff" }), OVER, DROPPED },

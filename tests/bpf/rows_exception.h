@@ -30,8 +30,8 @@
 
 /* The way back to the packet's source. */
 #define BACK_BY(neighbour) ROUTE("2001:db8:1::/48", NH_VIA(neighbour))
-#define BACK BACK_BY(NEIGH_IN)
-#define PLAIN(next_hop) .routes = { TO(next_hop), BACK }
+#define PLAIN_BY(next_hop, neighbour) .routes = { TO(next_hop), BACK_BY(neighbour) }
+#define PLAIN(next_hop) PLAIN_BY(next_hop, NEIGH_IN)
 
 /* What is sent there by NEIGH_IN; about a packet as it came in, or as it would have left. */
 #define ANSWERED_BY(neighbour, mtu_) \
@@ -55,7 +55,7 @@
 	{                                                                   \
 		OPERATORS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) \
 	}
-#define FINE(name_, ...) FINE_BY(name_, NEIGH_IN, .routes = { TO(NH_GATEWAY), BACK }, __VA_ARGS__)
+#define FINE(name_, ...) FINE_BY(name_, NEIGH_IN, PLAIN(NH_GATEWAY), __VA_ARGS__)
 /* … or perhaps otherwise, … */
 #define UNSURE(name_, ...)                                             \
 	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },                 \
@@ -68,7 +68,7 @@
 	{                                                    \
 		OPERATORS(name_), OVER, __VA_ARGS__, DROPPED \
 	}
-#define NOT_ABOUT(name_, ...) NEVER(name_, .routes = { TO(NH_GATEWAY), BACK }, __VA_ARGS__)
+#define NOT_ABOUT(name_, ...) NEVER(name_, PLAIN(NH_GATEWAY), __VA_ARGS__)
 
 #define MARK_BACK FLIP(routes[1].value, SIXLANE_ROUTE_EXCEPTIONS) /* the way back's */
 

@@ -13,7 +13,7 @@
 #define HIDDEN PUNT(HASH)
 
 /* FIB_MULTIPATH_HASH_FIELD_* of the kernel */
-#define ADDRS 0x003
+#define BOTH_ADDRS 0x003
 #define PROTO 0x004
 #define LABEL 0x008
 #define PORTS 0x030
@@ -73,7 +73,8 @@ const struct row rows_hash[] = {
 	{ "hash inner, fragment in tunnel", TWO, INNER, IN_TUNNEL("2c"), HIDDEN },
 
 	{ "hash fields, none", TWO, FIELDS(0), PATCH(NEXT("3c")) },
-	{ "hash fields, addresses, destination options", TWO, FIELDS(ADDRS), PATCH(NEXT("3c")) },
+	{ "hash fields, addresses, destination options", TWO, FIELDS(BOTH_ADDRS),
+	  PATCH(NEXT("3c")) },
 	{ "hash fields, label, destination options", TWO, FIELDS(LABEL), PATCH(NEXT("3c")) },
 	{ "hash fields, protocol, destination options", TWO, FIELDS(PROTO), PATCH(NEXT("3c")),
 	  HIDDEN },

@@ -12,6 +12,11 @@ static void host_slot_zero(struct world *w)
 	w->neighbours[0] = *world_neigh(w, NEIGH_HOST);
 }
 
+#define ON_LINK .routes = { TO(NH_ON_LINK) }
+#define LOCKED .routes = { TO(NH_LOCKED) }
+#define UNRESOLVED .verdict = SIXLANE_PASS_UNRESOLVED
+#define SIZE(bytes) .payload = (bytes)-40
+
 const struct row rows_next_hop[] = {
 	/* egress */
 	{ "egress by the port it came in by", .routes = { TO(NH_BACK) }, PASS(SAME_PORT) },
@@ -50,54 +55,47 @@ const struct row rows_next_hop[] = {
 	  WITH(FLIP_PORT(OUT, INGRESS), FLIP_PORT(OUT, PASS), FLIP_PORT(OUT, UPPER)) },
 
 	/* MTU */
-	{ "MTU", .payload = 1500 - 40 },
-	{ "MTU + 1", .payload = 1500 - 40 + 1, PASS(TOO_BIG) },
-	{ "MTU of 1280", WITH(SET(PORT(OUT).mtu, 1280)), .payload = 1280 - 40 },
-	{ "MTU of 1280 + 1", WITH(SET(PORT(OUT).mtu, 1280)), .payload = 1280 - 40 + 1,
-	  PASS(TOO_BIG) },
-	{ "MTU of the ingress does not matter", WITH(SET(PORT(IN).mtu, 1280)),
-	  .payload = 1500 - 40 },
-	{ "locked MTU", .routes = { TO(NH_LOCKED) }, .payload = 1400 - 40 },
-	{ "locked MTU + 1", .routes = { TO(NH_LOCKED) }, .payload = 1400 - 40 + 1, PASS(TOO_BIG) },
-	{ "locked MTU over the device's", .routes = { TO(NH_LOCKED) },
-	  WITH(SET(next_hops[NH_LOCKED].mtu, 9000)), .payload = 1500 - 40 + 1, PASS(TOO_BIG) },
-	{ "locked MTU over the device's, packet under", .routes = { TO(NH_LOCKED) },
-	  WITH(SET(next_hops[NH_LOCKED].mtu, 9000)), .payload = 1500 - 40 },
+	{ "MTU", SIZE(1500) },
+	{ "MTU + 1", SIZE(1501), PASS(TOO_BIG) },
+	{ "MTU of 1280", WITH(SET(PORT(OUT).mtu, 1280)), SIZE(1280) },
+	{ "MTU of 1280 + 1", WITH(SET(PORT(OUT).mtu, 1280)), SIZE(1281), PASS(TOO_BIG) },
+	{ "MTU of the ingress does not matter", WITH(SET(PORT(IN).mtu, 1280)), SIZE(1500) },
+	{ "locked MTU", LOCKED, SIZE(1400) },
+	{ "locked MTU + 1", LOCKED, SIZE(1401), PASS(TOO_BIG) },
+	{ "locked MTU over the device's", LOCKED, WITH(SET(next_hops[NH_LOCKED].mtu, 9000)),
+	  SIZE(1501), PASS(TOO_BIG) },
+	{ "locked MTU over the device's, packet under", LOCKED,
+	  WITH(SET(next_hops[NH_LOCKED].mtu, 9000)), SIZE(1500) },
 	{ "hop limit before MTU", .payload = 1500, PATCH({ AT_HOP_LIMIT, "01" }), PASS(HOP_LIMIT) },
 
 	/* gateways */
-	{ "gateway never resolved", .routes = { TO(NH_SILENT) }, PASS(UNRESOLVED) },
-	{ "gateway lost", WITH(SET(NEIGH(GATEWAY).mac.word, 0)), PASS(UNRESOLVED) },
+	{ "gateway never resolved", .routes = { TO(NH_SILENT) }, UNRESOLVED },
+	{ "gateway lost", WITH(SET(NEIGH(GATEWAY).mac.word, 0)), UNRESOLVED },
 	{ "gateway with a MAC that must not be used",
-	  WITH(SET(NEIGH(GATEWAY).mac.flags, (uint16_t)~SIXLANE_MAC_VALID)), PASS(UNRESOLVED) },
+	  WITH(SET(NEIGH(GATEWAY).mac.flags, (uint16_t)~SIXLANE_MAC_VALID)), UNRESOLVED },
 	{ "flags beside a gateway's MAC stay out of frames",
 	  WITH(SET(NEIGH(GATEWAY).mac.flags, 0xffff)) },
 	{ "gateway slot out of range",
-	  WITH(SET(next_hops[NH_GATEWAY].nh_entry.neighbour, SIXLANE_MAX_NEIGHBOURS)),
-	  PASS(UNRESOLVED) },
+	  WITH(SET(next_hops[NH_GATEWAY].nh_entry.neighbour, SIXLANE_MAX_NEIGHBOURS)), UNRESOLVED },
 	{ "same gateway address on another port", .routes = { TO(NH_ALT) }, .via = NEIGH_ALT },
 
 	/* on-link destinations */
-	{ "on-link", .routes = { TO(NH_ON_LINK) }, .via = NEIGH_HOST },
-	{ "on-link, another host", .routes = { TO(NH_ON_LINK) }, .dst = "2001:db8:2::2",
-	  PASS(UNRESOLVED) },
-	{ "on-link, unknown", .routes = { TO(NH_ON_LINK) }, WITH(SET(n_neigh_index, 0)),
-	  PASS(UNRESOLVED) },
-	{ "on-link, lost", .routes = { TO(NH_ON_LINK) }, WITH(SET(NEIGH(HOST).mac.word, 0)),
-	  PASS(UNRESOLVED) },
-	{ "on-link, index names another's slot", .routes = { TO(NH_ON_LINK) },
-	  WITH(SET(neigh_index[NEIGH_HOST].slot, NEIGH_GATEWAY + 1)), PASS(UNRESOLVED) },
-	{ "on-link, slot of another upper half", .routes = { TO(NH_ON_LINK) },
-	  WITH(FLIP(NEIGH(HOST).key.addr.bytes[0], 1)), PASS(UNRESOLVED) },
-	{ "on-link, slot of another lower half", .routes = { TO(NH_ON_LINK) },
-	  WITH(FLIP(NEIGH(HOST).key.addr.bytes[15], 1)), PASS(UNRESOLVED) },
-	{ "on-link, slot of another device", .routes = { TO(NH_ON_LINK) },
-	  WITH(SET(NEIGH(HOST).key.ifindex, WORLD_IFINDEX(DEV_ALT))), PASS(UNRESOLVED) },
-	{ "on-link, index names slot 0", .routes = { TO(NH_ON_LINK) }, .arrange = host_slot_zero,
-	  PASS(UNRESOLVED) },
-	{ "on-link, index names a slot out of range", .routes = { TO(NH_ON_LINK) },
-	  WITH(SET(neigh_index[NEIGH_HOST].slot, SIXLANE_MAX_NEIGHBOURS)), PASS(UNRESOLVED) },
-	{ "on-link on a link where nobody knows it", .routes = { TO(NH_ON_LINK) },
-	  WITH(SET(next_hops[NH_ON_LINK].nh_entry.port, DEV_ALT + 1)), PASS(UNRESOLVED) },
+	{ "on-link", ON_LINK, .via = NEIGH_HOST },
+	{ "on-link, another host", ON_LINK, .dst = "2001:db8:2::2", UNRESOLVED },
+	{ "on-link, unknown", ON_LINK, WITH(SET(n_neigh_index, 0)), UNRESOLVED },
+	{ "on-link, lost", ON_LINK, WITH(SET(NEIGH(HOST).mac.word, 0)), UNRESOLVED },
+	{ "on-link, index names another's slot", ON_LINK,
+	  WITH(SET(neigh_index[NEIGH_HOST].slot, NEIGH_GATEWAY + 1)), UNRESOLVED },
+	{ "on-link, slot of another upper half", ON_LINK,
+	  WITH(FLIP(NEIGH(HOST).key.addr.bytes[0], 1)), UNRESOLVED },
+	{ "on-link, slot of another lower half", ON_LINK,
+	  WITH(FLIP(NEIGH(HOST).key.addr.bytes[15], 1)), UNRESOLVED },
+	{ "on-link, slot of another device", ON_LINK,
+	  WITH(SET(NEIGH(HOST).key.ifindex, WORLD_IFINDEX(DEV_ALT))), UNRESOLVED },
+	{ "on-link, index names slot 0", ON_LINK, .arrange = host_slot_zero, UNRESOLVED },
+	{ "on-link, index names a slot out of range", ON_LINK,
+	  WITH(SET(neigh_index[NEIGH_HOST].slot, SIXLANE_MAX_NEIGHBOURS)), UNRESOLVED },
+	{ "on-link on a link where nobody knows it", ON_LINK,
+	  WITH(SET(next_hops[NH_ON_LINK].nh_entry.port, DEV_ALT + 1)), UNRESOLVED },
 };
 const size_t rows_next_hop_n = sizeof(rows_next_hop) / sizeof(rows_next_hop[0]);

@@ -9,28 +9,13 @@
 
 const struct row rows_packet[] = {
 	{ .name = "plain packet" },
-	{
-		"every byte of a forwarded frame",
-		.in_hex = "021121314151 02000000ee01 86dd"
-			  "6b8fedcb 0008 11 40"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			  "0035d43100081234",
-		.out_hex = "2261718191a1 061222324252 86dd"
-			   "6b8fedcb 0008 11 3f"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			   "0035d43100081234",
-	},
-	{
-		"every byte of a frame that is padded to 60",
-		.in_hex = "021121314151 02000000ee01 86dd"
-			  "6b8fedcb 0004 3b 02"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			  "deadbeef ffff",
-		.out_hex = "2261718191a1 061222324252 86dd"
-			   "6b8fedcb 0004 3b 01"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			   "deadbeef",
-	},
+	{ "every byte of a forwarded frame",
+	  .in_hex = "021121314151 02000000ee01 86dd 6b8fedcb 0008 11 40" ADDRS "0035d43100081234",
+	  .out_hex =
+		  "2261718191a1 061222324252 86dd 6b8fedcb 0008 11 3f" ADDRS "0035d43100081234" },
+	{ "every byte of a frame that is padded to 60",
+	  .in_hex = "021121314151 02000000ee01 86dd 6b8fedcb 0004 3b 02" ADDRS "deadbeef ffff",
+	  .out_hex = "2261718191a1 061222324252 86dd 6b8fedcb 0004 3b 01" ADDRS "deadbeef" },
 
 	/* Ethernet */
 	{ "IPv4", PATCH({ AT_ETHERTYPE, "0800" }), PASS(NOT_IPV6) },

@@ -4,6 +4,7 @@
 
 #define OUT_BY(neigh) .routes = { TO(NH_VIA(NEIGH_##neigh)) }
 #define LEAVES_BY(neigh) OUT_BY(neigh), .via = NEIGH_##neigh
+#define CANNOT_TRIM .prog = PROG_CANNOT_TRIM, .padding = 6, PASS(TRIM_FAILED)
 
 const struct row rows_vlan_out[] = {
 	/* the way out */
@@ -25,8 +26,7 @@ const struct row rows_vlan_out[] = {
 	{ "on-link behind another tag", .routes = { TO(NH_ON_LINK_10) }, .dst = "2001:db8:2::2",
 	  PASS(UNRESOLVED) },
 	{ "egress VLAN that carries no tag", LEAVES_BY(OUT_10), WITH(FLIP_PORT(OUT_10, TAGGED)),
-	  .out_hex = "a2497d9da9c9 321d3d5d7d9d 86dd 6b8fedcb 001a 11 3f"
-		     "20010db8000100000000000000000001 20010db8000200000000000000000001"
+	  .out_hex = "a2497d9da9c9 321d3d5d7d9d 86dd 6b8fedcb 001a 11 3f" ADDRS
 		     "4142434445464748494a4b4c4d4e4f505152535455565758595a" },
 	{ "egress VLAN that is down", OUT_BY(OUT_10), WITH(FLIP_PORT(OUT_10, UP)),
 	  PASS(EGRESS_DOWN) },
@@ -38,53 +38,25 @@ const struct row rows_vlan_out[] = {
 	  WITH(FLIP_PORT(IN, GENERIC), FLIP_PORT(OUT, XMIT)), TAG_10 },
 
 	/* every byte */
-	{
-		"every byte, tag popped",
-		.in_hex = "021121314151 02000000ee01 8100b00a 86dd"
-			  "6b8fedcb 0008 11 40"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			  "0035d43100081234",
-		.as = DEV_IN_10,
-		.out_hex = "2261718191a1 061222324252 86dd"
-			   "6b8fedcb 0008 11 3f"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			   "0035d43100081234",
-	},
-	{
-		"every byte, two tags popped, padding cut",
-		.in_hex = "021121314151 02000000ee01 88a8001e 81000028 86dd"
-			  "6b8fedcb 0004 3b 02"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			  "deadbeef ffffff",
-		.as = DEV_IN_AD30_40,
-		.out_hex = "2261718191a1 061222324252 86dd"
-			   "6b8fedcb 0004 3b 01"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			   "deadbeef",
-	},
-	{
-		"every byte, two tags pushed",
-		LEAVES_BY(OUT_AD30_40),
-		.in_hex = "021121314151 02000000ee01 86dd"
-			  "6b8fedcb 0004 3b 02"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			  "deadbeef ff",
-		.out_hex = "a64a7e9eaaca 3a1f3f5f7f9f 88a8001e 81000028 86dd"
-			   "6b8fedcb 0004 3b 01"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001"
-			   "deadbeef",
-	},
-	{
-		"every byte, tag exchanged",
-		LEAVES_BY(OUT_10),
-		.in_hex = "021121314151 02000000ee01 88a8e01e 86dd"
-			  "60000000 0000 3b ff"
-			  "20010db8000100000000000000000001 20010db8000200000000000000000001",
-		.as = DEV_IN_AD30,
-		.out_hex = "a2497d9da9c9 321d3d5d7d9d 8100000a 86dd"
-			   "60000000 0000 3b fe"
-			   "20010db8000100000000000000000001 20010db8000200000000000000000001",
-	},
+	{ "every byte, tag popped",
+	  .in_hex = "021121314151 02000000ee01 8100b00a 86dd 6b8fedcb 0008 11 40" ADDRS
+		    "0035d43100081234",
+	  .as = DEV_IN_10,
+	  .out_hex =
+		  "2261718191a1 061222324252 86dd 6b8fedcb 0008 11 3f" ADDRS "0035d43100081234" },
+	{ "every byte, two tags popped, padding cut",
+	  .in_hex = "021121314151 02000000ee01 88a8001e 81000028 86dd 6b8fedcb 0004 3b 02" ADDRS
+		    "deadbeef ffffff",
+	  .as = DEV_IN_AD30_40,
+	  .out_hex = "2261718191a1 061222324252 86dd 6b8fedcb 0004 3b 01" ADDRS "deadbeef" },
+	{ "every byte, two tags pushed", LEAVES_BY(OUT_AD30_40),
+	  .in_hex = "021121314151 02000000ee01 86dd 6b8fedcb 0004 3b 02" ADDRS "deadbeef ff",
+	  .out_hex = "a64a7e9eaaca 3a1f3f5f7f9f 88a8001e 81000028 86dd 6b8fedcb 0004 3b 01" ADDRS
+		     "deadbeef" },
+	{ "every byte, tag exchanged", LEAVES_BY(OUT_10),
+	  .in_hex = "021121314151 02000000ee01 88a8e01e 86dd 60000000 0000 3b ff" ADDRS,
+	  .as = DEV_IN_AD30,
+	  .out_hex = "a2497d9da9c9 321d3d5d7d9d 8100000a 86dd 60000000 0000 3b fe" ADDRS },
 
 	/* length: padding counts from the tags on, the MTU does not know them */
 	{ "tag in, payload length one over the frame", PATCH({ AT_PAYLOAD_LEN, "001b" }), TAG_10,
@@ -109,15 +81,13 @@ const struct row rows_vlan_out[] = {
 	  .meta = ROW_META_MAX },
 	{ "no room for a tag that is popped", TAG_10, .meta = ROW_META_MAX },
 	{ "metadata stays with a frame that is given a tag", LEAVES_BY(OUT_10), .meta = 32 },
-	{ "a driver that cannot trim what is given a tag", .prog = PROG_CANNOT_TRIM, OUT_BY(OUT_10),
-	  .padding = 6, PASS(TRIM_FAILED) },
-	{ "a driver that cannot trim what is given a tag, with metadata", .prog = PROG_CANNOT_TRIM,
-	  OUT_BY(OUT_AD30_40), .padding = 6, .meta = 32, PASS(TRIM_FAILED) },
-	{ "a driver that cannot trim what loses a tag", .prog = PROG_CANNOT_TRIM, .padding = 6,
-	  TAG_10, PASS(TRIM_FAILED) },
-	{ "a driver that cannot trim what loses tags, with metadata", .prog = PROG_CANNOT_TRIM,
-	  .padding = 6, TAGS_10_20, .meta = 32, PASS(TRIM_FAILED) },
-	{ "a driver that cannot trim a tag that is exchanged", .prog = PROG_CANNOT_TRIM,
-	  OUT_BY(OUT_10), .padding = 6, TAG_10, PASS(TRIM_FAILED) },
+	{ "a driver that cannot trim what is given a tag", CANNOT_TRIM, OUT_BY(OUT_10) },
+	{ "a driver that cannot trim what is given a tag, with metadata", CANNOT_TRIM,
+	  OUT_BY(OUT_AD30_40), .meta = 32 },
+	{ "a driver that cannot trim what loses a tag", CANNOT_TRIM, TAG_10 },
+	{ "a driver that cannot trim what loses tags, with metadata", CANNOT_TRIM, TAGS_10_20,
+	  .meta = 32 },
+	{ "a driver that cannot trim a tag that is exchanged", CANNOT_TRIM, OUT_BY(OUT_10),
+	  TAG_10 },
 };
 const size_t rows_vlan_out_n = sizeof(rows_vlan_out) / sizeof(rows_vlan_out[0]);

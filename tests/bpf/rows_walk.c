@@ -227,9 +227,7 @@ const struct row rows_walk[] = {
 	{ "ICMPv6 after neighbour discovery in a VRF", IN_VRF, PATCH(ICMP6("8a")), APPLIES },
 	{ "UDP like neighbour discovery in a VRF", IN_VRF, PATCH({ AT_PAYLOAD, "87" }), APPLIES },
 	{ "ICMPv6 without a byte in a VRF", IN_VRF,
-	  .in_hex = "021121314151 02000000ee01 86dd 60000000 0000 3a 40"
-		    "20010db8000100000000000000000001 20010db8000200000000000000000001",
-	  CANNOT_TELL },
+	  .in_hex = "021121314151 02000000ee01 86dd 60000000 0000 3a 40" ADDRS, CANNOT_TELL },
 	{ "neighbour discovery without a VRF", IF(), PATCH(ICMP6("87")), APPLIES },
 };
 const size_t rows_walk_n = sizeof(rows_walk) / sizeof(rows_walk[0]);

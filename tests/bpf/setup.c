@@ -234,8 +234,7 @@ static int find_maps(struct setup *setup)
 }
 
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
-	       ring_buffer_sample_fn sample_fn)
+	       const char *trace_object)
 {
 	int err;
 
@@ -252,12 +251,7 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 	for (int variant = PROG_AS_IS + 1; !err && variant < N_PROGS; variant++)
 		if (path_of(setup, (enum harness_prog)variant))
 			err = load(setup, (enum harness_prog)variant);
-	if (err)
-		return err;
-	setup->icmp_events =
-		ring_buffer__new(setup->map_fd[MAP_ICMP_EVENTS], icmp_event_fn, NULL, NULL);
-	setup->samples = ring_buffer__new(setup->map_fd[MAP_SAMPLES], sample_fn, NULL, NULL);
-	return setup->icmp_events && setup->samples ? 0 : fail(-errno, "ring buffer");
+	return err;
 }
 
 void setup_must(int err, const char *what)
@@ -270,8 +264,6 @@ void setup_must(int err, const char *what)
 
 void setup_close(struct setup *setup)
 {
-	ring_buffer__free(setup->icmp_events);
-	ring_buffer__free(setup->samples);
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);
 }

@@ -54,14 +54,12 @@ struct setup {
 	struct sixlane_neigh *neighbours;
 	uint64_t *punted, *guard;
 	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
-	struct ring_buffer *icmp_events, *samples;
-	int n_cpus; /* possible ones */
+	int n_cpus;	/* possible ones */
 };
 
-/* 0 or -errno, said on stderr. icmp_event_fn and sample_fn are for ring_buffer__new(). */
+/* 0 or -errno, which stderr explains. */
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
-	       ring_buffer_sample_fn sample_fn);
+	       const char *trace_object);
 void setup_close(struct setup *setup);
 
 /* An arena of the map's own, there. 0 or -errno. */
