@@ -6,15 +6,8 @@
  */
 #include "fuzz.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "model.h"
 #include "tests.h"
@@ -75,7 +68,7 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 			       (unsigned long long)tally->verdicts[v]);
 		reached += tally->verdicts[v] != 0;
 	}
-	printf("  exceptions hit %llu, answers made %llu, hints %llu\n",
+	printf("  exceptions hit %llu, answers made %llu, ICMP events %llu\n",
 	       (unsigned long long)tally->hits, (unsigned long long)tally->answers,
 	       (unsigned long long)tally->icmp_events);
 	if (runs < RUNS)
@@ -84,11 +77,6 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 	assert_true(reached == SIXLANE_N_VERDICTS);
 	assert_true(tally->hits > runs / 200 && tally->icmp_events > runs / 2000);
 	assert_true(tally->answers > runs / 5000);
-}
-
-static enum device random_ingress(void)
-{
-	return fuzz_one_in(2) ? (enum device)fuzz_below(N_REAL_DEVICES) : DEV_IN;
 }
 
 void fuzz_test_against_model(void **state)
@@ -104,7 +92,7 @@ void fuzz_test_against_model(void **state)
 	printf("SIXLANE_FUZZ_SEED=%llu SIXLANE_FUZZ_RUNS=%llu\n", (unsigned long long)seed,
 	       (unsigned long long)runs);
 	for (uint64_t i = 0; i < runs; i++) {
-		enum device dev = random_ingress();
+		enum device dev = fuzz_one_in(2) ? (enum device)fuzz_below(N_REAL_DEVICES) : DEV_IN;
 
 		if (i % FRAMES_PER_WORLD == 0) {
 			fuzz_world(&world);

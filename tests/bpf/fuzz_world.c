@@ -70,7 +70,7 @@ static uint32_t random_len(void)
 	static const uint8_t lens[] = { 0,  1,	3,  16, 32, 33,	 47,  48,  49,
 					56, 63, 64, 65, 96, 126, 127, 128, 128 };
 
-	return lens[fuzz_below(sizeof(lens))];
+	return FUZZ_PICK(lens);
 }
 
 static bool is_double(const struct world_route *entries, size_t n)
@@ -107,8 +107,7 @@ static uint32_t random_plain_next_hop(void)
 		return NH_FATE + SIXLANE_PASS_LOCAL;
 	if (fuzz_one_in(3))
 		return NH_FATE + fuzz_below(SIXLANE_MAX_VERDICTS);
-	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS))
-			      : often[fuzz_below(sizeof(often) / sizeof(often[0]))];
+	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS)) : FUZZ_PICK(often);
 }
 
 static uint32_t random_next_hop(void)
@@ -139,7 +138,7 @@ static void random_group(struct world *world, uint32_t id, uint32_t first_bucket
 		members[i] = random_member();
 	world_set_buckets(world, id, first_bucket, members, n);
 	for (uint32_t i = first_bucket; i < first_bucket + n; i++) {
-		world->buckets[i].bound = bounds[fuzz_below(5)];
+		world->buckets[i].bound = FUZZ_PICK(bounds);
 		if (fuzz_one_in(2))
 			world->buckets[i].below = random_member();
 	}
@@ -170,7 +169,7 @@ static void random_selectors(const struct world *world, struct sixlane_rule *rul
 		rule->flags &= ~SIXLANE_RULE_UNKNOWN;
 	rule->iif = fuzz_one_in(3) ? WORLD_VRF_IFINDEX
 				   : world->ports[1 + fuzz_below(WORLD_PORTS - 1)].ifindex;
-	rule->proto = protos[fuzz_below(sizeof(protos))];
+	rule->proto = FUZZ_PICK(protos);
 	rule->tclass_mask = fuzz_one_in(2) ? 0xfc : 0xff;
 	rule->tclass = (uint8_t)(fuzz_below(4) << 2) & rule->tclass_mask;
 	rule->sport_low = (uint16_t)fuzz_below(4);
@@ -195,7 +194,7 @@ static uint32_t random_table(void)
 	static const uint32_t tables[] = { SIXLANE_TABLE_MAIN, SIXLANE_TABLE_MAIN, 255, 100,
 					   WORLD_VRF };
 
-	return tables[fuzz_below(sizeof(tables) / sizeof(tables[0]))];
+	return FUZZ_PICK(tables);
 }
 
 static void add_random_rule(struct world *world)
@@ -271,7 +270,7 @@ static void give_slaves(struct sixlane_port *port)
 
 	port->flags |= SIXLANE_PORT_SLAVES;
 	port->slaves_by = (uint16_t)fuzz_below(3);
-	port->slaves_type = types[fuzz_below(3)];
+	port->slaves_type = FUZZ_PICK(types);
 	port->n_slaves = fuzz_below(fuzz_one_in(4) ? 2 * SIXLANE_MAX_SLAVES : 5);
 	for (uint32_t i = 0; i < SIXLANE_MAX_SLAVES; i++)
 		port->slaves[i] = fuzz_one_in(20) ? 0 : 1 + fuzz_below(1000);
@@ -322,7 +321,7 @@ static void disturb_ports(struct world *world)
 	if (fuzz_one_in(3))
 		world_port(world,
 			   world_neigh_device((enum neighbour)(NEIGH_MEMBER + fuzz_below(4))))
-			->flags |= skips[fuzz_below(2)];
+			->flags |= FUZZ_PICK(skips);
 	if (fuzz_one_in(4))
 		world_enslave(world, random_device());
 	if (fuzz_one_in(3))
@@ -348,14 +347,13 @@ static union sixlane_addr random_destination(const struct world *world)
 	return addr;
 }
 
-static bool is_double_exception(const struct world *world)
+static const struct world_exception *find_exception(const struct world *world,
+						    const union sixlane_addr *dst)
 {
-	const struct world_exception *last = &world->exceptions[world->n_exceptions - 1];
-
-	for (const struct world_exception *e = world->exceptions; e < last; e++)
-		if (!memcmp(&e->dst, &last->dst, sizeof(e->dst)))
-			return true;
-	return false;
+	for (size_t i = 0; i < world->n_exceptions; i++)
+		if (!memcmp(&world->exceptions[i].dst, dst, sizeof(*dst)))
+			return &world->exceptions[i];
+	return NULL;
 }
 
 static void add_random_exception(struct world *world)
@@ -364,26 +362,23 @@ static void add_random_exception(struct world *world)
 		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
-		.table = fuzz_one_in(2) ? 0 : random_table(),
-		.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1,
+		.table = fuzz_one_in(2) ? SIXLANE_TABLE_MAIN : random_table(),
 	};
-	struct world_exception *added;
+	const union sixlane_addr dst = random_destination(world);
 
+	if (find_exception(world, &dst))
+		return;
 	if (!fuzz_one_in(4))
 		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE);
 	if (fuzz_one_in(2))
 		value.flags &= ~SIXLANE_EXCEPTION_NEXT_HOP;
-	if (!fuzz_one_in(3))
-		value.expires_ns = 0;
-	world_add_exception(world, "::", &value);
-	added = &world->exceptions[world->n_exceptions - 1];
-	added->dst = random_destination(world);
-	added->value.check = sixlane_exception_check(&added->dst) + fuzz_one_in(30);
-	if (is_double_exception(world))
-		world->n_exceptions--;
+	if (fuzz_one_in(3))
+		value.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1;
+	value.check = sixlane_exception_check(&dst) + fuzz_one_in(30);
+	world->exceptions[world->n_exceptions++] = (struct world_exception){ dst, value };
 }
 
-/* Of those that have an exception, too. */
+/* One that has an exception, too, at times. */
 static union sixlane_addr random_punt_destination(const struct world *world)
 {
 	if (world->n_exceptions && fuzz_one_in(3))
@@ -391,18 +386,13 @@ static union sixlane_addr random_punt_destination(const struct world *world)
 	return random_destination(world);
 }
 
-static void add_random_punted(struct world *world)
-{
-	world_add_punted(world, "::");
-	world->punted[world->n_punted - 1] = random_punt_destination(world);
-}
-
 static void add_random_fresh(struct world *world)
 {
-	uint32_t half = fuzz_below(2);
+	struct world_fresh *fresh = &world->fresh[world->n_fresh++];
+	const uint32_t half = fuzz_below(2);
 
-	world_add_fresh(world, "::", half, fuzz_one_in(4) ? !half : half);
-	world->fresh[world->n_fresh - 1].dst = random_punt_destination(world);
+	*fresh = (struct world_fresh){ random_punt_destination(world), { half, half, half } };
+	fresh->halves[SIXLANE_FRESH_NUMBERS - 1] ^= fuzz_one_in(4);
 }
 
 /* A route to nothing but this, that leads out. */
@@ -424,7 +414,7 @@ static void add_exceptions(struct world *world)
 		if (fuzz_one_in(2))
 			add_owner(world, &world->exceptions[i].dst);
 	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
-		add_random_punted(world);
+		world->punted[world->n_punted++] = random_punt_destination(world);
 	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
 		add_random_fresh(world);
 	for (size_t i = 0; i < world->n_routes; i++)

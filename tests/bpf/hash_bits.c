@@ -3,21 +3,9 @@
  * Which flows share a member: bit by bit of the packet under every hash policy, as the kernel's
  * rt6_multipath_hash() is over fields.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "fuzz.h"
 #include "groups.h"
 #include "tests.h"
-
-/* --- which bits of a packet count ----------------------------------------------------------- */
 
 #define TRIALS 8 /* packets that a bit is flipped in: of 16 members one is hit again */
 #define FLIP_FROM AT_VERSION
