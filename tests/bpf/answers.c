@@ -31,8 +31,8 @@ static void expect_from(const struct frame *in, enum sixlane_verdict verdict, ui
 {
 	const union sixlane_addr dst = world_addr(FRAME_DST);
 
-	EXPECT(.frame = in, .verdict = verdict, .mtu = mtu, .hit = &dst, .once = once,
-	       .sweep = SWEEP_WORLD);
+	EXPECT(.frame = in, .verdict = verdict, .answer = { .mtu = mtu, .via = NEIGH_IN },
+	       .hit = &dst, .once = once);
 }
 
 static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu)

@@ -81,8 +81,7 @@ void frags_test_truncated_jumbo_frames(void **state)
 	install(NH_GATEWAY, AS_IT_IS);
 	frame_plain(&frame, 6000, 0);
 	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
-		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_TRUNCATED,
-		       .sweep = SWEEP_WORLD);
+		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_TRUNCATED);
 	frame_patch(&frame, AT_ETHERTYPE, "0800");
 	EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_NOT_IPV6);
 }
@@ -146,7 +145,7 @@ void frags_test_answers_to_jumbo_frames(void **state)
 	for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
 		frame_plain(&frame, payloads[i], i % 2 ? 500 : 0);
 		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_ANSWER_TOO_BIG,
-		       .mtu = MTU, .hit = &dst);
+		       .answer = { .mtu = MTU, .via = NEIGH_IN }, .hit = &dst);
 	}
 }
 

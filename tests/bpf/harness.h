@@ -68,7 +68,7 @@ struct expected {
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
-enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
+enum harness_sweep { SWEEP_WORLD, SWEEP_ALL };
 
 /* Run a frame and the metadata in front of it; *action is the XDP action. 0 or -errno. */
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
@@ -97,22 +97,30 @@ size_t harness_meta_max(void);
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
 
-/* One outcome, by all flavours of the program and by those that show their egress. */
-void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
-		    const struct expected *expected, enum harness_sweep sweep);
+/* A Packet Too Big. */
+struct harness_answer {
+	uint32_t mtu;
+	_Bool decremented;  /* the quoted hop limit is one less */
+	_Bool turned;	    /* it goes back to the MAC that the packet came from, … */
+	enum neighbour via; /* … else to this one */
+};
 
-/* A frame by DEV_IN, and what becomes of it. */
+/* A frame, and what becomes of it. What is passed or dropped comes out as it went in. */
 struct harness_case {
 	const struct frame *frame; /* without its tags */
 	const uint32_t *tags;	   /* [FRAME_TAGS]; NULL: none */
-	enum device as;		   /* the port that takes it */
+	enum device in, as;	   /* as: the port that takes it */
+	_Bool at_home, slot_lost;  /* as in struct row */
 	enum sixlane_verdict verdict;
-	enum neighbour via; /* where it is forwarded to */
-	uint32_t mtu;	    /* that an answer names, which goes to NEIGH_IN */
-	const union sixlane_addr *hit;
+	enum neighbour via; /* where it is forwarded to, … */
+	enum device slave;  /* … by this device; 0: by via's */
+	struct harness_answer answer;
+	const struct frame *out;       /* instead of what follows from these; NULL: that */
+	const union sixlane_addr *hit; /* as in struct expected */
+	const struct sixlane_icmp_event *icmp_event; /* likewise */
 	enum harness_prog prog;
 	enum harness_sweep sweep;
-	_Bool once; /* by prog alone */
+	_Bool once; /* by prog alone; else by all flavours and by those that show their egress */
 };
 void harness_expect_case(const struct harness_case *c);
 #define EXPECT(...) harness_expect_case(&(struct harness_case){ __VA_ARGS__ })

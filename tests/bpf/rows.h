@@ -80,12 +80,7 @@ struct row {
 	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
 	_Bool hit;	     /* it finds the exception */
-	struct {
-		uint32_t mtu;
-		_Bool decremented;  /* the quoted hop limit is one less */
-		_Bool turned;	    /* it goes back to the MAC that the packet came from, … */
-		enum neighbour via; /* … else to this one */
-	} answer;
+	struct harness_answer answer;
 	struct {
 		uint32_t type;	 /* 0: none */
 		const char *dst; /* NULL: :: */

@@ -67,7 +67,7 @@ static void expect(enum sixlane_verdict verdict)
 	world.meta.rules.word = 0;
 	harness_install(&world);
 	frame_plain(&frame, 0, 0);
-	EXPECT(.frame = &frame, .verdict = verdict, .once = true, .sweep = SWEEP_WORLD);
+	EXPECT(.frame = &frame, .verdict = verdict, .once = true);
 }
 
 void scratch_test_taken(void **state)

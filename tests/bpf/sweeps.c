@@ -10,7 +10,7 @@
 
 static void expect(const struct frame *frame, enum sixlane_verdict verdict, enum neighbour via)
 {
-	EXPECT(.frame = frame, .verdict = verdict, .via = via, .sweep = SWEEP_WORLD);
+	EXPECT(.frame = frame, .verdict = verdict, .via = via);
 }
 
 /* --- lengths -------------------------------------------------------------------------------- */
@@ -106,12 +106,10 @@ static void expect_tagged_lengths(const struct tagged *t)
 		cut.len = at;
 		bare.len = WHOLE + padding - (most - at);
 		if (t->whole && at >= t->whole)
-			EXPECT(.frame = &bare, .tags = t->tags, .as = t->steps[step].as,
-			       .sweep = SWEEP_WORLD);
+			EXPECT(.frame = &bare, .tags = t->tags, .as = t->steps[step].as);
 		else
 			EXPECT(.frame = &cut, .as = t->steps[step].as,
-			       .verdict = t->steps[step].verdict, .once = true,
-			       .sweep = SWEEP_WORLD);
+			       .verdict = t->steps[step].verdict, .once = true);
 	}
 }
 
@@ -160,7 +158,7 @@ void sweep_test_every_padding(void **state)
 		for (size_t padding = 0; padding <= (i ? 64 : 600); padding++) {
 			frame_plain(&frame, 1 + padding % 7, padding);
 			EXPECT(.frame = &frame, .tags = in[i % 4].tags, .as = in[i % 4].as,
-			       .via = out[i / 4], .sweep = SWEEP_WORLD);
+			       .via = out[i / 4]);
 		}
 	}
 }
@@ -214,11 +212,11 @@ static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device 
 
 	frame_plain(&frame, 0, 0);
 	if (vid == known || !vid)
-		EXPECT(.frame = &frame, .tags = tags, .as = vid ? dev : DEV_IN, .via = NEIGH_OUT_10,
-		       .sweep = SWEEP_WORLD);
+		EXPECT(.frame = &frame, .tags = tags, .as = vid ? dev : DEV_IN,
+		       .via = NEIGH_OUT_10);
 	else
 		EXPECT(.frame = &frame, .tags = tags, .verdict = SIXLANE_PASS_VLAN_UNKNOWN,
-		       .once = true, .sweep = SWEEP_WORLD);
+		       .once = true);
 }
 
 void sweep_test_every_vid(void **state)
@@ -241,8 +239,7 @@ void sweep_test_every_priority(void **state)
 		const uint32_t tags[FRAME_TAGS] = { 0x8100000a | (bits & 0xf) << 12,
 						    0x81000014 | bits >> 4 << 12 };
 
-		EXPECT(.frame = &frame, .tags = tags, .as = DEV_IN_10_20, .via = NEIGH_OUT_AD30_40,
-		       .sweep = SWEEP_WORLD);
+		EXPECT(.frame = &frame, .tags = tags, .as = DEV_IN_10_20, .via = NEIGH_OUT_AD30_40);
 	}
 }
 
@@ -259,7 +256,7 @@ void sweep_test_every_tag_type(void **state)
 
 		if (type == 0x86dd)
 			continue;
-		EXPECT(.frame = &frame, .tags = tags, .once = true, .sweep = SWEEP_WORLD,
+		EXPECT(.frame = &frame, .tags = tags, .once = true,
 		       .verdict = is_tag ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_PASS_NOT_IPV6);
 		if (type < 0x8000 || type > 0x92ff)
 			type |= 0xff;
@@ -299,8 +296,7 @@ void sweep_test_every_prefix_length_alone(void **state)
 		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
 		for (uint32_t bit = 0; bit < len; bit++) {
 			flip(frame.bytes + AT_DST, bit);
-			EXPECT(.frame = &frame, .verdict = SIXLANE_PASS_NO_ROUTE, .once = true,
-			       .sweep = SWEEP_WORLD);
+			EXPECT(.frame = &frame, .verdict = SIXLANE_PASS_NO_ROUTE, .once = true);
 			flip(frame.bytes + AT_DST, bit);
 		}
 	}
