@@ -15,6 +15,57 @@
 #define RUNS 100000
 #define FRAMES_PER_WORLD 200
 
+static uint64_t random_state;
+
+void fuzz_seed(uint64_t seed)
+{
+	random_state = seed;
+}
+
+/* splitmix64 */
+static uint64_t random_word(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+uint32_t fuzz_below(uint32_t n)
+{
+	return (uint32_t)(random_word() % n);
+}
+
+bool fuzz_one_in(uint32_t n)
+{
+	return !fuzz_below(n);
+}
+
+void fuzz_bytes(uint8_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)random_word();
+}
+
+void fuzz_addr(uint8_t addr[16])
+{
+	static const uint8_t head[4] = { 0x20, 0x01, 0x0d, 0xb8 };
+
+	memset(addr, 0, 16);
+	memcpy(addr, head, sizeof(head));
+	addr[5] = (uint8_t)fuzz_below(3);
+	addr[7] = (uint8_t)fuzz_below(4);
+	addr[8] = fuzz_one_in(4) ? 0x80 : 0;
+	addr[15] = (uint8_t)fuzz_below(5);
+	if (fuzz_one_in(8))
+		addr[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
+	if (fuzz_one_in(32))
+		fuzz_bytes(addr, 16);
+}
+
+/* --- the test ------------------------------------------------------------------------------ */
+
 static uint64_t env_number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);

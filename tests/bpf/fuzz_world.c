@@ -1,61 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fuzzer's worlds: routes of several tables, sources, groups, rules, ports that lie,
- * exceptions.
- */
+/* The fuzzer's worlds: routes of several tables, sources, groups, rules, odd ports, exceptions. */
 #include "fuzz.h"
 
 #include <string.h>
 
 #include "harness.h"
-
-static uint64_t random_state;
-
-void fuzz_seed(uint64_t seed)
-{
-	random_state = seed;
-}
-
-/* splitmix64 */
-static uint64_t random_word(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-uint32_t fuzz_below(uint32_t n)
-{
-	return (uint32_t)(random_word() % n);
-}
-
-bool fuzz_one_in(uint32_t n)
-{
-	return !fuzz_below(n);
-}
-
-void fuzz_bytes(uint8_t *to, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = (uint8_t)random_word();
-}
-
-void fuzz_addr(uint8_t addr[16])
-{
-	static const uint8_t head[4] = { 0x20, 0x01, 0x0d, 0xb8 };
-
-	memset(addr, 0, 16);
-	memcpy(addr, head, sizeof(head));
-	addr[5] = (uint8_t)fuzz_below(3);
-	addr[7] = (uint8_t)fuzz_below(4);
-	addr[8] = fuzz_one_in(4) ? 0x80 : 0;
-	addr[15] = (uint8_t)fuzz_below(5);
-	if (fuzz_one_in(8))
-		addr[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
-	if (fuzz_one_in(32))
-		fuzz_bytes(addr, 16);
-}
 
 /* --- prefixes ---------------------------------------------------------------------------- */
 
@@ -292,7 +241,7 @@ static void disturb_neighbours(struct world *world)
 
 	switch (fuzz_below(4)) {
 	case 0:
-		neigh->mac.flags = (uint16_t)random_word();
+		neigh->mac.flags = (uint16_t)fuzz_below(0x10000);
 		break;
 	case 1:
 		neigh->key.addr.bytes[fuzz_below(16)] ^= 1;
@@ -469,14 +418,12 @@ static void add_guard(struct world *world)
 {
 	const uint32_t policies = fuzz_below(WORLD_POLICIES), kinds = fuzz_below(8);
 
-	for (int dev = 0; dev < N_DEVICES; dev++) {
-		if (dev == DEV_STRANGER)
-			continue;
+	for (uint32_t slot = 1; slot <= N_DEVICES; slot++) {
 		if (fuzz_one_in(2))
-			world_port(world, (enum device)dev)->flags |=
+			world->ports[slot].flags |=
 				SIXLANE_PORT_GUARD | (fuzz_one_in(4) ? SIXLANE_PORT_FLOWS : 0);
 		if (fuzz_one_in(3))
-			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
+			world->ports[slot].flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
 	}
 	for (uint32_t in = 0; in < WORLD_PORTS; in++)
 		for (uint32_t out = 0; out < WORLD_PORTS; out++)
@@ -491,20 +438,11 @@ static void add_guard(struct world *world)
 	}
 }
 
-/* Any but SIXLANE_META_FLOW_LABEL, whose labels the model does not know. */
-static void flip_switch(struct world *world)
-{
-	uint32_t flag = 1u << fuzz_below(14);
-
-	if (flag != SIXLANE_META_FLOW_LABEL)
-		world->meta.flags ^= flag;
-}
-
 void fuzz_world(struct world *world)
 {
 	harness_world(world);
 	world->meta.hash_policy.policy = fuzz_below(fuzz_one_in(10) ? 6 : 4);
-	world->meta.hash_policy.fields = (uint32_t)random_word() & 0xfff;
+	world->meta.hash_policy.fields = fuzz_below(0x1000);
 	for (uint32_t i = 0; i < GROUPS; i++)
 		random_group(world, NH_GROUP + i, i * 10);
 	add_routes_and_sources(world);
@@ -520,15 +458,16 @@ void fuzz_world(struct world *world)
 	if (fuzz_one_in(3))
 		disturb_neighbours(world);
 	if (fuzz_one_in(20))
-		flip_switch(world);
+		/* but for flow labels, which the model does not know */
+		world->meta.flags ^= 1u << fuzz_below(14) & ~SIXLANE_META_FLOW_LABEL;
 	if (fuzz_one_in(100))
 		world->meta.abi = fuzz_below(4);
-	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
+	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++) {
 		if (fuzz_one_in(200))
 			world->next_hops[i].mtu = fuzz_one_in(8) ? 1000 : 1280 + fuzz_below(300);
-	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
 		if (fuzz_one_in(100))
 			world->next_hops[i].flags ^= 1u << fuzz_below(3);
+	}
 	if (fuzz_one_in(2))
 		world_move_ports_home(world);
 }

@@ -15,7 +15,6 @@
 #include "tests.h"
 
 #define MAX_TESTS 4096
-#define NAME_MAX_CHARS 160
 
 static struct CMUnitTest tests[MAX_TESTS];
 static size_t n_tests;
@@ -31,23 +30,16 @@ static void add(const char *name, CMUnitTestFunction function, const struct row 
 	};
 }
 
-/* For the life of the process. */
-static const char *name_by_trie(const char *name)
-{
-	char *text = malloc(NAME_MAX_CHARS);
-
-	if (!text)
-		abort();
-	snprintf(text, NAME_MAX_CHARS, "%s (trie)", name);
-	return text;
-}
-
 /* By both engines. What else is to hold of the trie, the tests that both engines agree show. */
 static void add_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		char *by_trie;
+
+		if (asprintf(&by_trie, "%s (trie)", rows[i].name) < 0)
+			abort();
 		add(rows[i].name, table_test_row, &rows[i]);
-		add(name_by_trie(rows[i].name), table_test_row_by_trie, &rows[i]);
+		add(by_trie, table_test_row_by_trie, &rows[i]);
 	}
 }
 
@@ -111,21 +103,16 @@ static void skip_arena(void **state)
 	skip();
 }
 
-static int run_none(void)
+int main(int argc, char **argv)
 {
 	static const struct CMUnitTest none[] = { cmocka_unit_test(skip_arena) };
 
-	return cmocka_run_group_tests(none, NULL, NULL);
-}
-
-int main(int argc, char **argv)
-{
 	if (argc > 1)
 		object = argv[1];
 	if (argc > 2)
 		frags_object = argv[2];
 	if (is_arena() && loader_arena_usable() <= 0)
-		return run_none();
+		return cmocka_run_group_tests(none, NULL, NULL);
 	add_all();
 	cmocka_set_test_filter(getenv("SIXLANE_BPF_TESTS"));
 	return _cmocka_run_group_tests("bpf", tests, n_tests, open_harness, close_harness);

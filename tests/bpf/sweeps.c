@@ -301,22 +301,3 @@ void sweep_test_every_prefix_length_alone(void **state)
 		}
 	}
 }
-
-/* All 129 at once, by turns to two next hops: an address that differs in bit n is the /n's. */
-void sweep_test_every_prefix_length_over_the_shorter(void **state)
-{
-	struct frame frame;
-	struct world world;
-
-	frame_plain(&frame, 0, 0);
-	harness_world(&world);
-	for (uint32_t len = 0; len <= 128; len++)
-		add_prefix_of(&world, frame.bytes + AT_DST, len, len % 2 ? NH_ALT : NH_GATEWAY);
-	harness_install(&world);
-	expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
-	for (uint32_t bit = 0; bit < 128; bit++) {
-		flip(frame.bytes + AT_DST, bit);
-		expect(&frame, SIXLANE_FORWARD, bit % 2 ? NEIGH_ALT : NEIGH_GATEWAY);
-		flip(frame.bytes + AT_DST, bit);
-	}
-}
