@@ -165,38 +165,22 @@ void sweep_test_every_padding(void **state)
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-void sweep_test_every_hop_limit(void **state)
+void sweep_test_every_field(void **state)
 {
 	struct frame frame;
 
 	harness_install_route(NH_GATEWAY);
-	frame_plain(&frame, 0, 0);
-	for (int limit = 0; limit <= 255; limit++) {
-		frame.bytes[AT_HOP_LIMIT] = (uint8_t)limit;
-		expect(&frame, limit <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD,
+	for (int value = 0; value <= 255; value++) {
+		frame_plain(&frame, 0, 0);
+		frame.bytes[AT_HOP_LIMIT] = (uint8_t)value;
+		expect(&frame, value <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD,
 		       NEIGH_GATEWAY);
+		frame_plain(&frame, 0, 0);
+		frame.bytes[AT_NEXT_HEADER] = (uint8_t)value;
+		expect(&frame, value ? SIXLANE_FORWARD : SIXLANE_PASS_HOP_BY_HOP, NEIGH_GATEWAY);
 	}
-}
-
-void sweep_test_every_next_header(void **state)
-{
-	struct frame frame;
-
-	harness_install_route(NH_GATEWAY);
 	frame_plain(&frame, 0, 0);
-	for (int next = 0; next <= 255; next++) {
-		frame.bytes[AT_NEXT_HEADER] = (uint8_t)next;
-		expect(&frame, next ? SIXLANE_FORWARD : SIXLANE_PASS_HOP_BY_HOP, NEIGH_GATEWAY);
-	}
-}
-
-void sweep_test_every_class_and_flow_bit(void **state)
-{
-	struct frame frame;
-
-	harness_install_route(NH_GATEWAY);
-	frame_plain(&frame, 0, 0);
-	for (int bit = 4; bit < 32; bit++) {
+	for (int bit = 4; bit < 32; bit++) { /* of traffic class and flow label */
 		frame_patch(&frame, AT_VERSION, "60000000");
 		frame.bytes[AT_VERSION + bit / 8] |= (uint8_t)(0x80 >> bit % 8);
 		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);

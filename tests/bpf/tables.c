@@ -135,27 +135,6 @@ void tables_clear(struct tables *tables)
 	tables->n = 0;
 }
 
-void tables_copy(struct tables *tables, const struct tables *from)
-{
-	for (size_t i = 0; i < from->n; i++) {
-		const struct radix *routes = &from->tables[i].routes;
-		const struct radix_node *node;
-
-		for (node = radix_first_under(routes, &everything); node;
-		     node = radix_next_under(node, &everything))
-			tables_put(tables, from->tables[i].id, &node->prefix, tables_value(node));
-	}
-}
-
-size_t tables_count(const struct tables *tables)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < tables->n; i++)
-		n += tables->tables[i].routes.entries;
-	return n;
-}
-
 uint32_t tables_match(const struct tables *tables, uint32_t table, const union sixlane_addr *addr)
 {
 	const struct prefix prefix = { .addr = *addr, .len = 128 };

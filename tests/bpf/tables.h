@@ -43,9 +43,6 @@ uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *
 		    uint32_t value);
 /* Routes gone, tables too. Nothing is compiled. */
 void tables_clear(struct tables *tables);
-/* The same routes in tables that has none. */
-void tables_copy(struct tables *tables, const struct tables *from);
-size_t tables_count(const struct tables *tables); /* of routes */
 /* By the naive walk of the trie; 0: no route. addr is in network order. */
 uint32_t tables_match(const struct tables *tables, uint32_t table, const union sixlane_addr *addr);
 

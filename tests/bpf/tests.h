@@ -24,9 +24,7 @@ void table_test_row_by_trie(void **state);
 	X(table_test_every_verdict_has_a_row, "every verdict has a row")                         \
 	X(sweep_test_every_length, "every length")                                               \
 	X(sweep_test_every_padding, "every padding")                                             \
-	X(sweep_test_every_hop_limit, "every hop limit")                                         \
-	X(sweep_test_every_next_header, "every next header")                                     \
-	X(sweep_test_every_class_and_flow_bit, "every bit of traffic class and flow label")      \
+	X(sweep_test_every_field, "every hop limit, next header, class and flow bit")            \
 	X(sweep_test_every_size_around_the_mtu, "every size around the MTU")                     \
 	X(sweep_test_every_prefix_length_alone, "every prefix length alone")                     \
 	X(sweep_test_every_length_with_tags, "every length with tags")                           \
@@ -49,8 +47,7 @@ void table_test_row_by_trie(void **state);
 	X(answer_test_known_bytes, "known bytes of an answer")                                   \
 	X(answer_test_every_size, "answers to every size")                                       \
 	X(answer_test_every_checksum, "answers with every checksum")                             \
-	X(answer_test_every_icmp_type, "answers about every ICMPv6 type")                        \
-	X(answer_test_every_next_header, "answers about every next header")                      \
+	X(answer_test_every_type, "answers about every ICMPv6 type and next header")             \
 	X(answer_test_every_room, "answers with every room in front")                            \
 	X(answer_test_flow_label, "flow label of answers")                                       \
 	X(answer_test_rate, "rate of answers")                                                   \
