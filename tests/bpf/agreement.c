@@ -182,9 +182,9 @@ static void end(size_t at_least)
 		agree_sweep(&agree, AGREE_AGREE);
 		wrong = count_wrong();
 	}
-	printf("  %zu routes (duplicates counted), %zu addresses; %llu nodes, %.1f bytes a route, built in %.0f ms\n",
+	printf("  %zu routes added, %zu addresses; %llu nodes, %llu KiB, built in %.0f ms\n",
 	       n_added, checked, (unsigned long long)stats.nodes,
-	       (double)stats.used_bytes / (double)n_added, (double)stats.build_ns / 1e6);
+	       (unsigned long long)stats.used_bytes / 1024, (double)stats.build_ns / 1e6);
 	agree_close(&agree);
 	free(added);
 	assert_int_equal(wrong, 0);

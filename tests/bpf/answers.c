@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Answers, where a table of rows would be too long or tell too little: known bytes, every size,
- * every type, every room, the flow label, and the rate.
+ * Answers (Packet Too Big) that a table of rows would be too long for: known bytes, every size,
+ * type and headroom, the flow label, the rate.
  */
 #include <linux/bpf.h>
 
@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "tests.h"
 
-/* A locked exception of an MTU, and a way back. */
+/* A locked MTU, which the kernel knows, too. */
 static struct sixlane_exception locked(uint32_t mtu)
 {
 	return (struct sixlane_exception){
@@ -41,8 +41,8 @@ static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_
 }
 
 /*
- * What stands in front of the packet, and what of it is quoted, written down by hand; the checksum
- * is another program's.
+ * The answer's headers and what it quotes are written down by hand. The checksum was computed by
+ * another program.
  */
 void answer_test_known_bytes(void **state)
 {
@@ -104,7 +104,7 @@ void answer_test_every_checksum(void **state)
 	expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
 }
 
-/* Behind other next headers is no error's type, whatever of it is taken for one. */
+/* Only behind next header 58 is the first byte an ICMPv6 type: errors are not answered. */
 void answer_test_every_type(void **state)
 {
 	static struct frame frame;
@@ -123,7 +123,7 @@ void answer_test_every_type(void **state)
 	}
 }
 
-/* Metadata takes the room from in front of the frame, four bytes at a time. */
+/* Metadata takes headroom, four bytes at a time. */
 void answer_test_every_room(void **state)
 {
 	size_t most = harness_meta_max();
@@ -142,7 +142,7 @@ void answer_test_every_room(void **state)
 		       1400);
 }
 
-/* It is any but the rest is as ever, the checksum too. */
+/* The label is random; the rest, with the checksum, is as without one. */
 void answer_test_flow_label(void **state)
 {
 	static struct world world;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lookups on one CPU while routes change on the other, as the daemon changes them, each lookup
- * judged by itself: its answer must have been right at some moment between its begin and its end.
+ * Lookups on one CPU while routes change on the other, as the daemon changes them. The answer of
+ * each lookup must have been right at some moment between its begin and its end.
  *
- * The writer numbers its changes and tells the number before and after each; the reader (follow in
- * agree.bpf.c) notes the numbers around each lookup. Afterwards the changes are made once more, on
- * routes alone, which says what was right for each address after each of them.
+ * The writer numbers its changes and publishes the number before and after each. The reader (follow
+ * in agree.bpf.c) records the numbers around each lookup. Afterwards the changes are made once
+ * more, on routes alone, which yields the right answer of each address after each change.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #define MAIN SIXLANE_TABLE_MAIN
 #define RATE 10000ull /* changes a second */
 #define DURATION_NS 2000000000ull
-/* Where the machine is slow or busy it goes on until there is this much to judge. */
+/* On a slow or busy machine it goes on until there is this much to check. */
 #define CHANGES_MIN 2000u
 #define CHANGES_MANY 15000u
 #define SWEEPS_MIN 20u
@@ -89,7 +89,7 @@ static struct prefix nested(uint32_t word, uint32_t i, uint32_t len)
 #define NESTED 0x20010db9u   /* under a stable /32 */
 #define COVERING 0x20010dbau /* over stable /64s */
 
-/* Another one each time: an answer tells which change it is of. */
+/* Each value differs from the last, so that an answer shows which change it is of. */
 static uint32_t n_values;
 
 static uint32_t next_value(uint32_t len)
@@ -227,18 +227,18 @@ static bool is_under(const struct agree_probe *probe, uint32_t table, const stru
 
 static void apply(const struct change *change, bool trie_first)
 {
-	struct tables_change said =
+	struct tables_change pending =
 		tables_begin_change(&agree.tables, change->table, &change->prefix, change->value);
 
 	if (trie_first)
 		agree_put(&agree, change->table, &change->prefix, change->value);
-	tables_end_change(&agree.tables, &said);
+	tables_end_change(&agree.tables, &pending);
 	if (!trie_first)
 		agree_put(&agree, change->table, &change->prefix, change->value);
 }
 
-/* Lead the reader to an address that the change is about. */
-static void heat(const struct change *change)
+/* Let the reader ask for an address that the change is about. */
+static void publish_hot(const struct change *change)
 {
 	size_t first = first_probe(change->table, &change->prefix);
 	size_t hot = first + fuzz_below(16);
@@ -254,7 +254,7 @@ static void change_next(void)
 	uint32_t n = atomic_load(&n_changes);
 
 	choose_change(&agree.tables, &changes[n]);
-	heat(&changes[n]);
+	publish_hot(&changes[n]);
 	__atomic_store_n(&agree.state->started, n + 1, __ATOMIC_SEQ_CST);
 	apply(&changes[n], n % 2);
 	__atomic_store_n(&agree.state->finished, n + 1, __ATOMIC_SEQ_CST);
@@ -269,7 +269,7 @@ static void change_next(void)
 		tables_build(&agree.tables);
 }
 
-/* As many as the clock says are due. */
+/* At RATE, by the clock. */
 static void *write_changes(void *arg)
 {
 	uint64_t start = util_now_ns();
@@ -306,7 +306,7 @@ static void read_on(void)
 		sweep();
 }
 
-/* --- the judge -------------------------------------------------------------------------------- */
+/* --- the check -------------------------------------------------------------------------------- */
 
 /* What was right for an address, from which change on. */
 struct answer {
@@ -380,7 +380,7 @@ static void explain(size_t probe, const struct seen *one)
 }
 
 /* Of all lookups; *during: those with a change beside them. */
-static size_t judge(size_t *during)
+static size_t count_wrong(size_t *during)
 {
 	size_t wrong = 0;
 
@@ -410,9 +410,9 @@ static void run(void)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	harness_unpin();
-	sweep(); /* when all is still: the last answers, and nothing else */
+	sweep(); /* without changes: only the last answers are right */
 	replay();
-	wrong = judge(&during);
+	wrong = count_wrong(&during);
 	compiled_get_stats(agree.tables.compiled, &stats);
 	printf("  %u changes, %zu lookups, %zu beside a change; %llu replans, %llu builds, %llu "
 	       "grace periods\n",
@@ -455,7 +455,7 @@ static void *linger(void *arg)
 	return arg;
 }
 
-/* The daemon's wait ends after a reader that was under way when it began. */
+/* The daemon's grace period outlasts a reader that had begun before. */
 void churn_test_grace_waits_for_readers(void **state)
 {
 	pthread_t thread;

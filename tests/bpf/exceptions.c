@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bits without which no entry and no punt destination is found, and what ICMPv6 messages leave
- * behind, as long as there is room: events, and destinations that are punt from then on.
+ * The filters of exceptions: every bit and byte counts. And what ICMPv6 messages leave behind as
+ * long as there is room: events, and destinations that are punted from then on.
  */
 #include <linux/bpf.h>
 
@@ -53,7 +53,7 @@ static const union sixlane_addr *install(uint32_t half)
 	return &world.exceptions[0].dst;
 }
 
-/* Nobody reads for a while: what found room is told in order, the rest counted. */
+/* Nobody reads for a while: what found room is reported in order, the rest is counted. */
 void exception_test_full_ring_of_icmp_events(void **state)
 {
 	const uint64_t each = sizeof(struct sixlane_icmp_event) + 8; /* and the ring's own header */
@@ -79,7 +79,7 @@ void exception_test_full_ring_of_icmp_events(void **state)
 	assert_int_equal(harness_icmp_events_lost(), sent - n);
 }
 
-/* One bit or byte less: the entry is not looked for, what a message was about is not punted. */
+/* Without one bit or byte the entry is not looked up, or the destination is not punted. */
 static void expect_all_to_count(uint32_t half, uint32_t number)
 {
 	const union sixlane_addr quoted = world_addr(QUOTED), *dst = install(half);
@@ -104,8 +104,8 @@ void exception_test_every_bit_and_byte_counts(void **state)
 }
 
 /*
- * A message that finds no room passes, is told and is counted, and punts nothing. One about a
- * destination that is there needs none, nor does the other half's.
+ * A message that finds no room passes, is reported and counted, and punts nothing. One about a
+ * destination that is there already needs no room, and the other half has room of its own.
  */
 void exception_test_more_than_sl_fresh_holds(void **state)
 {

@@ -67,13 +67,13 @@ void frags_test_padding_of_jumbo_frames(void **state)
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
 	expect_untagged(5000, 500, SIXLANE_FORWARD);
 	expect_untagged(8000, 1000, SIXLANE_FORWARD);
-	expect_untagged(100, 5000, SIXLANE_FORWARD); /* all that lies in fragments */
+	expect_untagged(100, 5000, SIXLANE_FORWARD); /* all of it lies in fragments */
 	expect_untagged(1, 9000, SIXLANE_FORWARD);
 	for (size_t padding = 0; padding < 300; padding++)
 		expect_untagged(ONE_BUFFER - 54 - 100, padding, SIXLANE_FORWARD);
 }
 
-/* The frame ends in its last fragment: what its header says more is not there. */
+/* The frame ends in its last fragment, before its header says. */
 void frags_test_truncated_jumbo_frames(void **state)
 {
 	static struct frame frame;
@@ -115,7 +115,7 @@ void frags_test_tags_of_jumbo_frames(void **state)
 
 #define MTU 1400
 
-/* A locked exception of FRAME_DST, and a way back. */
+/* A locked MTU of FRAME_DST. */
 static void install_exception(void)
 {
 	const struct sixlane_exception value = {

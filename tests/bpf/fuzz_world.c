@@ -225,7 +225,7 @@ static void give_slaves(struct sixlane_port *port)
 		port->slaves[i] = fuzz_one_in(20) ? 0 : 1 + fuzz_below(1000);
 }
 
-/* A VLAN device of VID 0, which takes frames that tell but a priority. */
+/* A VLAN device of VID 0, which takes priority-tagged frames. */
 static void make_vid_zero(struct world *world)
 {
 	uint32_t which = fuzz_below((uint32_t)world->n_vlans);
@@ -374,8 +374,8 @@ static void add_exceptions(struct world *world)
 	world->meta.fresh = fuzz_below(2);
 }
 
-/* The way back to those who send by DEV_IN. */
-static void add_way_back(struct world *world)
+/* A return route to those who send by DEV_IN. */
+static void add_return_route(struct world *world)
 {
 	static const uint32_t ways[] = { NH_VIA(NEIGH_IN), NH_ON_LINK_IN, NH_VIA(NEIGH_IN_10),
 					 NH_VIA(NEIGH_IN_10_20), NH_VIA(NEIGH_IN_AD30) };
@@ -416,7 +416,7 @@ static void add_routes_and_sources(struct world *world)
 /* Ports with a guard, pairs that are held, policies. */
 static void add_guard(struct world *world)
 {
-	const uint32_t policies = fuzz_below(WORLD_POLICIES), kinds = fuzz_below(8);
+	const uint32_t policies = fuzz_below(WORLD_POLICIES), causes = fuzz_below(8);
 
 	for (uint32_t slot = 1; slot <= N_DEVICES; slot++) {
 		if (fuzz_one_in(2))
@@ -428,10 +428,10 @@ static void add_guard(struct world *world)
 	for (uint32_t in = 0; in < WORLD_PORTS; in++)
 		for (uint32_t out = 0; out < WORLD_PORTS; out++)
 			world->held[in][out] = fuzz_one_in(4);
-	world->meta.flags |= (kinds & 1 ? SIXLANE_META_FRAGMENTS : 0) |
-			     (kinds & 2 ? SIXLANE_META_IPSEC : 0) |
-			     (kinds & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
-			     (kinds == 7 ? SIXLANE_META_IPSEC_ALL : 0);
+	world->meta.flags |= (causes & 1 ? SIXLANE_META_FRAGMENTS : 0) |
+			     (causes & 2 ? SIXLANE_META_IPSEC : 0) |
+			     (causes & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
+			     (causes == 7 ? SIXLANE_META_IPSEC_ALL : 0);
 	for (uint32_t i = 0; i < policies; i++) {
 		world_add_policy(world, fuzz_below(3), "::/0", 1 + fuzz_below(2));
 		randomize_last(world->policies, &world->n_policies, random_len());
@@ -451,7 +451,7 @@ void fuzz_world(struct world *world)
 	if (fuzz_one_in(2))
 		add_exceptions(world);
 	if (!fuzz_one_in(4))
-		add_way_back(world);
+		add_return_route(world);
 	if (fuzz_one_in(4))
 		add_guard(world);
 	disturb_ports(world);

@@ -176,8 +176,8 @@ static void compile(const struct world_route *route, bool is_real, uint32_t inst
 }
 
 /*
- * The routes are said to one engine. The other says of whatever it is asked what would be seen: a
- * test that passes has been answered by the one that was meant to.
+ * One engine gets the routes. The other one answers every lookup by the decoy, so a test that
+ * passes was answered by the right one.
  */
 static void install_routes(const struct world *w)
 {
@@ -358,11 +358,11 @@ static bool is_same_frame(const struct frame *a, const struct frame *b)
 static bool are_figures(enum harness_prog prog, const struct frame *in,
 			const struct expected *expected)
 {
-	struct expected untold = *expected;
+	struct expected without_figures = *expected;
 
 	if (prog == PROG_TRACE)
-		untold.hit = NULL, untold.icmp_event = NULL;
-	return figures_are(in, &untold);
+		without_figures.hit = NULL, without_figures.icmp_event = NULL;
+	return figures_are(in, &without_figures);
 }
 
 static bool is_entry(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,

@@ -30,7 +30,7 @@ enum harness_prog {
 };
 
 /*
- * 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace.
+ * 0 or -errno, which stderr explains. Leaves this process in a new network namespace.
  * frags_object: of the xdp.frags flavour; trace_object: of the trace flavour, or NULL.
  */
 int harness_open(const char *object, const char *frags_object, const char *trace_object);
@@ -45,7 +45,7 @@ int harness_prog_fd(enum harness_prog prog);
 /* The default world of the harness's devices. */
 void harness_world(struct world *world);
 
-/* Make the maps say this. */
+/* Write a world to the maps. */
 void harness_install(const struct world *world);
 /* The default world with a route for FRAME_DST, or with one that has this exception (world.h). */
 void harness_install_route(uint32_t next_hop);
@@ -138,7 +138,7 @@ void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);
 /* How many destinations are in a half of sl_fresh. */
 uint32_t harness_fresh_count(uint32_t half);
 
-/* Set what every CPU's bucket of answers says. */
+/* When every CPU's bucket of answers was full. */
 void harness_fill_buckets(uint64_t filled_ns);
 
 /* Take what the ring holds, at most max of which are wanted; returns how many it held. */

@@ -73,7 +73,7 @@ static void expect_arrival(int fd, const struct frame *want)
 	assert_memory_equal(got.bytes, want->bytes, want->len);
 }
 
-/* The kernel takes the outer tag out of what a packet socket reads, and tells it beside. */
+/* A packet socket gets the outer tag as auxiliary data and not in the frame. */
 static void expect_tagged_arrival(int fd, const struct frame *want)
 {
 	union {

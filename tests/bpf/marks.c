@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath writes to a neighbour: its mark of use, which the daemon keeps the neighbour
- * alive for, and that a sample which the daemon asked for was sent (harness_take_samples()).
+ * What the datapath writes to a neighbour: that it is used, so that the daemon keeps it alive, and
+ * that the sample which the daemon asked for was sent.
  */
 #include <linux/bpf.h>
 
@@ -171,9 +171,9 @@ static void expect_none(enum harness_prog prog, enum neighbour drawn)
 }
 
 /*
- * Only of what is forwarded, and by a route: what an exception says may rightly differ from what
- * the kernel would do. Once for each word of the daemon, and only of the neighbour's first packet
- * since it was last marked.
+ * Only of what is forwarded by a route: an exception may rightly differ from what the kernel would
+ * do. Once for each request of the daemon, and only of the neighbour's first packet since it was
+ * last marked as used.
  */
 void sample_test_when_it_is_drawn(void **state)
 {

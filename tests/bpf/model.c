@@ -95,7 +95,7 @@ static bool has_tag_at(const struct walk *w, size_t at, size_t more)
 	return type == 0x8100 || type == 0x88a8;
 }
 
-/* A tag that no device takes leads on if it tells but a priority. */
+/* A tag that no device takes is passed over if it is a priority tag. */
 static enum sixlane_verdict enter_vlan(struct walk *w, size_t at)
 {
 	const uint8_t *tag = w->in->bytes + at;
@@ -342,7 +342,7 @@ static enum sixlane_verdict walk_in(struct walk *w)
 	       model_find_route(w) ?: model_choose(w);
 }
 
-/* Where flows are looked up, what is not forwarded is the kernel's. */
+/* Where flows are looked up, the kernel drops instead, after its rules. */
 static enum sixlane_verdict keep_for_rules(const struct walk *w, enum sixlane_verdict verdict)
 {
 	bool drops = verdict == SIXLANE_DROP_BLACKHOLE || verdict == SIXLANE_DROP_TOO_BIG ||

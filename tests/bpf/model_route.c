@@ -53,7 +53,7 @@ static bool set_next_hop(struct walk *w, uint32_t value)
 enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 {
 	const struct world *world = w->world;
-	const uint32_t marks = 0xf0000000u;
+	const uint32_t flags = 0xf0000000u;
 	uint32_t value, source;
 
 	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
@@ -66,7 +66,7 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 	if (!model_longest(world->sources, world->n_sources, w->next_hop->nh_entry.source_table,
 			   w->bare.bytes + AT_SRC, &source))
 		return SIXLANE_PUNT_SOURCE_ROUTE;
-	if (!set_next_hop(w, (source & ~marks) | (value & marks)) ||
+	if (!set_next_hop(w, (source & ~flags) | (value & flags)) ||
 	    w->next_hop->nh_entry.type == SIXLANE_NH_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
@@ -153,19 +153,19 @@ static enum answer rule_applies(const struct walk *w, const struct sixlane_rule 
 	return all == YES ? NO : YES;
 }
 
-/* What the route says is an error or a punt: suppressing asks for none of these. */
-static bool is_error(uint32_t kind)
+/* An error or a punt, which suppress_prefixlength does not concern. */
+static bool is_error(uint32_t type)
 {
-	return kind != SIXLANE_FORWARD && kind != SIXLANE_PASS_LOCAL &&
-	       kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST &&
-	       kind < SIXLANE_NH_GROUP;
+	return type != SIXLANE_FORWARD && type != SIXLANE_PASS_LOCAL &&
+	       type != SIXLANE_PASS_ANYCAST && type != SIXLANE_PASS_MULTICAST &&
+	       type < SIXLANE_NH_GROUP;
 }
 
 static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule *rule)
 {
 	uint32_t table = rule->table;
 	enum sixlane_verdict verdict;
-	uint32_t kind;
+	uint32_t type;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
 		return model_is_entry(rule->verdict) ? (enum sixlane_verdict)rule->verdict
@@ -177,10 +177,10 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 		return SIXLANE_PUNT_MAP_FULL;
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	kind = w->next_hop->nh_entry.type;
-	if (kind == SIXLANE_PASS_NO_ROUTE || kind == SIXLANE_PASS_THROW)
-		return (enum sixlane_verdict)kind;
-	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(kind))
+	type = w->next_hop->nh_entry.type;
+	if (type == SIXLANE_PASS_NO_ROUTE || type == SIXLANE_PASS_THROW)
+		return (enum sixlane_verdict)type;
+	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(type))
 		return SIXLANE_FORWARD;
 	if (w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return SIXLANE_PUNT_RULE;

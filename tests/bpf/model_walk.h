@@ -39,7 +39,7 @@ struct way {
 
 const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id);
 
-/* What a route or a rule may say of every packet; an answer is no such thing. */
+/* A verdict that a route or a rule may have; an answer is none. */
 bool model_is_entry(uint32_t verdict);
 
 /* ::, ::1, multicast and link-local */
@@ -76,11 +76,11 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table);
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
 
-/* An address has one that packets by a route of this table, marked or not, meet, or is punt. */
+/* Whether packets to an address, by a route of this table, find an exception or are punted. */
 bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
 			      bool marked);
 
-/* What would have touched a packet that leaves by the port in slot out. */
+/* Whether rules or policies concern a packet that leaves by the port in slot out. */
 enum sixlane_verdict model_check_guard(const struct walk *w, uint32_t out);
 
 /* Sets hit. False: the packet is the kernel's. */

@@ -27,11 +27,11 @@
 /* A word of a map, the states that are stored in it in turn, and what each does to the packet. */
 struct race {
 	__u64 *word;
-	void (*store)(size_t i); /* instead, for what no one word says */
+	void (*store)(size_t i); /* instead, for what takes more than one word */
 	uint64_t words[STATES];
 	size_t n;
-	int (*judge)(uint32_t action, const struct frame *in, const struct frame *out);
-	uint32_t expected; /* a bit for each of what judge() returns: all of it is to be seen */
+	int (*classify)(uint32_t action, const struct frame *in, const struct frame *out);
+	uint32_t expected; /* a bit for each of what classify() returns: all of it is to be seen */
 	uint32_t may;	   /* … and nothing else, but for this perhaps */
 	uint32_t seen;
 	bool rare; /* to be wrong takes an interrupt between two loads */
@@ -53,14 +53,14 @@ static void *write_words(void *arg)
 	return NULL;
 }
 
-/* The state that a packet met, or WRONG. */
+/* The state by which a packet was forwarded, or WRONG. */
 static int read_packet(const struct race *race, const struct frame *in)
 {
 	static struct frame out;
 	uint32_t action;
 	int err = harness_run(PROG_SHOWS_EGRESS, harness_ifindex()[DEV_IN], in, &out, &action);
 
-	return err ? WRONG : race->judge(action, in, &out);
+	return err ? WRONG : race->classify(action, in, &out);
 }
 
 /* Interrupts of this thread, wherever it is, until closed: as far apart as some packets take, since
@@ -86,7 +86,7 @@ static int open_interrupts(const struct race *race, const struct frame *in)
 	return fd;
 }
 
-/* Returns how many packets met what no state gives. */
+/* Returns how many packets were forwarded by no state at all. */
 static size_t read_packets(struct race *race)
 {
 	const int runs = race->rare ? RARE_RUNS : RUNS;
@@ -154,7 +154,7 @@ static uint64_t mac_word(uint8_t byte, uint16_t flags)
 	return mac.word;
 }
 
-static int judge_mac(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_mac(uint32_t action, const struct frame *in, const struct frame *out)
 {
 	const uint8_t *mac = out->bytes + AT_DST_MAC;
 
@@ -179,7 +179,7 @@ void race_test_mac_is_never_seen_in_half(void **state)
 			  .words = { mac_word(0x22, SIXLANE_MAC_VALID), mac_word(0x66, 0),
 				     mac_word(0xaa, SIXLANE_MAC_VALID) },
 			  .n = 3,
-			  .judge = judge_mac,
+			  .classify = classify_mac,
 			  .expected = 1u << 0 | 1u << 2 | 1u << PASSED,
 		  });
 }
@@ -198,7 +198,7 @@ static bool leaves_by(enum neighbour via, uint32_t action, const struct frame *i
 	       !memcmp(out->bytes, want.bytes, want.len);
 }
 
-static int judge_way(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_way(uint32_t action, const struct frame *in, const struct frame *out)
 {
 	if (leaves_by(NEIGH_GATEWAY, action, in, out))
 		return 0;
@@ -226,7 +226,7 @@ static void run_entries(uint32_t route, size_t n, uint32_t alt)
 				     world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE]
 					     .nh_entry.word },
 			  .n = n,
-			  .judge = judge_way,
+			  .classify = classify_way,
 			  .expected = 1u << 0 | 1u << 1 | 1u << 2 | (n == 4 ? 1u << PASSED : 0),
 		  });
 }
@@ -256,7 +256,7 @@ void race_test_bucket_changes_at_once(void **state)
 		  (struct race){
 			  .words = { below.word, above.word },
 			  .n = 2,
-			  .judge = judge_way,
+			  .classify = classify_way,
 			  .expected = 1u << 0 | 1u << 1,
 		  });
 }
@@ -266,7 +266,7 @@ void race_test_rules_change_at_once(void **state)
 {
 	const struct sixlane_rule to_main = { .table = SIXLANE_TABLE_MAIN };
 	const struct sixlane_rule other = { .table = 100 };
-	struct race race = { .n = 2, .judge = judge_way, .expected = 1u << 0 | 1u << 1 };
+	struct race race = { .n = 2, .classify = classify_way, .expected = 1u << 0 | 1u << 1 };
 	struct world world;
 
 	make_world(&world, NH_GATEWAY);
@@ -285,19 +285,19 @@ void race_test_rules_change_at_once(void **state)
 static struct world_exception exceptions[2]; /* what there is by turns */
 
 /* NH_OUT_10 is where no packet should go. */
-static int judge_exception(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_exception(uint32_t action, const struct frame *in, const struct frame *out)
 {
-	int way = judge_way(action, in, out);
+	int way = classify_way(action, in, out);
 
 	return way == 2 ? WRONG : way;
 }
 
-static void put_version(const struct world_exception *said, bool kernels)
+static void put_version(const struct world_exception *exception, bool changing)
 {
 	static uint32_t version;
-	struct world_exception step = *said;
+	struct world_exception step = *exception;
 
-	if (kernels) {
+	if (changing) {
 		step.value.flags |= SIXLANE_EXCEPTION_CHANGING;
 	} else {
 		version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
@@ -343,7 +343,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 		.store = store,
 		.rare = rare,
 		.n = 2,
-		.judge = judge_exception,
+		.classify = classify_exception,
 		.expected = expected,
 		.may = 1u << PASSED,
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The tables of documented cases, one for each step of a packet's walk, and the words that rows
- * are written in. A row changes a few things of the default world and says what becomes of one
+ * are written in. A row changes a few things of the default world and states what becomes of one
  * packet. A row left at its defaults is a plain packet that comes in by DEV_IN and is forwarded
  * to NEIGH_GATEWAY.
  */
@@ -88,24 +88,24 @@ struct row {
 };
 
 /* The tables, in the order of a packet's walk. */
-#define ROW_TABLES(X)                                                           \
-	X(packet)     /* what the frame itself says */                          \
-	X(port)	      /* switches and ingress ports */                          \
-	X(route)      /* prefixes, tables, and what routes say by themselves */ \
-	X(next_hop)   /* egress, MTU, neighbours */                             \
-	X(vlan)	      /* tags in */                                             \
-	X(vlan_out)   /* tags out */                                            \
-	X(bond)	      /* slaves and their bond */                               \
-	X(bond_out)   /* which slave takes a tagged frame */                    \
-	X(rule)	      /* which rules apply */                                   \
-	X(walk)	      /* lists of rules, and what they lead to */               \
-	X(source)     /* routes by source */                                    \
-	X(group)      /* routes of several next hops */                         \
-	X(hash)	      /* packets that a group's hash does not reach */          \
-	X(exception)  /* what holds for one destination */                      \
-	X(answer)     /* packets over an MTU */                                 \
-	X(answer_way) /* where answers go, and what they are never about */     \
-	X(icmp_event) /* messages that the kernel learns from */                \
+#define ROW_TABLES(X)                                                       \
+	X(packet)     /* the frame by itself */                             \
+	X(port)	      /* switches and ingress ports */                      \
+	X(route)      /* prefixes, tables, verdicts of routes */            \
+	X(next_hop)   /* egress, MTU, neighbours */                         \
+	X(vlan)	      /* tags in */                                         \
+	X(vlan_out)   /* tags out */                                        \
+	X(bond)	      /* slaves and their bond */                           \
+	X(bond_out)   /* which slave takes a tagged frame */                \
+	X(rule)	      /* which rules apply */                               \
+	X(walk)	      /* lists of rules, and what they lead to */           \
+	X(source)     /* routes by source */                                \
+	X(group)      /* routes of several next hops */                     \
+	X(hash)	      /* packets that a group's hash does not reach */      \
+	X(exception)  /* what holds for one destination */                  \
+	X(answer)     /* packets over an MTU */                             \
+	X(answer_way) /* where answers go, and what they are never about */ \
+	X(icmp_event) /* messages that the kernel learns from */            \
 	X(guard)      /* firewalls, IPsec, tc, open checksums */
 
 #define ROW_EXTERN(name)                       \

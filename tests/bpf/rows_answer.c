@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets over an MTU: which MTU it is that they are over and are told, in which mode, at which
- * rate and with which tags.
+ * Packets over an MTU: which MTU they exceed and which one the answer names, in which mode, at
+ * which rate and with which tags.
  */
 #include "rows_exception.h"
 
@@ -15,13 +15,13 @@
 #define DEVICES_1496 SET(PORT(OUT_AD30_40).mtu, 1496), SET(PORT(OUT_10).mtu, 1496)
 #define ALT_1280 WITH(SET(PORT(ALT).mtu, 1280))
 #define NO_TOKENS SET(meta.answer_ns, 1)
-/* In generic mode, with a way back by that port. */
+/* In generic mode, with a return route by that port. */
 #define BY_GENERIC .in = DEV_GENERIC, PLAIN_BY(NH_GATEWAY, NEIGH_MEMBER + 2)
 #define FINE_BACK(name, neigh, ...) \
 	FINE_BY(name, NEIGH_##neigh, PLAIN_BY(NH_GATEWAY, NEIGH_##neigh), __VA_ARGS__)
 
 const struct row rows_answer[] = {
-	/* whose MTU it is and what is told of it */
+	/* whose MTU it is, and which one the answer names */
 	FINE("answer", OVER),
 	FINE("answer, two bytes over", SIZE(1402)),
 	FINE("answer, three bytes over", SIZE(1403)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Packets over an MTU: to whom answers go and by which way, and what they are never about. */
+/* Packets over an MTU: to whom answers go, by which route, and what they are never about. */
 #include "rows_exception.h"
 #include "rows_rule.h"
 
@@ -29,7 +29,7 @@
 				       ROUTE_IN(WORLD_VRF, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }
 
 const struct row rows_answer_way[] = {
-	/* the way back */
+	/* the return route */
 	FINE_BY("on-link sender", NEIGH_SENDER, ON_LINK("2001:db8:1::/64"), OVER),
 	FINE_BY("on-link sender, default route", NEIGH_SENDER, ON_LINK("::/0"), OVER),
 	FINE_BY("on-link sender, its /128", NEIGH_SENDER, ON_LINK("2001:db8:1::1/128"), OVER),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Exceptions: where they are looked for, when they hold, and what they put in the place of what the
- * route says. Whether and how a packet over an MTU is answered is rows_answer.c's.
+ * route says. Answers to packets over an MTU are in rows_answer.c.
  */
 #include "rows_exception.h"
 
@@ -20,7 +20,7 @@ static void halves_0_and_1(struct world *w)
 #define UNMARKED(...) .exceptions = { __VA_ARGS__ }
 #define PUNTED PUNT(EXCEPTION)
 
-/* An exception, and a packet of so many bytes that meets it and may be answered. */
+/* An exception, and a packet of so many bytes that finds it and may be answered. */
 #define MEETS_BY(next_hop, bytes, ...) PLAIN(next_hop), HIT(__VA_ARGS__), SIZE(bytes)
 #define MEETS(bytes, ...) MEETS_BY(NH_GATEWAY, bytes, __VA_ARGS__)
 
@@ -80,7 +80,7 @@ const struct row rows_exception[] = {
 	{ "exception that is being changed",
 	  NOT_HIT(VALUE(FLAG(NEXT_HOP) | FLAG(CHANGING), .next_hop = NH_ALT)), PUNTED },
 
-	/* only what is forwarded meets them, and before anything else is asked */
+	/* only what is forwarded finds them, before anything else is checked */
 	{ "exception of a blackhole", .routes = { TO_ENTRY(DROP_BLACKHOLE) }, NOT_HIT(VIA(NH_ALT)),
 	  DROP(BLACKHOLE) },
 	{ "exception, forwarding off", WITH(FLIP_PORT(IN, FORWARDING)), HIT(VIA(NH_ALT)),

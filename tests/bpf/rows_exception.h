@@ -28,7 +28,7 @@
 /* The packet's length. */
 #define SIZE(bytes) .payload = (bytes)-40
 
-/* The way back to the packet's source. */
+/* The return route to the packet's source. */
 #define BACK_BY(neighbour) ROUTE("2001:db8:1::/48", NH_VIA(neighbour))
 #define PLAIN_BY(next_hop, neighbour) .routes = { TO(next_hop), BACK_BY(neighbour) }
 #define PLAIN(next_hop) PLAIN_BY(next_hop, NEIGH_IN)
@@ -49,20 +49,20 @@
 #define KERNELS(name_) .name = name_ ", the kernel's", HIT(LOCKED(1400))
 #define OPERATORS(name_) .name = name_ ", the operator's", HIT(OPERATOR(1400))
 
-/* Two rows. The kernel would answer it just so … */
+/* Two rows each. The kernel would send the same answer, … */
 #define FINE_BY(name_, neighbour, ...)                                      \
 	{ KERNELS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) },      \
 	{                                                                   \
 		OPERATORS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) \
 	}
 #define FINE(name_, ...) FINE_BY(name_, NEIGH_IN, PLAIN(NH_GATEWAY), __VA_ARGS__)
-/* … or perhaps otherwise, … */
+/* … or perhaps another one, … */
 #define UNSURE(name_, ...)                                             \
 	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },                 \
 	{                                                              \
 		OPERATORS(name_), OVER, __VA_ARGS__, TURNED_BACK(1400) \
 	}
-/* … or perhaps not at all. */
+/* … or perhaps none. */
 #define NEVER(name_, ...)                                    \
 	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },       \
 	{                                                    \
@@ -70,6 +70,6 @@
 	}
 #define NOT_ABOUT(name_, ...) NEVER(name_, PLAIN(NH_GATEWAY), __VA_ARGS__)
 
-#define MARK_BACK FLIP(routes[1].value, SIXLANE_ROUTE_EXCEPTIONS) /* the way back's */
+#define MARK_BACK FLIP(routes[1].value, SIXLANE_ROUTE_EXCEPTIONS) /* of the return route */
 
 #endif

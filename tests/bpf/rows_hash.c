@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which packets the hash of a group does not reach: whose fields the kernel would find behind
+ * Which packets a group's hash does not reach, because the kernel would find their fields behind
  * headers that XDP does not walk. What the hash is over is tested in hash_bits.c.
  */
 #include "rows_group.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ICMPv6 messages to this machine that the kernel may learn from (ip6_update_pmtu, ip6_redirect):
- * which of them the daemon is told of. All pass as they came. Other ways to mix these conditions
- * are the fuzzer's.
+ * which of them are reported to the daemon. All pass as they came. The fuzzer mixes these
+ * conditions in other ways.
  */
 #include "rows_rule.h"
 
@@ -22,7 +22,7 @@
 				  { AT_PAYLOAD, "86000000400007080000000000000000" }, __VA_ARGS__)
 #define TO_ALL_NODES 0, "333300000001"
 
-#define TOLD(type) .icmp_event = { type, INNER_DST }
+#define EVENT(type) .icmp_event = { type, INNER_DST }
 
 #define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
@@ -32,12 +32,12 @@
 #define FROM_LINK .src = "fe80::1", PASS(SOURCE)
 #define FROM_ROUTER .src = "fe80::1", .dst = "ff02::1", PASS(OTHER_MAC)
 
-/* A Packet Too Big, of which the daemon is told or not. */
-#define TOLD_OF(name_, ...)                                                        \
-	{                                                                          \
-		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48), TOLD(2) \
+/* A Packet Too Big that is reported to the daemon, or not. */
+#define REPORTED(name_, ...)                                                        \
+	{                                                                           \
+		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48), EVENT(2) \
 	}
-#define NOT_TOLD_OF(name_, ...)                                           \
+#define NOT_REPORTED(name_, ...)                                          \
 	{                                                                 \
 		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48) \
 	}
@@ -46,53 +46,53 @@
 
 const struct row rows_icmp_event[] = {
 	/* to whom */
-	TOLD_OF("to us", TO_US),
-	TOLD_OF("to an anycast address of ours", ANYCAST, PASS(ANYCAST)),
-	TOLD_OF("to our address of the link", .dst = "fe80::2", PASS(DESTINATION)),
-	NOT_TOLD_OF("to another", THEIRS),
-	TOLD_OF("from the link to us", OURS, FROM_LINK),
-	TOLD_OF("from the link to an anycast address of ours", ANYCAST, FROM_LINK),
-	TOLD_OF("from link to link", .dst = "fe80::2", FROM_LINK),
-	NOT_TOLD_OF("from the link to another", THEIRS, FROM_LINK),
-	TOLD_OF("from the link to us, rules",
-		.routes = { ROUTE_IN(255, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-		.rules = { TO_MAIN }, FROM_LINK),
-	TOLD_OF("from the link to us, VRF",
-		.routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-		.rules = { RULE(FLAGS(L3MDEV)) }, WITH(SET_VRF(IN)), FROM_LINK),
-	TOLD_OF("by a VLAN", TO_US, TAG_10),
-	TOLD_OF("by two VLANs", TO_US, TAGS_10_20),
+	REPORTED("to us", TO_US),
+	REPORTED("to an anycast address of ours", ANYCAST, PASS(ANYCAST)),
+	REPORTED("to our address of the link", .dst = "fe80::2", PASS(DESTINATION)),
+	NOT_REPORTED("to another", THEIRS),
+	REPORTED("from the link to us", OURS, FROM_LINK),
+	REPORTED("from the link to an anycast address of ours", ANYCAST, FROM_LINK),
+	REPORTED("from link to link", .dst = "fe80::2", FROM_LINK),
+	NOT_REPORTED("from the link to another", THEIRS, FROM_LINK),
+	REPORTED("from the link to us, rules",
+		 .routes = { ROUTE_IN(255, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
+		 .rules = { TO_MAIN }, FROM_LINK),
+	REPORTED("from the link to us, VRF",
+		 .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
+		 .rules = { RULE(FLAGS(L3MDEV)) }, WITH(SET_VRF(IN)), FROM_LINK),
+	REPORTED("by a VLAN", TO_US, TAG_10),
+	REPORTED("by two VLANs", TO_US, TAGS_10_20),
 
 	/* before anybody has asked to whom it is */
-	TOLD_OF("to us, proxy NDP", OURS, BY_PORT(PROXY_NDP, PASS_PROXY_NDP)),
-	TOLD_OF("to us, pass port", OURS, BY_PORT(PASS, PASS_PORT)),
-	TOLD_OF("to us, held by a firewall", OURS, BY_PORT(IN_FIREWALL, PASS_FIREWALL)),
-	TOLD_OF("to us, held by tc", OURS, BY_PORT(IN_TC, PASS_TC)),
-	TOLD_OF("to us, an upper device", OURS, BY_PORT(UPPER, PASS_PORT_UPPER)),
-	TOLD_OF("to us, pass all", OURS, BY_META(PASS_ALL, PASS_ALL)),
-	NOT_TOLD_OF("to another, pass all", THEIRS, BY_META(PASS_ALL, PASS_ALL)),
-	NOT_TOLD_OF("by a port without a slot", .in = DEV_STRANGER, .dst = "fe80::2",
-		    BY_META(PASS_ALL, PASS_ALL)),
-	TOLD_OF("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
-	TOLD_OF("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
-	NOT_TOLD_OF("to us, another ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
-		    PASS(NOT_READY)),
+	REPORTED("to us, proxy NDP", OURS, BY_PORT(PROXY_NDP, PASS_PROXY_NDP)),
+	REPORTED("to us, pass port", OURS, BY_PORT(PASS, PASS_PORT)),
+	REPORTED("to us, held by a firewall", OURS, BY_PORT(IN_FIREWALL, PASS_FIREWALL)),
+	REPORTED("to us, held by tc", OURS, BY_PORT(IN_TC, PASS_TC)),
+	REPORTED("to us, an upper device", OURS, BY_PORT(UPPER, PASS_PORT_UPPER)),
+	REPORTED("to us, pass all", OURS, BY_META(PASS_ALL, PASS_ALL)),
+	NOT_REPORTED("to another, pass all", THEIRS, BY_META(PASS_ALL, PASS_ALL)),
+	NOT_REPORTED("by a port without a slot", .in = DEV_STRANGER, .dst = "fe80::2",
+		     BY_META(PASS_ALL, PASS_ALL)),
+	REPORTED("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
+	REPORTED("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
+	NOT_REPORTED("to us, another ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
+		     PASS(NOT_READY)),
 
 	/* what becomes of the destination */
-	TOLD_OF("to us, observed", TO_US, WITH(FLIP_META(OBSERVE))),
-	TOLD_OF("to us, second half", TO_US, WITH(SET(meta.fresh, 1))),
-	TOLD_OF("to us once more", TO_US, .fresh = INNER_DST),
-	TOLD_OF("to us once more, second half", TO_US, .fresh = INNER_DST,
-		WITH(SET(meta.fresh, 1))),
+	REPORTED("to us, observed", TO_US, WITH(FLIP_META(OBSERVE))),
+	REPORTED("to us, second half", TO_US, WITH(SET(meta.fresh, 1))),
+	REPORTED("to us once more", TO_US, .fresh = INNER_DST),
+	REPORTED("to us once more, second half", TO_US, .fresh = INNER_DST,
+		 WITH(SET(meta.fresh, 1))),
 
 	/* of what */
-	{ "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },
+	{ "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), EVENT(2) },
 	{ "Packet Too Big of 1279", TO_US, TOO_BIG_OF("000004ff") },
 	{ "Packet Too Big, inner header not whole", TO_US, TOO_BIG(47) },
 	{ "Packet Too Big, its end is padding", TO_US, TOO_BIG(48, { AT_PAYLOAD_LEN, "002f" }) },
 	{ "Packet Too Big in another's frame", OURS, PASS(OTHER_MAC),
 	  TOO_BIG(48, { TO_ALL_NODES }) },
-	{ "Redirect", TO_US, REDIRECT(40), TOLD(137) },
+	{ "Redirect", TO_US, REDIRECT(40), EVENT(137) },
 	{ "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
 	{ "Redirect, destination not whole", TO_US, REDIRECT(39) },
 	{ "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Switches for all ports, and what the ingress port decides: readiness, operator's switches,
- * ports nobody serves, and slots that lie.
+ * ports that are not served, and stale slots.
  */
 #include <stdbool.h>
 

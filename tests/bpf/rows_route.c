@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Longest match at the boundaries of bytes, words and halves, tables, and the next-hop entries that
- * routes give by themselves. NH_ALT tells which of several prefixes answered.
+ * Longest match at the boundaries of bytes, words and halves, tables, and routes that end the walk
+ * by themselves. NH_ALT shows which of several prefixes answered.
  */
 #include "rows.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Routes by source: a destination's set is asked for the longest prefix of the source. NH_ALT
- * tells which of several answered.
+ * shows which of several answered.
  */
 #include "rows_rule.h"
 

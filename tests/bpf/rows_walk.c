@@ -36,14 +36,14 @@ static void list_too_long(struct world *w)
 	.rules = { SUPPRESS(48), TO_100 }
 #define SUPPRESSED_ENTRY(v) SUPPRESSED_TO(NH_FATE + SIXLANE_##v)
 #define RULE_VERDICT(v) .rule.action = SIXLANE_RULE_VERDICT, .rule.verdict = SIXLANE_##v
-#define RULE_SAYS(v)                                                                       \
+#define RULE_OF(v)                                                                         \
 	{                                                                                  \
 		.name = "rule that says " #v, .rules = { RULE(RULE_VERDICT(v)), TO_MAIN }, \
 		.verdict = SIXLANE_##v,                                                    \
 	}
 #define GOTO(target_) RULE(.rule.action = SIXLANE_RULE_GOTO, .rule.target = (target_))
-/* Table 100 says this, main leads to the gateway. */
-#define SAYS_100(verdict)                                                                 \
+/* Table 100 has this verdict, main leads to the gateway. */
+#define VERDICT_100(verdict)                                                              \
 	.routes = { TO(NH_GATEWAY), ROUTE_IN(100, "::/0", NH_FATE + SIXLANE_##verdict) }, \
 	.rules = { TO_100, TO_MAIN }
 #define VRF_TABLE .routes = { TO(NH_GATEWAY), ROUTE_IN(WORLD_VRF, "::/0", NH_ALT) }
@@ -81,7 +81,7 @@ const struct row rows_walk[] = {
 	{ "table of more than 8 bits",
 	  .routes = { TO(NH_GATEWAY), ROUTE_IN(0x12345678, "::/0", NH_ALT) },
 	  .rules = { RULE(LOOK_UP(0x12345678)), TO_MAIN }, APPLIES },
-	{ "throw goes on to the next rule", SAYS_100(PASS_THROW) },
+	{ "throw goes on to the next rule", VERDICT_100(PASS_THROW) },
 	{ "throw in the last table", .routes = { TO_ENTRY(PASS_THROW) },
 	  .rules = { TO_100, TO_MAIN }, PASS(THROW) },
 	{ "throw, then a rule that does not apply",
@@ -90,10 +90,10 @@ const struct row rows_walk[] = {
 	{ "throw, then a table that has nothing",
 	  .routes = { ROUTE_IN(100, "::/0", NH_FATE + SIXLANE_PASS_THROW) },
 	  .rules = { TO_100, TO_MAIN }, PASS(NO_ROUTE) },
-	{ "a route that says none goes on to the next rule", SAYS_100(PASS_NO_ROUTE) },
-	{ "unreachable ends the walk", SAYS_100(PASS_UNREACHABLE), PASS(UNREACHABLE) },
-	{ "blackhole ends the walk", SAYS_100(DROP_BLACKHOLE), DROP(BLACKHOLE) },
-	{ "a punt ends the walk", SAYS_100(PUNT_ENCAP), PUNT(ENCAP) },
+	{ "a route that says none goes on to the next rule", VERDICT_100(PASS_NO_ROUTE) },
+	{ "unreachable ends the walk", VERDICT_100(PASS_UNREACHABLE), PASS(UNREACHABLE) },
+	{ "blackhole ends the walk", VERDICT_100(DROP_BLACKHOLE), DROP(BLACKHOLE) },
+	{ "a punt ends the walk", VERDICT_100(PUNT_ENCAP), PUNT(ENCAP) },
 	{ "a next hop out of range ends the walk",
 	  .routes = { ROUTE_IN(100, "::/0", NH_GATEWAY), TO(NH_GATEWAY) },
 	  .rules = { TO_100, TO_MAIN }, WITH(SET(routes[0].value, SIXLANE_MAX_NEXT_HOPS)),
@@ -114,17 +114,17 @@ const struct row rows_walk[] = {
 	  PUNT(MAP_FULL) },
 	{ "gaps, the first table has it", .routes = { TABLES }, .rules = { TO_100, TO_MAIN },
 	  WITH(FLIP_META(GAPS)), APPLIES },
-	{ "gaps, in a table that a throw leads on from", SAYS_100(PASS_THROW),
+	{ "gaps, in a table that a throw leads on from", VERDICT_100(PASS_THROW),
 	  WITH(FLIP_META(GAPS)) },
 	{ "gaps, a rule that does not apply", IF(NOT_FROM), WITH(FLIP_META(GAPS)), APPLIES_NOT },
 	{ "gaps, where no rules are asked", .rules = { TO_100 },
 	  WITH(FLIP_META(GAPS), FLIP_PORT(IN, RULES), SET(n_routes, 0)), PASS(NO_ROUTE) },
 
-	/* what a rule says */
-	RULE_SAYS(DROP_BLACKHOLE),
-	RULE_SAYS(PASS_UNREACHABLE),
-	RULE_SAYS(PASS_PROHIBIT),
-	RULE_SAYS(PUNT_RULE),
+	/* verdicts of rules */
+	RULE_OF(DROP_BLACKHOLE),
+	RULE_OF(PASS_UNREACHABLE),
+	RULE_OF(PASS_PROHIBIT),
+	RULE_OF(PUNT_RULE),
 	{ "blackhole rule with forwarding off", .rules = { RULE(RULE_VERDICT(DROP_BLACKHOLE)) },
 	  WITH(FLIP_PORT(IN, FORWARDING)), DROP(BLACKHOLE) },
 	{ "blackhole rule that does not apply",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The piece of memory a CPU that rules and MTUs share: it is given back, and a packet that meets it
- * taken passes. */
+/* The scratch memory, one piece a CPU: it is given back, and a packet that finds it in use passes.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>

@@ -18,38 +18,15 @@
 
 _Static_assert(WORLD_IFINDEX(N_DEVICES) <= WORLD_PORTS, "devices have a slot to be at home in");
 
-/* Of those that are mapped, where the pointer stands in struct setup, and how many bytes. */
-#define MAPPED(field, n) offsetof(struct setup, field), (n) * sizeof(*((struct setup *)0)->field)
+#define UNMAPPED_ENTRY(number, name) { name, 0, 0 },
+#define MAPPED_ENTRY(number, name, field, n) \
+	{ name, offsetof(struct setup, field), (n) * sizeof(*((struct setup *)0)->field) },
 
 static const struct {
 	const char *name;
-	size_t at, bytes;
-} maps[N_MAPS] = {
-	[MAP_META] = { "sl_meta", MAPPED(meta, 1) },
-	[MAP_ROUTES] = { "sl_routes" },
-	[MAP_FIB] = { "sl_fib" },
-	[MAP_FIB_FIRST] = { "sl_fib_first" },
-	[MAP_FIB_ARENA] = { "sl_fib_arena" },
-	[MAP_SOURCES] = { "sl_src_routes" },
-	[MAP_NEXT_HOPS] = { "sl_next_hops", MAPPED(next_hops, SIXLANE_MAX_NEXT_HOPS) },
-	[MAP_BUCKETS] = { "sl_nh_buckets", MAPPED(buckets, SIXLANE_MAX_NH_BUCKETS) },
-	[MAP_EXCEPTIONS] = { "sl_exceptions" },
-	[MAP_PUNTED] = { "sl_punted", MAPPED(punted, SIXLANE_PUNTED_WORDS) },
-	[MAP_FRESH] = { "sl_fresh", MAPPED(fresh, SIXLANE_FRESH_WORDS * 8) },
-	[MAP_OPERATOR] = { "sl_operator" },
-	[MAP_ICMP_EVENTS] = { "sl_icmp_events" },
-	[MAP_CPU] = { "sl_cpu" },
-	[MAP_NEIGH_INDEX] = { "sl_neigh_index" },
-	[MAP_NEIGHBOURS] = { "sl_neighbours", MAPPED(neighbours, SIXLANE_MAX_NEIGHBOURS) },
-	[MAP_SAMPLES] = { "sl_samples" },
-	[MAP_PORT_INDEX] = { "sl_port_index" },
-	[MAP_PORTS] = { "sl_ports", MAPPED(ports, SIXLANE_MAX_PORTS) },
-	[MAP_VLANS] = { "sl_vlans" },
-	[MAP_RULES] = { "sl_rules", MAPPED(rules, WORLD_RULES) },
-	[MAP_GUARD] = { "sl_guard", MAPPED(guard, SIXLANE_GUARD_WORDS) },
-	[MAP_POLICIES] = { "sl_policies" },
-	[MAP_COUNTERS] = { "sl_counters" },
-};
+	size_t at,
+		bytes; /* where the pointer to its memory stands in struct setup; 0: not mapped */
+} maps[N_MAPS] = { SETUP_MAPS(UNMAPPED_ENTRY, MAPPED_ENTRY) };
 
 static int fail(int err, const char *what)
 {

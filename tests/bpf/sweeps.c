@@ -25,8 +25,8 @@ static void expect_all_lengths(const struct frame *whole, size_t packet,
 }
 
 /*
- * Cut at every byte: what lies behind the cut stays in the frame's memory, as it does in a
- * driver's buffer, and would be forwarded.
+ * Cut at every byte. What follows the cut stays in memory, as in a driver's buffer, and would be
+ * forwarded.
  */
 void sweep_test_every_length(void **state)
 {
@@ -52,8 +52,8 @@ void sweep_test_every_length(void **state)
 }
 
 /*
- * Tagged frames. A tag that is not whole is none, and behind a whole one its device has the frame:
- * from each length on a step says whose it is and what becomes of it.
+ * Tagged frames. A tag that is cut is none; behind a whole one the frame is its VLAN device's. From
+ * each step's length on, the frame is counted for a device and ends by a verdict.
  */
 struct tagged {
 	uint32_t tags[FRAME_TAGS];

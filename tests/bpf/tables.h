@@ -36,7 +36,7 @@ void tables_close(struct tables *tables);
 
 /* The routes of a table, which is made. */
 struct radix *tables_routes(struct tables *tables, uint32_t table);
-/* What an entry of it says. */
+/* The value of an entry. */
 uint32_t tables_value(const struct radix_node *node);
 /* 0: no longer there. Returns what it was, 0: nothing. Nothing is compiled. */
 uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix,
@@ -49,8 +49,8 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 /* All of it anew, and published. */
 void tables_build(struct tables *tables);
 /*
- * tables_put() in two halves, for what is to be done at the same time elsewhere: what the routes
- * say, and then what readers find. The first returns what to give to the second.
+ * tables_put() in two halves, for what is to be done at the same time elsewhere: the routes, and
+ * then what readers find. The first returns the argument of the second.
  */
 struct tables_change {
 	uint32_t table;

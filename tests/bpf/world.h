@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All that the maps say, as one plain struct: a test arranges it, the harness writes it to the
+ * The contents of the maps as one plain struct: a test arranges it, the harness writes it to the
  * maps, the model reads it. Slots and ids are the maps' own. Knows no libbpf.
  *
  * The default world: packets for 2001:db8:2::/48 that come in by DEV_IN leave by DEV_OUT to a
@@ -102,7 +102,7 @@ void world_add_exception(struct world *world, const char *dst,
 void world_add_punted(struct world *world, const char *dst);
 /* In sl_fresh; last_half: the half of the last byte. SIXLANE_META_CHECK_PUNTED is not set. */
 void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32_t last_half);
-/* FRAME_DST's marked route to NH_GATEWAY, this exception of it, and a way back by NEIGH_IN. */
+/* FRAME_DST's marked route to NH_GATEWAY, this exception of it, and a return route by NEIGH_IN. */
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);
 
 /* A group of buckets with one member each; buckets from first_bucket on. */
