@@ -337,7 +337,6 @@ static void replay(void)
 {
 	static struct tables routes;
 
-	tables_open_bare(&routes);
 	add_first_routes(&routes);
 	for (size_t i = 0; i < AGREE_PROBES; i++)
 		note(i, 0, tables_match(&routes, agree.probes[i].table, &agree.probes[i].addr));

@@ -5,13 +5,6 @@
  */
 #include "rows.h"
 
-/* The daemon calls no slave one that has another MAC than its bond. */
-static void slave_with_a_mac_of_its_own(struct world *w)
-{
-	world_port(w, DEV_SLAVE)->mac = world_port(w, DEV_BACKUP)->mac;
-	world_port(w, DEV_SLAVE)->flags ^= SIXLANE_PORT_SLAVE | SIXLANE_PORT_UPPER;
-}
-
 #define BY_SLAVE .in = DEV_SLAVE, .as = DEV_BOND
 #define BY_SLAVE_10 .in = DEV_SLAVE, .tags = { Q(10) }, .as = DEV_BOND_10
 
@@ -20,9 +13,6 @@ const struct row rows_bond[] = {
 	{ "active slave", BY_SLAVE },
 	{ "active slave, slots tried first", BY_SLAVE, .at_home = true },
 	{ "backup slave", .in = DEV_BACKUP, PASS(BOND_SLAVE) },
-	{ "backup slave, for the bond's MAC", .in = DEV_BACKUP, .to = DEV_BOND, PASS(BOND_SLAVE) },
-	{ "backup slave, priority tag", .in = DEV_BACKUP, .tags = { 0x8100e000 },
-	  PASS(BOND_SLAVE) },
 	{ "backup slave, tag that the bond knows", .in = DEV_BACKUP, .tags = { Q(10) },
 	  PASS(VLAN_UNKNOWN) },
 	{ "slave whose bond is not served", BY_SLAVE, WITH(FLIP_PORT(BOND, INGRESS)),
@@ -42,10 +32,8 @@ const struct row rows_bond[] = {
 	  .routes = { TO(NH_GATEWAY), ROUTE_IN(1000, "2001:db8:2::/48", NH_ALT) }, BY_SLAVE,
 	  WITH(SET(PORT(BOND).table, 1000)), .via = NEIGH_ALT },
 	{ "the slave's table does not matter", BY_SLAVE, WITH(SET(PORT(SLAVE).table, 1000)) },
-	{ "slave with a MAC of its own, for the bond's", .in = DEV_SLAVE,
-	  .arrange = slave_with_a_mac_of_its_own, PASS(PORT_UPPER) },
-	{ "slave with a MAC of its own, for that", .in = DEV_SLAVE,
-	  .arrange = slave_with_a_mac_of_its_own, .to = DEV_BACKUP, PASS(PORT_UPPER) },
+	{ "port of a bond that is no slave to the daemon, for its MAC differs", .in = DEV_SLAVE,
+	  WITH(FLIP_PORT(SLAVE, SLAVE), FLIP_PORT(SLAVE, UPPER)), PASS(PORT_UPPER) },
 	{ "active slave, for another MAC", BY_SLAVE, .to = DEV_BACKUP, PASS(OTHER_MAC) },
 	{ "slave takes over", .in = DEV_BACKUP,
 	  WITH(FLIP_PORT(BACKUP, BACKUP), FLIP_PORT(BACKUP, SLAVE)), .to = DEV_BOND,

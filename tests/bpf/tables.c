@@ -49,16 +49,11 @@ static int wait_for_readers(void *ctx)
 	return maps_write_grace(&tables->maps);
 }
 
-void tables_open_bare(struct tables *tables)
-{
-	memset(tables, 0, sizeof(*tables));
-}
-
 void tables_open(struct tables *tables, const struct tables_fds *fds)
 {
 	const struct compiled_memory memory = { tables, make_chunk, publish, wait_for_readers };
 
-	tables_open_bare(tables);
+	memset(tables, 0, sizeof(*tables));
 	tables->maps.fd[LOADER_FIB] = fds->fib;
 	tables->maps.fd[LOADER_FIB_FIRST] = fds->first;
 	tables->maps.fd[LOADER_FIB_ARENA] = fds->arena;

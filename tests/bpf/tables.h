@@ -28,9 +28,8 @@ struct tables {
 struct tables_fds {
 	int fib, first, arena;
 };
+/* A zeroed struct tables is one of routes alone, for which nothing can be compiled. */
 void tables_open(struct tables *tables, const struct tables_fds *fds);
-/* Routes alone: tables_build() and tables_change() are not for these. */
-void tables_open_bare(struct tables *tables);
 /* Publishes nothing. */
 void tables_close(struct tables *tables);
 
