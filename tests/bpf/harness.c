@@ -365,8 +365,8 @@ static bool are_figures(enum harness_prog prog, const struct frame *in,
 	return figures_are(in, &without_figures);
 }
 
-static bool is_entry(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
-		     const struct expected *expected)
+static bool is_outcome(enum harness_prog prog, const struct frame *in,
+		       const struct outcome *outcome, const struct expected *expected)
 {
 	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
 	       is_same_frame(&outcome->out, expected->out) && are_figures(prog, in, expected);
@@ -375,8 +375,8 @@ static bool is_entry(enum harness_prog prog, const struct frame *in, const struc
 static void explain(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		    const struct expected *expected, size_t n)
 {
-	fprintf(stderr, "program %d, none of %zu fates; the first is %s in slot %u\n", (int)prog, n,
-		harness_verdict_name(expected->verdict), expected->slot);
+	fprintf(stderr, "program %d, none of %zu outcomes; the first is %s in slot %u\n", (int)prog,
+		n, harness_verdict_name(expected->verdict), expected->slot);
 	if (outcome->action != expected_action(prog, outcome->ingress, expected))
 		fprintf(stderr, "action %u, expected %u\n", outcome->action,
 			expected_action(prog, outcome->ingress, expected));
@@ -400,7 +400,7 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 		   "BPF_PROG_TEST_RUN");
 	figures_end(in, sweep);
 	for (size_t i = 0; i < n; i++)
-		if (is_entry(prog, in, &outcome, &expected[i]))
+		if (is_outcome(prog, in, &outcome, &expected[i]))
 			return true;
 	explain(prog, in, &outcome, expected, n);
 	return false;
@@ -440,7 +440,7 @@ static uint32_t counted_in(const struct harness_case *c)
 
 void harness_expect_case(const struct harness_case *c)
 {
-	/* What must come to the same, a bit each. */
+	/* The programs that must do the same, a bit each. */
 	static const uint32_t also[N_PROGS] = {
 		[PROG_AS_IS] =
 			1u << PROG_SHOWS_EGRESS | 1u << PROG_TRACE | 1u << PROG_FRAGS_SHOWS_EGRESS,

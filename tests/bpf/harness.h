@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The object under test in the kernel, with private maps, and devices in a network namespace of
- * this process. One packet through it, and everything about its next-hop entry asserted. Knows
- * nothing of which packet has which next-hop entry.
+ * this process. Runs one packet through it and compares everything that it did with what is
+ * expected. Does not know what to expect of which packet.
  */
 #ifndef TESTS_BPF_HARNESS_H
 #define TESTS_BPF_HARNESS_H
@@ -11,9 +11,9 @@
 #include "world.h"
 
 /*
- * The object is loaded three times, the maps shared. The second and third differ from what
- * was compiled by one instruction each, to show what a test run cannot show otherwise. Beside them
- * the xdp.frags flavour, twice, which must do the same with a frame in one buffer.
+ * The object is loaded several times with the same maps. Some programs differ from what was
+ * compiled by one instruction, to show what a test run cannot show otherwise. The other flavours
+ * must do the same with a frame in one buffer.
  */
 enum harness_prog {
 	PROG_AS_IS,
@@ -23,8 +23,7 @@ enum harness_prog {
 	PROG_CANNOT_TRIM,
 	PROG_FRAGS,
 	PROG_FRAGS_SHOWS_EGRESS,
-	/* The trace flavour, which must do the same, but hits no exception and sends no ICMP event.
-	 */
+	/* The trace flavour, which counts no exception's hits and sends no ICMP event. */
 	PROG_TRACE,
 	N_PROGS
 };
@@ -42,7 +41,7 @@ _Bool harness_has(enum harness_prog prog);
 const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
 int harness_prog_fd(enum harness_prog prog);
 
-/* The default world of the harness's devices. */
+/* world_init() */
 void harness_world(struct world *world);
 
 /* Write a world to the maps. */
@@ -52,9 +51,9 @@ void harness_install_route(uint32_t next_hop);
 void harness_install_exception(const struct sixlane_exception *value);
 
 /*
- * Who is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, the compiled FIB to
- * begin with. The other one leads all destinations to a next hop of this next-hop entry, so that it
- * is seen if it is asked instead.
+ * The engine that is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, at
+ * first the compiled FIB. The other one has this verdict for all destinations, which shows if it is
+ * asked.
  */
 void harness_answer_by(uint32_t engine, enum sixlane_verdict otherwise);
 
@@ -82,17 +81,17 @@ int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct fr
 		       size_t linear, struct frame *out, uint32_t *action);
 
 /*
- * The most metadata that may stand before a frame, so that no tag finds room; 0: this kernel allows
- * too little of it to find out.
+ * The most metadata that a frame may have, so that there is no headroom for a tag; 0: this kernel
+ * allows too little for that.
  */
 size_t harness_meta_max(void);
 
 /*
- * Run a frame that came in by a device: asserts that it met one of n next-hop entries, by the
- * action, every byte and the length of what is left, and that exactly one counter rose, by one
- * packet and by the frame's bytes; that no exception was hit but the next-hop entry's, on one CPU,
- * and there is no ICMP event but the next-hop entry's. Returns false and says on stderr what
- * differs from the first.
+ * Run a frame that came in by a device, and compare with n outcomes, of which one must be right:
+ * - the action, and every byte and the length of the frame afterwards;
+ * - exactly one counter rose, by one packet and by the frame's bytes;
+ * - the exception that was hit, on one CPU, and the ICMP event, and no others.
+ * Returns false, and prints what differs from the first outcome.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
@@ -125,11 +124,11 @@ struct harness_case {
 void harness_expect_case(const struct harness_case *c);
 #define EXPECT(...) harness_expect_case(&(struct harness_case){ __VA_ARGS__ })
 
-/* Run on this CPU from now on; false: there is none of this number. */
+/* Run on this CPU from now on; false: there is no such CPU. */
 _Bool harness_pin(int cpu);
 void harness_unpin(void);
 
-/* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
+/* Replace or delete an exception; harness_install() deletes what is left of them. */
 void harness_put_exception(const struct world_exception *exception);
 void harness_del_exception(const struct world_exception *exception);
 /* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
@@ -141,13 +140,13 @@ uint32_t harness_fresh_count(uint32_t half);
 /* When every CPU's bucket of answers was full. */
 void harness_fill_buckets(uint64_t filled_ns);
 
-/* Take what the ring holds, at most max of which are wanted; returns how many it held. */
+/* Empty the ring; the first max records are copied. Returns how many it held. */
 size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max);
 
 /* The same of samples. */
 size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
 
-/* Hints that found no room since the last harness_install(), over all CPUs. */
+/* ICMP events that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_icmp_events_lost(void);
 
 /* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */

@@ -38,7 +38,7 @@ static void publish(void *ctx, union sixlane_fib fib)
 	maps_write_fib(&((struct tables *)ctx)->maps, fib);
 }
 
-/* A real one takes milliseconds, which over a thousand worlds is more than all the rest. */
+/* A grace period takes milliseconds, so it is waited for only where there are readers. */
 static int wait_for_readers(void *ctx)
 {
 	struct tables *tables = ctx;
@@ -102,12 +102,10 @@ static struct table_route *add_route(struct radix *routes, const struct prefix *
 	return route;
 }
 
-uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix,
-		    uint32_t value)
+void tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix, uint32_t value)
 {
 	struct radix *routes = tables_routes(tables, table);
 	struct table_route *route = (struct table_route *)radix_find(routes, prefix);
-	uint32_t old = route ? route->value : 0;
 
 	if (!value && route)
 		radix_remove(routes, &route->node);
@@ -115,7 +113,6 @@ uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *
 		route = add_route(routes, prefix);
 	if (value)
 		route->value = value;
-	return old;
 }
 
 void tables_clear(struct tables *tables)
@@ -141,8 +138,7 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 
 /* --- compiled --------------------------------------------------------------------------------- */
 
-/* No race is likely to show that memory was used again too early: so see that readers are waited
- * for.
+/* No race is likely to show that memory was reused too early, so see that readers are waited for.
  */
 void tables_build(struct tables *tables)
 {
@@ -159,7 +155,7 @@ void tables_build(struct tables *tables)
 	must(!compiled_end(tables->compiled), "build");
 }
 
-/* A route that goes may be in the trie until readers no longer find it, or go at once. */
+/* A deleted route goes at once, or stays in its tree until readers no longer find it. */
 struct tables_change tables_begin_change(struct tables *tables, uint32_t table,
 					 const struct prefix *prefix, uint32_t value)
 {
