@@ -92,6 +92,8 @@ const struct row rows_guard[] = {
 	{ "TCP with another sum", TCP_CHECK("5ba2"), OPEN },
 	{ "sum that carries twice", .src = "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 	  .dst = "2001:db8:2:ffff:ffff:ffff:ffff:ffff", UDP_CHECK("4de7"), OPEN, CHECKSUM },
+	{ "sum that carries once more", .src = "2001:db8:1:60af:6e8e:d5a4:d137:41a7",
+	  UDP_CHECK("1363"), OPEN, CHECKSUM },
 	{ "UDP without room for a checksum", .payload = 7, OPEN, CHECKSUM },
 	{ "UDP with no more than a header", .payload = 8, OPEN },
 	{ "TCP without room for a checksum", .payload = 17, PATCH(NEXT("06")), OPEN, CHECKSUM },
