@@ -17,7 +17,7 @@ struct agree_probe {
 	__u32 which, found, before, after;
 };
 
-/* The compiled FIB does not say. */
+/* The compiled FIB has no answer, and the trie is asked. */
 #define AGREE_UNKNOWN SIXLANE_FIB_NODE
 
 struct agree_state {

@@ -165,7 +165,7 @@ void agree_install(struct agree *agree)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static void run(struct agree *agree, enum agree_prog prog, uint32_t repeat)
+void agree_run(struct agree *agree, enum agree_prog prog, uint32_t repeat)
 {
 	static const uint8_t packet[PACKET_BYTES];
 	struct bpf_test_run_opts opts = {
@@ -178,13 +178,8 @@ static void run(struct agree *agree, enum agree_prog prog, uint32_t repeat)
 	setup_must(bpf_prog_test_run_opts(agree->prog_fd[prog], &opts), "BPF_PROG_TEST_RUN");
 }
 
-void agree_run(struct agree *agree, enum agree_prog prog)
-{
-	run(agree, prog, 1);
-}
-
 void agree_sweep(struct agree *agree, enum agree_prog prog)
 {
 	agree->state->next = 0;
-	run(agree, prog, AGREE_PROBES / AGREE_BATCH);
+	agree_run(agree, prog, AGREE_PROBES / AGREE_BATCH);
 }

@@ -38,8 +38,8 @@ void agree_put(struct agree *agree, uint32_t table, const struct prefix *prefix,
 /* All probes once. */
 void agree_sweep(struct agree *agree, enum agree_prog prog);
 
-/* Run a program once on this CPU. */
-void agree_run(struct agree *agree, enum agree_prog prog);
+/* Run a program so often on this CPU. */
+void agree_run(struct agree *agree, enum agree_prog prog, uint32_t repeat);
 
 /* SIXLANE_ROUTES, where the machine is a slow one; else otherwise. */
 size_t agree_limit(size_t otherwise);

@@ -5,15 +5,7 @@
  * give one: that the trie would help out is no excuse.
  */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "agree_run.h"
 #include "fuzz.h"
@@ -21,8 +13,8 @@
 
 #define MAIN SIXLANE_TABLE_MAIN
 #define FULL_VIEW "gzip -dc tests/data/full-view-v6.txt.gz"
-#define SYNTHETIC_ROUTES 1000000u
-/* To be looked up, for each route, and as bounds. */
+#define ROUTES_MAX 1000000u
+/* Addresses that are looked up, for each route, and in all. */
 #define ADDRESSES_PER_ROUTE 4u
 #define ADDRESSES_MIN 100000u
 #define ADDRESSES_MAX 1000000u
@@ -31,23 +23,29 @@ static struct agree agree;
 
 /* --- routes ----------------------------------------------------------------------------------- */
 
-static size_t limit;   /* routes that are wanted */
-static size_t n_added; /* one after the other, doubles counted */
+static size_t limit;   /* routes that may be added */
+static size_t n_added; /* so far, duplicates counted */
 static struct added {
 	uint32_t table;
 	struct prefix prefix;
 } * added;
 
-static void begin(size_t routes)
+static void begin(uint64_t seed)
 {
-	limit = agree_limit(routes);
-	n_added = 0;
-	added = calloc(limit, sizeof(*added));
+	fuzz_seed(seed);
+	limit = n_added = 0;
+	added = calloc(ROUTES_MAX, sizeof(*added));
 	assert_non_null(added);
 	agree_open(&agree);
 }
 
-/* Every value is another one, as far as there are next hops: a wrong route is a wrong value. */
+/* So many routes more, or fewer where the machine is slow. */
+static void allow(size_t routes)
+{
+	limit = n_added + agree_limit(routes);
+}
+
+/* Values differ as far as there are next hops, so that a wrong route shows as a wrong value. */
 static void add(uint32_t table, struct prefix prefix)
 {
 	uint32_t next_hop = 1 + (uint32_t)n_added % (SIXLANE_MAX_NEXT_HOPS - 1);
@@ -165,8 +163,8 @@ static size_t count_wrong(void)
 	return wrong;
 }
 
-/* Install the routes, compare, and let go of all. at_least: addresses. */
-static void end_after(size_t at_least)
+/* Install the routes, compare, and free all. at_least: addresses. */
+static void end(size_t at_least)
 {
 	size_t wanted = n_added * ADDRESSES_PER_ROUTE, wrong = 0, checked = 0;
 	struct compiled_stats stats;
@@ -184,18 +182,12 @@ static void end_after(size_t at_least)
 		agree_sweep(&agree, AGREE_AGREE);
 		wrong = count_wrong();
 	}
-	printf("  %zu routes, %zu addresses; %llu nodes, %.1f bytes a route, built in %.0f ms\n",
-	       tables_count(&agree.tables), checked, (unsigned long long)stats.nodes,
-	       (double)stats.used_bytes / (double)tables_count(&agree.tables),
-	       (double)stats.build_ns / 1e6);
+	printf("  %zu routes added, %zu addresses; %llu nodes, %llu KiB, built in %.0f ms\n",
+	       n_added, checked, (unsigned long long)stats.nodes,
+	       (unsigned long long)stats.used_bytes / 1024, (double)stats.build_ns / 1e6);
 	agree_close(&agree);
 	free(added);
 	assert_int_equal(wrong, 0);
-}
-
-static void end(void)
-{
-	end_after(ADDRESSES_MIN);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -206,6 +198,7 @@ static void add_full_view(void)
 	FILE *file = popen(FULL_VIEW, "r");
 
 	assert_non_null(file);
+	allow(ROUTES_MAX);
 	while (fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\r\n")] = 0;
 		add(MAIN, parse(line));
@@ -215,10 +208,9 @@ static void add_full_view(void)
 
 void agreement_test_full_view(void **state)
 {
-	fuzz_seed(1);
-	begin(SYNTHETIC_ROUTES);
+	begin(1);
 	add_full_view();
-	end_after(ADDRESSES_MAX);
+	end(ADDRESSES_MAX);
 }
 
 /* Lengths as in the full view, under its /20s, so that they crowd as real ones do. */
@@ -226,8 +218,7 @@ void agreement_test_million_routes(void **state)
 {
 	size_t real;
 
-	fuzz_seed(2);
-	begin(SYNTHETIC_ROUTES);
+	begin(2);
 	add_full_view();
 	real = n_added;
 	while (n_added < limit) {
@@ -236,93 +227,69 @@ void agreement_test_million_routes(void **state)
 		randomize_from(&prefix, 20);
 		add(MAIN, prefix);
 	}
-	end();
+	end(ADDRESSES_MIN);
 }
 
+/* --- shapes, each in tables of its own -------------------------------------------------------- */
+
 /* The /48s of a /32, one in so many. */
-static void add_dense(uint32_t one_in)
+static void add_dense(uint32_t table, uint32_t one_in)
 {
-	begin(65536);
-	add(MAIN, parse("2001:db8::/32"));
+	allow(65536);
+	add(table, parse("2001:db8::/32"));
 	for (uint32_t i = 0; i < 65536; i++) {
 		struct prefix prefix = parse("2001:db8::/48");
 
 		prefix.addr.bytes[4] = (uint8_t)(i >> 8);
 		prefix.addr.bytes[5] = (uint8_t)i;
 		if (fuzz_one_in(one_in))
-			add(MAIN, prefix);
+			add(table, prefix);
 	}
-	end();
 }
 
-void agreement_test_dense(void **state)
+static void add_hosts(uint32_t table)
 {
-	fuzz_seed(3);
-	add_dense(1);
-	add_dense(4);
-	add_dense(16);
-}
-
-void agreement_test_hosts(void **state)
-{
-	fuzz_seed(4);
-	begin(100000);
+	allow(100000);
 	while (n_added < limit) {
 		struct prefix prefix = parse("2001:db8:1:2:3:4:5600::/108");
 
 		randomize_from(&prefix, 108);
 		prefix.len = 128;
-		add(MAIN, prefix);
-	}
-	end();
-}
-
-/* All lengths on one path; siblings: and what branches off at every bit. */
-static void add_path(uint32_t table, const union sixlane_addr *addr, uint32_t longest,
-		     bool siblings)
-{
-	for (uint32_t len = 0; len <= longest; len++) {
-		struct prefix prefix = { .addr = *addr, .len = (uint8_t)len };
-
-		add(table, prefix);
-		if (!siblings || !len)
-			continue;
-		prefix.addr.bytes[(len - 1) / 8] ^= (uint8_t)(0x80 >> (len - 1) % 8);
 		add(table, prefix);
 	}
 }
 
-static void add_paths(size_t n, uint32_t kept, bool siblings)
+/*
+ * All lengths on each of n paths, which share their first bits; siblings: and what branches off at
+ * every bit.
+ */
+static void add_paths(uint32_t table, size_t n, uint32_t shared, bool siblings)
 {
-	struct prefix prefix = parse("2001:db8:1234:5678:9abc:def0:1357:9bdf/128");
+	struct prefix path = parse("2001:db8:1234:5678:9abc:def0:1357:9bdf/128");
 
-	begin(n * (siblings ? 257 : 129));
+	allow(n * (siblings ? 257 : 129));
 	for (size_t i = 0; i < n; i++) {
-		add_path(MAIN, &prefix.addr, 128, siblings);
-		randomize_from(&prefix, kept);
-	}
-	end();
-}
+		for (uint32_t len = 0; len <= 128; len++) {
+			struct prefix prefix = { .addr = path.addr, .len = (uint8_t)len };
 
-void agreement_test_paths(void **state)
-{
-	fuzz_seed(5);
-	add_paths(1, 0, false);
-	add_paths(1, 0, true);
-	add_paths(200, 0, false);
-	add_paths(100, 100, true); /* these share most of the way */
-	add_paths(100, 33, true);
+			add(table, prefix);
+			if (!siblings || !len)
+				continue;
+			prefix.addr.bytes[(len - 1) / 8] ^= (uint8_t)(0x80 >> (len - 1) % 8);
+			add(table, prefix);
+		}
+		randomize_from(&path, shared);
+	}
 }
 
 /* Ids that are alike in many bits, and tables that hold little or next to nothing. */
-void agreement_test_tables(void **state)
+static void add_tables(void)
 {
 	static const uint32_t ids[] = { 0,	    1,		100,	   252,	 253,
-					MAIN,	    255,	256,	   1001, 0x7fffffff,
+					1000,	    255,	256,	   1001, 0x7fffffff,
 					0x80000000, 0xfffffffe, 0xffffffff };
 
-	fuzz_seed(6);
-	begin(50000);
+	allow(50000);
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		struct prefix prefix = parse("2001:db8::/128");
 
@@ -338,16 +305,32 @@ void agreement_test_tables(void **state)
 			add(ids[i], prefix);
 		}
 	}
-	end();
+}
+
+void agreement_test_shapes(void **state)
+{
+	begin(3);
+	add_dense(MAIN, 1);
+	add_dense(2001, 4);
+	add_dense(2002, 16);
+	add_hosts(2003);
+	add_paths(2004, 1, 0, false);
+	add_paths(2005, 1, 0, true);
+	add_paths(2006, 200, 0, false);
+	add_paths(2007, 100, 100, true);
+	add_paths(2008, 100, 33, true);
+	add_tables();
+	end(ADDRESSES_MAX);
 }
 
 void agreement_test_default_route_alone(void **state)
 {
-	fuzz_seed(7);
-	begin(1);
+	begin(7);
+	allow(1);
 	add(MAIN, (struct prefix){ 0 });
-	end();
-	begin(1);
+	end(ADDRESSES_MIN);
+	begin(8);
+	allow(1);
 	add(0xffffffff, parse("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128"));
-	end();
+	end(ADDRESSES_MIN);
 }

@@ -67,3 +67,10 @@ void answer_build(struct frame *out, const struct frame *packet, const struct an
 		bytes[AT_QUOTED + AT_HOP_LIMIT - AT_IP6]--;
 	frame_set16(out, AT_CHECKSUM, checksum(out));
 }
+
+void answer_by_ingress(struct frame *out, const struct frame *packet, uint32_t mtu)
+{
+	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], mtu);
+
+	answer_build(out, packet, &answer);
+}

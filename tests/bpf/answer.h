@@ -24,6 +24,9 @@ struct answer {
 /* One that a device sends to this MAC, about a packet as it came in. */
 struct answer answer_by(enum device dev, const uint8_t *dst_mac, uint32_t mtu);
 
+/* One to a packet by DEV_IN, sent to NEIGH_IN. */
+void answer_by_ingress(struct frame *out, const struct frame *packet, uint32_t mtu);
+
 /* To a packet without tags, of which the answer has none either. */
 void answer_build(struct frame *out, const struct frame *packet, const struct answer *answer);
 

@@ -1,122 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Answers, where a table of rows would be too long or tell too little: known bytes, every size,
- * every type, every room, the flow label, and the rate.
+ * Answers (Packet Too Big) that a table of rows would be too long for: known bytes, every size,
+ * type and headroom, the flow label, the rate.
  */
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../user/lib/util.h"
 #include "answer.h"
 #include "tests.h"
 
-/* A locked exception of an MTU, and a way back. */
-static void make_world(struct world *world, uint32_t mtu)
+/* A locked MTU, which the kernel knows, too. */
+static struct sixlane_exception locked(uint32_t mtu)
 {
-	const struct sixlane_exception value = {
+	return (struct sixlane_exception){
 		.flags =
 			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
 		.mtu = mtu,
 	};
-
-	harness_world(world);
-	world_add_exception_and_ways(world, &value);
 }
 
 static void install(uint32_t mtu)
 {
-	static struct world world;
+	const struct sixlane_exception value = locked(mtu);
 
-	make_world(&world, mtu);
-	harness_install(&world);
+	harness_install_exception(&value);
 }
 
-static const union sixlane_addr *destination(void)
+static void expect_from(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu,
+			bool once)
 {
-	static union sixlane_addr dst;
+	const union sixlane_addr dst = world_addr(FRAME_DST);
 
-	dst = world_addr(FRAME_DST);
-	return &dst;
-}
-
-static void build(struct frame *frame, size_t size, size_t padding)
-{
-	const struct frame_spec spec = {
-		.dst_mac = world_device_mac[DEV_IN],
-		.payload = size - 40,
-		.padding = padding,
-	};
-
-	frame_build(frame, &spec);
-}
-
-static void build_answer(struct frame *out, const struct frame *in, uint32_t mtu)
-{
-	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], mtu);
-
-	answer_build(out, in, &answer);
-}
-
-/* A frame that came in by DEV_IN; forwarded means: to NEIGH_GATEWAY. */
-static struct expected expect_of(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu,
-				 struct frame *out)
-{
-	*out = *in;
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(out, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
-	if (verdict == SIXLANE_ANSWER_TOO_BIG)
-		build_answer(out, in, mtu);
-	return (struct expected){
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = harness_ifindex()[DEV_OUT],
-		.out = out,
-		.hit = destination(),
-	};
+	EXPECT(.frame = in, .verdict = verdict, .answer = { .mtu = mtu, .via = NEIGH_IN },
+	       .hit = &dst, .once = once);
 }
 
 static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu)
 {
-	static struct frame out;
-	struct expected expected = expect_of(in, verdict, mtu, &out);
-
-	harness_expect(PROG_AS_IS, DEV_IN, in, &expected, SWEEP_WORLD);
+	expect_from(in, verdict, mtu, false);
 }
 
 /*
- * What stands in front of the packet, and what of it is quoted, written down by hand; the checksum
- * is another program's.
+ * The answer's headers and what it quotes are written down by hand. The checksum was computed by
+ * another program.
  */
 void answer_test_known_bytes(void **state)
 {
-	static const char in_hex[] = "021121314151"
-				     "02000000ee01"
-				     "86dd"
-				     "6b8fedcb051a1140"
-				     "20010db8000100000000000000000001"
-				     "20010db8000200000000000000000001"
-				     "4142434445464748";
-	static const char out_hex[] = "b24d81a1adcd"
-				      "021121314151"
-				      "86dd"
-				      "6000000004d83a64"
-				      "20010db800ff00000000000000000001"
-				      "20010db8000100000000000000000001"
-				      "0200ca4600000500"
-				      "6b8fedcb051a1140"
-				      "20010db8000100000000000000000001"
-				      "20010db8000200000000000000000001"
-				      "4142434445464748";
+	static const char in_hex[] =
+		"021121314151 02000000ee01 86dd 6b8fedcb051a1140"
+		"20010db8000100000000000000000001 20010db8000200000000000000000001 4142434445464748";
+	static const char out_hex[] =
+		"b24d81a1adcd 021121314151 86dd 6000000004d83a64"
+		"20010db800ff00000000000000000001 20010db8000100000000000000000001 0200ca4600000500"
+		"6b8fedcb051a1140"
+		"20010db8000100000000000000000001 20010db8000200000000000000000001 4142434445464748";
 	static struct frame in, out, want;
-	uint32_t action;
 
 	install(1280);
 	frame_from_hex(&in, in_hex);
@@ -125,8 +63,7 @@ void answer_test_known_bytes(void **state)
 	frame_from_hex(&want, out_hex);
 	want.len = 14 + 1280;
 	memset(want.bytes + 62 + 48, 0x5a, 1232 - 48);
-	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
-	assert_int_equal(action, XDP_REDIRECT);
+	assert_int_equal(harness_send(PROG_AS_IS, &in, &out), XDP_REDIRECT);
 	if (out.len != want.len || memcmp(out.bytes, want.bytes, want.len)) {
 		frame_dump("came out", &out);
 		frame_dump("expected", &want);
@@ -140,12 +77,12 @@ void answer_test_every_size(void **state)
 
 	install(1400);
 	for (size_t size = 1300; size <= 1600; size++) {
-		build(&frame, size, size % 3);
+		frame_plain(&frame, size - 40, size % 3);
 		expect(&frame, size > 1400 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1400);
 	}
 	install(1280);
 	for (size_t size = 1275; size <= 1290; size++) {
-		build(&frame, size, size % 3);
+		frame_plain(&frame, size - 40, size % 3);
 		expect(&frame, size > 1280 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1280);
 	}
 }
@@ -156,7 +93,7 @@ void answer_test_every_checksum(void **state)
 	static struct frame frame;
 
 	install(1400);
-	build(&frame, 1401, 0);
+	frame_plain(&frame, 1361, 0);
 	for (uint32_t word = 0; word <= 0xffff; word += 37) {
 		frame_set16(&frame, AT_PAYLOAD + 100, (uint16_t)word);
 		expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
@@ -167,36 +104,26 @@ void answer_test_every_checksum(void **state)
 	expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
 }
 
-void answer_test_every_icmp_type(void **state)
+/* Only behind next header 58 is the first byte an ICMPv6 type: errors are not answered. */
+void answer_test_every_type(void **state)
 {
 	static struct frame frame;
 
 	install(1400);
-	build(&frame, 1401, 0);
+	frame_plain(&frame, 1361, 0);
 	frame.bytes[AT_NEXT_HEADER] = 58;
 	for (int type = 0; type <= 255; type++) {
 		frame.bytes[AT_PAYLOAD] = (uint8_t)type;
 		expect(&frame, type < 128 ? SIXLANE_PASS_TOO_BIG : SIXLANE_ANSWER_TOO_BIG, 1400);
 	}
-}
-
-/* What behind they have is no error's type, whatever of it is taken for one. */
-void answer_test_every_next_header(void **state)
-{
-	static struct frame frame;
-
-	install(1400);
-	build(&frame, 1401, 0);
-	memset(frame.bytes + AT_PAYLOAD, 0xff, 8);
-	frame.bytes[AT_PAYLOAD] = 17;
-	frame.bytes[AT_PAYLOAD + 1] = 0;
+	frame_patch(&frame, AT_PAYLOAD, "1100ffffffffffff");
 	for (int next = 1; next <= 255; next++) {
 		frame.bytes[AT_NEXT_HEADER] = (uint8_t)next;
 		expect(&frame, next == 58 ? SIXLANE_PASS_TOO_BIG : SIXLANE_ANSWER_TOO_BIG, 1400);
 	}
 }
 
-/* Metadata takes the room from in front of the frame, four bytes at a time. */
+/* Metadata takes headroom, four bytes at a time. */
 void answer_test_every_room(void **state)
 {
 	size_t most = harness_meta_max();
@@ -207,7 +134,7 @@ void answer_test_every_room(void **state)
 		skip();
 	}
 	install(1400);
-	build(&frame, 1401, 1);
+	frame_plain(&frame, 1361, 1);
 	for (frame.meta = 0; frame.meta <= most; frame.meta += 4)
 		expect(&frame,
 		       frame.meta + 48 + 40 <= 256 ? SIXLANE_ANSWER_TOO_BIG
@@ -215,23 +142,24 @@ void answer_test_every_room(void **state)
 		       1400);
 }
 
-/* It is any but the rest is as ever, the checksum too. */
+/* The label is random; the rest, with the checksum, is as without one. */
 void answer_test_flow_label(void **state)
 {
 	static struct world world;
 	static struct frame in, out, want;
-	uint32_t action, labels = 0, first = 0;
+	const struct sixlane_exception value = locked(1400);
+	uint32_t labels = 0, first = 0;
 
-	make_world(&world, 1400);
+	harness_world(&world);
+	world_add_exception_and_ways(&world, &value);
 	world.meta.flags |= SIXLANE_META_FLOW_LABEL;
 	harness_install(&world);
-	build(&in, 1401, 0);
-	build_answer(&want, &in, 1400);
+	frame_plain(&in, 1361, 0);
+	answer_by_ingress(&want, &in, 1400);
 	for (int i = 0; i < 64; i++) {
 		uint32_t label;
 
-		assert_int_equal(
-			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+		harness_send(PROG_AS_IS, &in, &out);
 		assert_int_equal(out.bytes[AT_VERSION], 0x60);
 		assert_int_equal(out.bytes[AT_VERSION + 1] & 0xf0, 0);
 		label = (uint32_t)out.bytes[AT_VERSION + 1] << 16 | frame_get16(&out, AT_FLOW);
@@ -254,20 +182,14 @@ void answer_test_flow_label(void **state)
 
 static void expect_once(const struct frame *in, enum sixlane_verdict verdict)
 {
-	static struct frame out;
-	struct expected expected = expect_of(in, verdict, 1400, &out);
-
-	harness_expect_once(DEV_IN, in, &expected);
+	expect_from(in, verdict, 1400, true);
 }
 
 static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
 {
-	static struct world world;
-
-	make_world(&world, 1400);
-	world.meta.answer_ns = ns;
-	world.meta.answer_burst = burst;
-	harness_install(&world);
+	install(1400);
+	harness_meta()->answer_ns = ns;
+	harness_meta()->answer_burst = burst;
 	harness_fill_buckets(filled_ns);
 }
 
@@ -284,20 +206,19 @@ void answer_test_rate(void **state)
 {
 	static struct frame frame;
 
+	static const struct {
+		uint64_t burst, hours; /* since the bucket was empty */
+		int answers;
+	} rates[] = {
+		{ 5, 5, 5 }, { 5, 100, 5 }, { 5, 2, 2 }, { 5, 0, 0 }, { 1, 100, 1 }, { 0, 100, 0 },
+	};
+
 	harness_pin(0);
-	build(&frame, 1401, 0);
-	install_rate(HOUR_NS, 5, util_now_ns() - 5 * HOUR_NS);
-	expect_answers(&frame, 5);
-	install_rate(HOUR_NS, 5, util_now_ns() - 100 * HOUR_NS); /* no more than the burst */
-	expect_answers(&frame, 5);
-	install_rate(HOUR_NS, 5, util_now_ns() - 2 * HOUR_NS); /* no more than there are */
-	expect_answers(&frame, 2);
-	install_rate(HOUR_NS, 5, util_now_ns()); /* none */
-	expect_answers(&frame, 0);
-	install_rate(HOUR_NS, 1, util_now_ns() - 100 * HOUR_NS);
-	expect_answers(&frame, 1);
-	install_rate(HOUR_NS, 0, util_now_ns() - 100 * HOUR_NS);
-	expect_answers(&frame, 0);
+	frame_plain(&frame, 1361, 0);
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		install_rate(HOUR_NS, rates[i].burst, util_now_ns() - rates[i].hours * HOUR_NS);
+		expect_answers(&frame, rates[i].answers);
+	}
 	install_rate(0, 0, util_now_ns()); /* no bound */
 	for (int i = 0; i < 10; i++)
 		expect_once(&frame, SIXLANE_ANSWER_TOO_BIG);
@@ -308,18 +229,16 @@ void answer_test_rate(void **state)
 void answer_test_rate_in_time(void **state)
 {
 	const uint64_t each_ns = 2000000;
-	static struct frame in, out;
+	static struct frame in;
 	uint64_t start_ns, spent_ns;
-	uint32_t action, answers = 0;
+	uint32_t answers = 0;
 
 	harness_pin(0);
-	build(&in, 1401, 0);
+	frame_plain(&in, 1361, 0);
 	install_rate(each_ns, 1, util_now_ns());
 	start_ns = util_now_ns();
 	do {
-		assert_int_equal(
-			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
-		answers += action == XDP_REDIRECT;
+		answers += harness_send(PROG_AS_IS, &in, NULL) == XDP_REDIRECT;
 		spent_ns = util_now_ns() - start_ns;
 	} while (answers < 20 && spent_ns < DEADLINE_NS);
 	assert_int_equal(answers, 20);
@@ -333,7 +252,7 @@ void answer_test_rate_by_cpu(void **state)
 {
 	static struct frame frame;
 
-	build(&frame, 1401, 0);
+	frame_plain(&frame, 1361, 0);
 	install_rate(HOUR_NS, 2, util_now_ns() - 2 * HOUR_NS);
 	for (int cpu = 0; harness_pin(cpu); cpu++)
 		expect_answers(&frame, 2);

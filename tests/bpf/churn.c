@@ -1,37 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lookups on one CPU while routes change on the other, as the daemon changes them, each lookup
- * judged by itself: its answer must have been right at some moment between its begin and its end.
+ * Lookups on one CPU while routes change on the other, as the daemon changes them. The answer of
+ * each lookup must have been right at some moment between its begin and its end.
  *
- * The writer numbers its changes and tells the number before and after each; the reader (follow in
- * agree.bpf.c) notes the numbers around each lookup. Afterwards the changes are made once more, on
- * routes alone, which says what was right for each address after each of them.
+ * The writer numbers its changes and publishes the number before and after each. The reader (follow
+ * in agree.bpf.c) records the numbers around each lookup. Afterwards the changes are made once
+ * more, on routes alone, which yields the right answer of each address after each change.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../user/lib/util.h"
 #include "../../user/maps/maps_internal.h"
 #include "agree_run.h"
-#include "churn.h"
 #include "fuzz.h"
-#include "harness.h"
 #include "tests.h"
 
+#define MAIN SIXLANE_TABLE_MAIN
 #define RATE 10000ull /* changes a second */
 #define DURATION_NS 2000000000ull
-/* Where the machine is slow or busy it goes on until there is this much to judge. */
+/* On a slow or busy machine it goes on until there is this much to check. */
 #define CHANGES_MIN 2000u
 #define CHANGES_MANY 15000u
 #define SWEEPS_MIN 20u
@@ -40,8 +31,15 @@
 #define ENGINE_EVERY 997u    /* changes until the other engine is asked */
 #define REBUILD_EVERY 13007u /* … and until all is built anew, meanwhile the trie answers */
 
+/* A route that comes, goes or changes. */
+struct change {
+	uint32_t table;
+	struct prefix prefix;
+	uint32_t value; /* 0: goes */
+};
+
 static struct agree agree;
-static struct churn_change changes[CHANGES_MAX];
+static struct change changes[CHANGES_MAX];
 static atomic_uint n_changes;
 static atomic_bool stop;
 
@@ -51,6 +49,153 @@ struct seen {
 };
 static struct seen (*seen)[AGREE_PROBES];
 static size_t n_sweeps;
+
+/* --- routes ----------------------------------------------------------------------------------- */
+
+/*
+ * Every second /48 of a dense row is stable, its siblings come, go and change. Under a stable cover
+ * prefixes of any length come and go. Over stable /64s covers of any length come and go. Tables
+ * come and go with their only routes, and so does the default route.
+ */
+#define DENSE 2048u  /* /48s, in a row */
+#define HOSTS 64u    /* places under whose way prefixes of any length change */
+#define COVERED 256u /* stable /64s */
+
+static const uint32_t small_tables[] = { 1, 100, 253, 255, 0x80000000, 0xffffffff };
+#define N_SMALL (sizeof(small_tables) / sizeof(small_tables[0]))
+
+static struct prefix dense(uint32_t i)
+{
+	struct prefix prefix = { .len = 48 };
+
+	prefix.addr.words[0] = htonl(0x20010db8);
+	prefix.addr.words[1] = htonl(i << 16);
+	return prefix;
+}
+
+/* A prefix of one of few addresses, which are alike in many first bits. */
+static struct prefix nested(uint32_t word, uint32_t i, uint32_t len)
+{
+	struct prefix prefix = { .len = (uint8_t)len };
+
+	prefix.addr.words[0] = htonl(word);
+	prefix.addr.words[1] = htonl(i * 0x9e3779b9u & 0x0f0f0fff);
+	prefix.addr.words[2] = htonl(i * 0x85ebca6bu);
+	prefix.addr.words[3] = htonl(i * 0xc2b2ae35u);
+	prefix_mask(&prefix);
+	return prefix;
+}
+
+#define NESTED 0x20010db9u   /* under a stable /32 */
+#define COVERING 0x20010dbau /* over stable /64s */
+
+/* Each value differs from the last, so that an answer shows which change it is of. */
+static uint32_t n_values;
+
+static uint32_t next_value(uint32_t len)
+{
+	n_values++;
+	return sixlane_route_value(1 + n_values % (SIXLANE_MAX_NEXT_HOPS - 1), len);
+}
+
+static void put(struct tables *tables, uint32_t table, const struct prefix *prefix)
+{
+	tables_put(tables, table, prefix, next_value(prefix->len));
+}
+
+/* The routes at first, which are the same whenever this is called. */
+static void add_first_routes(struct tables *tables)
+{
+	struct prefix prefix = nested(NESTED, 0, 32);
+
+	n_values = 0;
+	put(tables, MAIN, &prefix);
+	for (uint32_t i = 0; i < DENSE; i += 2) {
+		prefix = dense(i);
+		put(tables, MAIN, &prefix);
+	}
+	for (uint32_t i = 0; i < COVERED; i++) {
+		prefix = nested(COVERING, i, 64);
+		put(tables, MAIN, &prefix);
+	}
+}
+
+static int compare_probes(const void *a, const void *b)
+{
+	const struct agree_probe *left = a, *right = b;
+
+	if (left->table != right->table)
+		return left->table < right->table ? -1 : 1;
+	return memcmp(&left->addr, &right->addr, sizeof(left->addr));
+}
+
+/* Where something may change; *table: in which table. */
+static struct prefix choose_place(uint32_t *table)
+{
+	uint32_t which;
+
+	*table = MAIN;
+	switch (fuzz_below(16)) {
+	case 0:
+		return fuzz_one_in(20) ? (struct prefix){ 0 }
+				       : nested(NESTED, 0, 33 + fuzz_below(7));
+	case 1:
+		which = fuzz_below(N_SMALL);
+		*table = small_tables[which];
+		return which % 2 ? nested(NESTED, 0, 64) /* alone: the table goes with it */
+				 : nested(NESTED, fuzz_below(4), 32 + fuzz_below(97));
+	case 2:
+	case 3:
+		return nested(COVERING, fuzz_below(COVERED), 36 + fuzz_below(28));
+	case 4:
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+		return dense(fuzz_below(DENSE / 2) * 2 + 1);
+	default:
+		return nested(NESTED, fuzz_below(HOSTS), 40 + fuzz_below(89));
+	}
+}
+
+static void choose_probes(struct agree_probe probes[AGREE_PROBES])
+{
+	for (size_t i = 0; i < AGREE_PROBES; i++) {
+		struct agree_probe *probe = &probes[i];
+		struct prefix at;
+
+		*probe = (struct agree_probe){ .table = MAIN };
+		switch (i % 4) {
+		case 0:
+			at = dense(fuzz_below(DENSE));
+			break;
+		case 1:
+			at = nested(COVERING, fuzz_below(COVERED), 64);
+			break;
+		case 2:
+			at = nested(NESTED, fuzz_below(HOSTS), 128);
+			break;
+		default:
+			at = choose_place(&probe->table);
+			break;
+		}
+		probe->addr = at.addr;
+		if (fuzz_one_in(2))
+			probe->addr.bytes[15] ^= (uint8_t)fuzz_below(256);
+		if (fuzz_one_in(16))
+			probe->addr.bytes[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
+	}
+	qsort(probes, AGREE_PROBES, sizeof(*probes), compare_probes);
+}
+
+static void choose_change(struct tables *tables, struct change *change)
+{
+	bool is_there;
+
+	change->prefix = choose_place(&change->table);
+	is_there = radix_find(tables_routes(tables, change->table), &change->prefix);
+	change->value = is_there && fuzz_below(3) ? 0 : next_value(change->prefix.len);
+}
 
 /* --- addresses ------------------------------------------------------------------------------- */
 
@@ -63,7 +208,7 @@ static size_t first_probe(uint32_t table, const struct prefix *prefix)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (churn_compare_probes(&agree.probes[middle], &key) < 0)
+		if (compare_probes(&agree.probes[middle], &key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -80,20 +225,20 @@ static bool is_under(const struct agree_probe *probe, uint32_t table, const stru
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-static void apply(const struct churn_change *change, bool trie_first)
+static void apply(const struct change *change, bool trie_first)
 {
-	struct tables_change said =
+	struct tables_change pending =
 		tables_begin_change(&agree.tables, change->table, &change->prefix, change->value);
 
 	if (trie_first)
 		agree_put(&agree, change->table, &change->prefix, change->value);
-	tables_end_change(&agree.tables, &said);
+	tables_end_change(&agree.tables, &pending);
 	if (!trie_first)
 		agree_put(&agree, change->table, &change->prefix, change->value);
 }
 
-/* Lead the reader to an address that the change is about. */
-static void heat(const struct churn_change *change)
+/* Let the reader ask for an address that the change is about. */
+static void publish_hot(const struct change *change)
 {
 	size_t first = first_probe(change->table, &change->prefix);
 	size_t hot = first + fuzz_below(16);
@@ -108,8 +253,8 @@ static void change_next(void)
 {
 	uint32_t n = atomic_load(&n_changes);
 
-	churn_choose(&agree.tables, &changes[n]);
-	heat(&changes[n]);
+	choose_change(&agree.tables, &changes[n]);
+	publish_hot(&changes[n]);
 	__atomic_store_n(&agree.state->started, n + 1, __ATOMIC_SEQ_CST);
 	apply(&changes[n], n % 2);
 	__atomic_store_n(&agree.state->finished, n + 1, __ATOMIC_SEQ_CST);
@@ -124,7 +269,7 @@ static void change_next(void)
 		tables_build(&agree.tables);
 }
 
-/* As many as the clock says are due. */
+/* At RATE, by the clock. */
 static void *write_changes(void *arg)
 {
 	uint64_t start = util_now_ns();
@@ -161,7 +306,7 @@ static void read_on(void)
 		sweep();
 }
 
-/* --- the judge -------------------------------------------------------------------------------- */
+/* --- the check -------------------------------------------------------------------------------- */
 
 /* What was right for an address, from which change on. */
 struct answer {
@@ -188,16 +333,15 @@ static void note(size_t probe, uint32_t since, uint32_t value)
 	history->answers[history->n++] = (struct answer){ since, value };
 }
 
-static void replay(const struct tables *at_first)
+static void replay(void)
 {
 	static struct tables routes;
 
-	tables_open_bare(&routes);
-	tables_copy(&routes, at_first);
+	add_first_routes(&routes);
 	for (size_t i = 0; i < AGREE_PROBES; i++)
 		note(i, 0, tables_match(&routes, agree.probes[i].table, &agree.probes[i].addr));
 	for (uint32_t n = 0; n < n_changes; n++) {
-		const struct churn_change *change = &changes[n];
+		const struct change *change = &changes[n];
 
 		tables_put(&routes, change->table, &change->prefix, change->value);
 		for (size_t i = first_probe(change->table, &change->prefix);
@@ -235,7 +379,7 @@ static void explain(size_t probe, const struct seen *one)
 }
 
 /* Of all lookups; *during: those with a change beside them. */
-static size_t judge(size_t *during)
+static size_t count_wrong(size_t *during)
 {
 	size_t wrong = 0;
 
@@ -253,7 +397,7 @@ static size_t judge(size_t *during)
 
 /* --- the test --------------------------------------------------------------------------------- */
 
-static void run(const struct tables *at_first)
+static void run(void)
 {
 	struct compiled_stats stats;
 	pthread_t thread;
@@ -265,9 +409,9 @@ static void run(const struct tables *at_first)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	harness_unpin();
-	sweep(); /* when all is still: the last answers, and nothing else */
-	replay(at_first);
-	wrong = judge(&during);
+	sweep(); /* without changes: only the last answers are right */
+	replay();
+	wrong = count_wrong(&during);
 	compiled_get_stats(agree.tables.compiled, &stats);
 	printf("  %u changes, %zu lookups, %zu beside a change; %llu replans, %llu builds, %llu "
 	       "grace periods\n",
@@ -283,20 +427,15 @@ static void run(const struct tables *at_first)
 
 void churn_test_lookups_beside_changes(void **state)
 {
-	static struct tables at_first;
-
 	fuzz_seed(8);
 	seen = calloc(SWEEPS_MAX + 1, sizeof(*seen));
 	assert_non_null(seen);
 	agree_open(&agree);
 	agree.tables.has_readers = true;
-	churn_routes(&agree.tables);
+	add_first_routes(&agree.tables);
 	agree_install(&agree);
-	churn_probes(agree.probes);
-	tables_open_bare(&at_first);
-	tables_copy(&at_first, &agree.tables);
-	run(&at_first);
-	tables_clear(&at_first);
+	choose_probes(agree.probes);
+	run();
 	agree_close(&agree);
 	for (size_t i = 0; i < AGREE_PROBES; i++)
 		free(histories[i].answers);
@@ -310,12 +449,12 @@ static atomic_bool lingered;
 static void *linger(void *arg)
 {
 	harness_pin(1);
-	agree_run(&agree, AGREE_LINGER);
+	agree_run(&agree, AGREE_LINGER, 1);
 	atomic_store(&lingered, true);
 	return arg;
 }
 
-/* The daemon's wait ends after a reader that was under way when it began. */
+/* The daemon's grace period outlasts a reader that had begun before. */
 void churn_test_grace_waits_for_readers(void **state)
 {
 	pthread_t thread;

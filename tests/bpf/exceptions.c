@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bits without which no entry and no punt destination is found, and what ICMPv6 messages leave
- * behind, as long as there is room: events, and destinations that are punt from then on.
+ * The filters of exceptions: every bit and byte counts. And what ICMPv6 messages leave behind as
+ * long as there is room: events, and destinations that are punted from then on.
  */
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests.h"
 
 static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour via,
 		   const union sixlane_addr *hit)
 {
-	const struct frame_spec spec = { .dst = dst, .dst_mac = world_device_mac[DEV_IN] };
-	static struct frame in;
+	static struct frame frame;
 
-	frame_build(&in, &spec);
-	harness_expect_via(&in, verdict, via, hit, SWEEP_ALL);
+	frame_build(&frame, &(struct frame_spec){ .dst = dst });
+	EXPECT(.frame = &frame, .verdict = verdict, .via = via, .hit = hit);
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
@@ -34,21 +24,14 @@ static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour
 /* To the router, about a packet to 2001:db8:6::n. The message passes. */
 static void send_too_big(uint16_t n)
 {
-	const struct frame_spec spec = {
-		.dst = OURS,
-		.dst_mac = world_device_mac[DEV_IN],
-		.payload = 48,
-	};
-	static struct frame in, out;
-	uint32_t action;
+	static struct frame in;
 
-	frame_build(&in, &spec);
+	frame_build(&in, &(struct frame_spec){ .dst = OURS, .payload = 48 });
 	frame_patch(&in, AT_NEXT_HEADER, "3aff");
 	frame_patch(&in, AT_PAYLOAD, "0200000000000514");
 	frame_patch(&in, AT_PAYLOAD + 32, "20010db8000600000000000000000000");
 	frame_set16(&in, AT_PAYLOAD + 46, n);
-	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
-	assert_int_equal(action, XDP_PASS);
+	assert_int_equal(harness_send(PROG_AS_IS, &in, NULL), XDP_PASS);
 }
 
 /* Messages are to the router; packets are forwarded, those to FRAME_DST by an exception. */
@@ -70,7 +53,7 @@ static const union sixlane_addr *install(uint32_t half)
 	return &world.exceptions[0].dst;
 }
 
-/* Nobody reads for a while: what found room is told in order, the rest counted. */
+/* Nobody reads for a while: what found room is reported in order, the rest is counted. */
 void exception_test_full_ring_of_icmp_events(void **state)
 {
 	const uint64_t each = sizeof(struct sixlane_icmp_event) + 8; /* and the ring's own header */
@@ -96,7 +79,7 @@ void exception_test_full_ring_of_icmp_events(void **state)
 	assert_int_equal(harness_icmp_events_lost(), sent - n);
 }
 
-/* One bit or byte less: the entry is not looked for, what a message was about is not punted. */
+/* Without one bit or byte the entry is not looked up, or the destination is not punted. */
 static void expect_all_to_count(uint32_t half, uint32_t number)
 {
 	const union sixlane_addr quoted = world_addr(QUOTED), *dst = install(half);
@@ -121,8 +104,8 @@ void exception_test_every_bit_and_byte_counts(void **state)
 }
 
 /*
- * A message that finds no room passes, is told and is counted, and punts nothing. One about a
- * destination that is there needs none, nor does the other half's.
+ * A message that finds no room passes, is reported and counted, and punts nothing. One about a
+ * destination that is there already needs no room, and the other half has room of its own.
  */
 void exception_test_more_than_sl_fresh_holds(void **state)
 {

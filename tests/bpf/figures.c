@@ -19,11 +19,6 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
-static struct sixlane_icmp_event last_icmp_event, *wanted_icmp_events;
-static size_t n_icmp_events, n_wanted;
-static struct sixlane_sample *wanted_samples;
-static size_t n_samples, n_wanted_samples;
-
 /* What a frame has changed in sl_fresh, and SIXLANE_META_CHECK_PUNTED. */
 #define MAX_CHANGES 4
 static uint32_t changed[MAX_CHANGES]; /* bytes */
@@ -31,45 +26,117 @@ static size_t n_changed;
 static uint32_t counted[SIXLANE_FRESH_HALVES];
 static uint8_t look_after;
 
-int figures_note_icmp_event(void *ctx, void *data, size_t bytes)
+/* [slot][cpu]. The earlier snapshot holds until a packet runs unseen. */
+static struct sixlane_counters *counters, *counters_after;
+static bool counters_hold;
+
+void figures_miss(void)
 {
-	if (bytes != sizeof(last_icmp_event))
-		n_icmp_events += 1000; /* no number of ICMP events that is expected */
-	else
+	counters_hold = false;
+}
+
+/* --- counters -------------------------------------------------------------------------- */
+
+/* Counters of the first slots; returns how many. */
+static uint32_t snapshot_counters(struct sixlane_counters *to, enum harness_sweep sweep)
+{
+	static uint32_t keys[SIXLANE_MAX_PORTS];
+	uint32_t n = sweep == SWEEP_ALL ? SIXLANE_MAX_PORTS : WORLD_PORTS, last;
+
+	/* An array is dumped in the order of its indices. */
+	setup_must(
+		bpf_map_lookup_batch(setup->map_fd[MAP_COUNTERS], NULL, &last, keys, to, &n, NULL),
+		"sl_counters");
+	return n;
+}
+
+/* The counters that rose. */
+static struct risen {
+	size_t n;
+	uint32_t slot, verdict; /* the last of them */
+	uint64_t packets, bytes;
+} risen;
+
+static void note_risen(uint32_t slot, const struct sixlane_counters *old,
+		       const struct sixlane_counters *new)
+{
+	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++) {
+		uint64_t packets = new->verdicts[v].packets - old->verdicts[v].packets;
+		uint64_t bytes = new->verdicts[v].bytes - old->verdicts[v].bytes;
+
+		if (!packets && !bytes)
+			continue;
+		risen = (struct risen){ risen.n + 1, slot, v, packets, bytes };
+	}
+}
+
+/* Takes the later snapshot for the next frame's first. */
+static void find_risen(uint32_t n_slots)
+{
+	risen = (struct risen){ 0 };
+	for (size_t i = 0; i < n_slots * (size_t)setup->n_cpus; i++) {
+		if (!memcmp(&counters[i], &counters_after[i], sizeof(*counters)))
+			continue;
+		note_risen((uint32_t)(i / (size_t)setup->n_cpus), &counters[i], &counters_after[i]);
+		counters[i] = counters_after[i];
+	}
+}
+
+static bool is_counted(const struct frame *in, const struct expected *expected)
+{
+	return risen.n == 1 && risen.slot == expected->slot && risen.verdict == expected->verdict &&
+	       risen.packets == 1 && risen.bytes == in->len;
+}
+
+/* --- ICMP events and samples ------------------------------------------------------------- */
+
+/* A ring, how many records came since n was set to 0, and where the first of them go to. */
+struct ring {
+	struct ring_buffer *buffer;
+	size_t bytes, n;
+	void *wanted;
+	size_t max;
+};
+
+static struct sixlane_icmp_event last_icmp_event;
+static struct ring icmp_events = { .bytes = sizeof(struct sixlane_icmp_event) };
+static struct ring samples = { .bytes = sizeof(struct sixlane_sample) };
+
+static int note(void *ctx, void *data, size_t bytes)
+{
+	struct ring *ring = ctx;
+
+	if (bytes != ring->bytes)
+		ring->n += 1000; /* no number that is expected */
+	else if (ring->n < ring->max)
+		memcpy((uint8_t *)ring->wanted + ring->n * bytes, data, bytes);
+	if (ring == &icmp_events && bytes == ring->bytes)
 		memcpy(&last_icmp_event, data, bytes);
-	if (n_icmp_events < n_wanted)
-		wanted_icmp_events[n_icmp_events] = last_icmp_event;
-	n_icmp_events++;
+	ring->n++;
 	return 0;
 }
 
-size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max)
+static size_t take(struct ring *ring, void *wanted, size_t max)
 {
-	n_icmp_events = 0;
-	wanted_icmp_events = icmp_events;
-	n_wanted = max;
-	ring_buffer__consume(setup->icmp_events);
-	n_wanted = 0;
-	return n_icmp_events;
+	ring->n = 0;
+	ring->wanted = wanted;
+	ring->max = max;
+	ring_buffer__consume(ring->buffer);
+	ring->max = 0;
+	return ring->n;
 }
 
-int figures_note_sample(void *ctx, void *data, size_t bytes)
+size_t harness_take_icmp_events(struct sixlane_icmp_event *wanted, size_t max)
 {
-	if (bytes == sizeof(*wanted_samples) && n_samples < n_wanted_samples)
-		memcpy(&wanted_samples[n_samples], data, bytes);
-	n_samples++;
-	return 0;
+	return take(&icmp_events, wanted, max);
 }
 
-size_t harness_take_samples(struct sixlane_sample *samples, size_t max)
+size_t harness_take_samples(struct sixlane_sample *wanted, size_t max)
 {
-	n_samples = 0;
-	wanted_samples = samples;
-	n_wanted_samples = max;
-	ring_buffer__consume(setup->samples);
-	n_wanted_samples = 0;
-	return n_samples;
+	return take(&samples, wanted, max);
 }
+
+/* --- beginning and end ------------------------------------------------------------------- */
 
 int figures_open(const struct setup *of)
 {
@@ -78,13 +145,24 @@ int figures_open(const struct setup *of)
 	setup = of;
 	before = calloc(n, sizeof(*before));
 	after = calloc(n, sizeof(*after));
-	return before && after ? 0 : -ENOMEM;
+	counters = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
+	counters_after = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
+	icmp_events.buffer =
+		ring_buffer__new(of->map_fd[MAP_ICMP_EVENTS], note, &icmp_events, NULL);
+	samples.buffer = ring_buffer__new(of->map_fd[MAP_SAMPLES], note, &samples, NULL);
+	return before && after && counters && counters_after && icmp_events.buffer && samples.buffer
+		       ? 0
+		       : -ENOMEM;
 }
 
 void figures_close(void)
 {
+	ring_buffer__free(icmp_events.buffer);
+	ring_buffer__free(samples.buffer);
 	free(before);
 	free(after);
+	free(counters);
+	free(counters_after);
 }
 
 /* What all CPUs' sl_cpu are, to be freed. */
@@ -98,15 +176,21 @@ static struct sixlane_cpu *read_cpus(void)
 	return cpus;
 }
 
+static void write_cpus(struct sixlane_cpu *cpus)
+{
+	uint32_t zero = 0;
+
+	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
+	free(cpus);
+}
+
 void harness_fill_buckets(uint64_t filled_ns)
 {
 	struct sixlane_cpu *cpus = read_cpus();
-	uint32_t zero = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		cpus[cpu].filled_ns = filled_ns;
-	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
-	free(cpus);
+	write_cpus(cpus);
 }
 
 uint64_t harness_icmp_events_lost(void)
@@ -195,8 +279,7 @@ uint32_t harness_fresh_count(uint32_t half)
 
 void figures_install(const struct world *world)
 {
-	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
-	uint32_t zero = 0;
+	struct sixlane_cpu *cpus = read_cpus();
 
 	for (size_t i = 0; i < n_installed; i++)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
@@ -212,10 +295,8 @@ void figures_install(const struct world *world)
 		add_punted(&installed[i].dst);
 		put_values(&installed[i].dst, of_exception(before, i), BPF_NOEXIST);
 	}
-	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
-			: -ENOMEM,
-		   "sl_cpu");
-	free(cpus);
+	memset(cpus, 0, (size_t)setup->n_cpus * sizeof(*cpus));
+	write_cpus(cpus);
 }
 
 void harness_put_exception(const struct world_exception *exception)
@@ -244,9 +325,11 @@ void harness_del_exception(const struct world_exception *exception)
 
 void figures_begin(void)
 {
+	if (!counters_hold)
+		snapshot_counters(counters, SWEEP_ALL);
 	read_values(before);
-	ring_buffer__consume(setup->icmp_events);
-	n_icmp_events = 0;
+	ring_buffer__consume(icmp_events.buffer);
+	icmp_events.n = 0;
 	memcpy(fresh, setup->fresh, sizeof(fresh));
 	look = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
@@ -313,11 +396,13 @@ static void note_fresh(void)
 	}
 }
 
-void figures_end(const struct frame *in)
+void figures_end(const struct frame *in, enum harness_sweep sweep)
 {
 	uint64_t now_ns = coarse_ns();
 
-	ring_buffer__consume(setup->icmp_events);
+	find_risen(snapshot_counters(counters_after, sweep));
+	counters_hold = true;
+	ring_buffer__consume(icmp_events.buffer);
 	read_values(after);
 	note_fresh();
 	n_hits = 0;
@@ -359,9 +444,11 @@ static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 	       !counted[setup->meta->fresh ^ 1] && look_after == (punts ? 1 : look);
 }
 
-bool figures_are(const struct expected *expected)
+bool figures_are(const struct frame *in, const struct expected *expected)
 {
-	if (n_hits != (expected->hit != NULL) || n_icmp_events != (expected->icmp_event != NULL))
+	if (!is_counted(in, expected))
+		return false;
+	if (n_hits != (expected->hit != NULL) || icmp_events.n != (expected->icmp_event != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
 		return false;
@@ -373,9 +460,12 @@ bool figures_are(const struct expected *expected)
 
 void figures_explain(const struct expected *expected)
 {
+	fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n", risen.n,
+		harness_verdict_name(risen.verdict), risen.slot, (unsigned long long)risen.packets,
+		(unsigned long long)risen.bytes);
 	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
 		expected->hit ? "one" : "none");
-	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_icmp_events,
+	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events.n,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
 	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,

@@ -5,15 +5,6 @@
  */
 #include <errno.h>
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "answer.h"
 #include "tests.h"
@@ -39,41 +30,20 @@ static void install(uint32_t next_hop, enum arrangement arrangement)
 	harness_install(&world);
 }
 
-static const uint32_t no_tags[FRAME_TAGS];
-
 /* A frame by DEV_IN as port (whose tags it has); forwarded means: to a neighbour. */
-static void expect(size_t payload, size_t padding, const uint32_t tags[FRAME_TAGS], enum device as,
+static void expect(size_t payload, size_t padding, const uint32_t *tags, enum device as,
 		   enum sixlane_verdict verdict, enum neighbour via)
 {
-	const struct frame_spec spec = {
-		.dst_mac = world_device_mac[DEV_IN],
-		.payload = payload,
-		.padding = padding,
-	};
-	enum device egress = world_neigh_device(via);
-	static struct frame in, out;
-	const struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(as),
-		.egress = harness_ifindex()[world_device_xmit(egress)],
-		.out = &out,
-	};
+	static struct frame frame;
 
-	frame_build(&in, &spec);
-	out = in;
-	frame_push(&in, tags, FRAME_TAGS);
-	if (verdict == SIXLANE_FORWARD) {
-		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
-		frame_push(&out, world_device_tags(egress), WORLD_TAGS);
-	} else {
-		out = in;
-	}
-	harness_expect(PROG_FRAGS, DEV_IN, &in, &expected, SWEEP_ALL);
+	frame_plain(&frame, payload, padding);
+	EXPECT(.prog = PROG_FRAGS, .frame = &frame, .tags = tags, .as = as, .verdict = verdict,
+	       .via = via);
 }
 
 static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict verdict)
 {
-	expect(payload, padding, no_tags, DEV_IN, verdict, NEIGH_GATEWAY);
+	expect(payload, padding, NULL, DEV_IN, verdict, NEIGH_GATEWAY);
 }
 
 void frags_test_jumbo_frames(void **state)
@@ -97,30 +67,23 @@ void frags_test_padding_of_jumbo_frames(void **state)
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
 	expect_untagged(5000, 500, SIXLANE_FORWARD);
 	expect_untagged(8000, 1000, SIXLANE_FORWARD);
-	expect_untagged(100, 5000, SIXLANE_FORWARD); /* all that lies in fragments */
+	expect_untagged(100, 5000, SIXLANE_FORWARD); /* all of it lies in fragments */
 	expect_untagged(1, 9000, SIXLANE_FORWARD);
 	for (size_t padding = 0; padding < 300; padding++)
 		expect_untagged(ONE_BUFFER - 54 - 100, padding, SIXLANE_FORWARD);
 }
 
-/* The frame ends in its last fragment: what its header says more is not there. */
+/* The frame ends in its last fragment, before its header says. */
 void frags_test_truncated_jumbo_frames(void **state)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = 6000 };
 	static struct frame frame;
-	struct expected expected = {
-		.slot = world_port_slot(DEV_IN),
-		.out = &frame,
-		.verdict = SIXLANE_PASS_TRUNCATED,
-	};
 
 	install(NH_GATEWAY, AS_IT_IS);
-	frame_build(&frame, &spec);
+	frame_plain(&frame, 6000, 0);
 	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
-		harness_expect(PROG_FRAGS, DEV_IN, &frame, &expected, SWEEP_WORLD);
-	expected.verdict = SIXLANE_PASS_NOT_IPV6;
+		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_TRUNCATED);
 	frame_patch(&frame, AT_ETHERTYPE, "0800");
-	harness_expect(PROG_FRAGS, DEV_IN, &frame, &expected, SWEEP_WORLD);
+	EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_NOT_IPV6);
 }
 
 /* What counts is whether there are fragments when the frame comes in. */
@@ -140,7 +103,7 @@ void frags_test_tags_of_jumbo_frames(void **state)
 	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
 
 	install(NH_VIA(NEIGH_OUT_AD30_40), AS_IT_IS);
-	expect(JUMBO - 40, 7, no_tags, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
+	expect(JUMBO - 40, 7, NULL, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
 	install(NH_GATEWAY, AS_IT_IS);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
@@ -152,7 +115,7 @@ void frags_test_tags_of_jumbo_frames(void **state)
 
 #define MTU 1400
 
-/* A locked exception of FRAME_DST, and a way back. */
+/* A locked MTU of FRAME_DST. */
 static void install_exception(void)
 {
 	const struct sixlane_exception value = {
@@ -170,38 +133,19 @@ static void install_exception(void)
 	harness_install(&world);
 }
 
-static void build_answer(struct frame *out, const struct frame *in)
-{
-	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], MTU);
-
-	answer_build(out, in, &answer);
-}
-
 /* The answer lies in one buffer, however many the packet had. */
 void frags_test_answers_to_jumbo_frames(void **state)
 {
 	static const size_t payloads[] = { 1361,     ONE_BUFFER - 54, ONE_BUFFER, 4096,
 					   2 * 4096, 2 * 4096 + 54,   JUMBO - 41, JUMBO - 40 };
 	const union sixlane_addr dst = world_addr(FRAME_DST);
-	static struct frame in, out;
-	const struct expected expected = {
-		.verdict = SIXLANE_ANSWER_TOO_BIG,
-		.slot = world_port_slot(DEV_IN),
-		.out = &out,
-		.hit = &dst,
-	};
+	static struct frame frame;
 
 	install_exception();
 	for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
-		const struct frame_spec spec = {
-			.dst_mac = world_device_mac[DEV_IN],
-			.payload = payloads[i],
-			.padding = i % 2 ? 500 : 0,
-		};
-
-		frame_build(&in, &spec);
-		build_answer(&out, &in);
-		harness_expect(PROG_FRAGS, DEV_IN, &in, &expected, SWEEP_ALL);
+		frame_plain(&frame, payloads[i], i % 2 ? 500 : 0);
+		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_ANSWER_TOO_BIG,
+		       .answer = { .mtu = MTU, .via = NEIGH_IN }, .hit = &dst);
 	}
 }
 
@@ -213,13 +157,12 @@ static int run_with_linear(const struct frame *in, size_t linear, struct frame *
 
 void frags_test_answers_need_the_first_buffer(void **state)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = 2000 };
 	static struct frame in, out, answer;
 	uint32_t action;
 
 	install_exception();
-	frame_build(&in, &spec);
-	build_answer(&answer, &in);
+	frame_plain(&in, 2000, 0);
+	answer_by_ingress(&answer, &in, MTU);
 	if (run_with_linear(&in, 100, &out, &action) == -EINVAL) {
 		fprintf(stderr, "SKIP: this kernel's test runs fill the first buffer\n");
 		skip();

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+static const uint8_t default_dst_mac[6] = FRAME_DST_MAC;
 static const uint8_t sender_mac[6] = { 0x02, 0, 0, 0, 0xee, 0x01 };
 
 void frame_set16(struct frame *frame, size_t at, uint16_t value)
@@ -37,8 +38,7 @@ void frame_build(struct frame *frame, const struct frame_spec *spec)
 
 	assert(AT_PAYLOAD + payload + spec->padding <= FRAME_MAX);
 	memset(frame, 0, sizeof(*frame));
-	if (spec->dst_mac)
-		memcpy(frame->bytes + AT_DST_MAC, spec->dst_mac, 6);
+	memcpy(frame->bytes + AT_DST_MAC, spec->dst_mac ? spec->dst_mac : default_dst_mac, 6);
 	memcpy(frame->bytes + AT_SRC_MAC, sender_mac, 6);
 	frame_patch(frame, AT_ETHERTYPE, "86dd");
 	frame_patch(frame, AT_VERSION, "6b8fedcb"); /* traffic class b8, flow label fedcb */
@@ -50,6 +50,11 @@ void frame_build(struct frame *frame, const struct frame_spec *spec)
 		frame->bytes[AT_PAYLOAD + i] = (uint8_t)(0x41 + i);
 	memset(frame->bytes + AT_PAYLOAD + payload, 0xa5, spec->padding);
 	frame->len = AT_PAYLOAD + payload + spec->padding;
+}
+
+void frame_plain(struct frame *frame, size_t payload, size_t padding)
+{
+	frame_build(frame, &(struct frame_spec){ .payload = payload, .padding = padding });
 }
 
 static uint8_t hex_digit(char c)

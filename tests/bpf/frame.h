@@ -44,8 +44,16 @@ struct frame_spec {
 #define FRAME_SRC "2001:db8:1::1"
 #define FRAME_DST "2001:db8:2::1"
 #define FRAME_PAYLOAD 26
+/* Of the port that plain frames come in by. */
+#define FRAME_DST_MAC                              \
+	{                                          \
+		0x02, 0x11, 0x21, 0x31, 0x41, 0x51 \
+	}
 
 void frame_build(struct frame *frame, const struct frame_spec *spec);
+
+/* Nothing but these lengths differs from the defaults. */
+void frame_plain(struct frame *frame, size_t payload, size_t padding);
 
 /* Overwrite the bytes from offset at by hex digits ("86dd"). */
 void frame_patch(struct frame *frame, size_t at, const char *hex);

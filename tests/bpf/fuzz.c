@@ -6,21 +6,65 @@
  */
 #include "fuzz.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "model.h"
 #include "tests.h"
 
 #define RUNS 100000
 #define FRAMES_PER_WORLD 200
+
+static uint64_t random_state;
+
+void fuzz_seed(uint64_t seed)
+{
+	random_state = seed;
+}
+
+/* splitmix64 */
+static uint64_t random_word(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+uint32_t fuzz_below(uint32_t n)
+{
+	return (uint32_t)(random_word() % n);
+}
+
+bool fuzz_one_in(uint32_t n)
+{
+	return !fuzz_below(n);
+}
+
+void fuzz_bytes(uint8_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)random_word();
+}
+
+void fuzz_addr(uint8_t addr[16])
+{
+	static const uint8_t head[4] = { 0x20, 0x01, 0x0d, 0xb8 };
+
+	memset(addr, 0, 16);
+	memcpy(addr, head, sizeof(head));
+	addr[5] = (uint8_t)fuzz_below(3);
+	addr[7] = (uint8_t)fuzz_below(4);
+	addr[8] = fuzz_one_in(4) ? 0x80 : 0;
+	addr[15] = (uint8_t)fuzz_below(5);
+	if (fuzz_one_in(8))
+		addr[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
+	if (fuzz_one_in(32))
+		fuzz_bytes(addr, 16);
+}
+
+/* --- the test ------------------------------------------------------------------------------ */
 
 static uint64_t env_number(const char *name, uint64_t otherwise)
 {
@@ -75,7 +119,7 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 			       (unsigned long long)tally->verdicts[v]);
 		reached += tally->verdicts[v] != 0;
 	}
-	printf("  exceptions hit %llu, answers made %llu, hints %llu\n",
+	printf("  exceptions hit %llu, answers made %llu, ICMP events %llu\n",
 	       (unsigned long long)tally->hits, (unsigned long long)tally->answers,
 	       (unsigned long long)tally->icmp_events);
 	if (runs < RUNS)
@@ -84,11 +128,6 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 	assert_true(reached == SIXLANE_N_VERDICTS);
 	assert_true(tally->hits > runs / 200 && tally->icmp_events > runs / 2000);
 	assert_true(tally->answers > runs / 5000);
-}
-
-static enum device random_ingress(void)
-{
-	return fuzz_one_in(2) ? (enum device)fuzz_below(N_REAL_DEVICES) : DEV_IN;
 }
 
 void fuzz_test_against_model(void **state)
@@ -104,7 +143,7 @@ void fuzz_test_against_model(void **state)
 	printf("SIXLANE_FUZZ_SEED=%llu SIXLANE_FUZZ_RUNS=%llu\n", (unsigned long long)seed,
 	       (unsigned long long)runs);
 	for (uint64_t i = 0; i < runs; i++) {
-		enum device dev = random_ingress();
+		enum device dev = fuzz_one_in(2) ? (enum device)fuzz_below(N_REAL_DEVICES) : DEV_IN;
 
 		if (i % FRAMES_PER_WORLD == 0) {
 			fuzz_world(&world);

@@ -11,6 +11,7 @@
 void fuzz_seed(uint64_t seed);
 uint32_t fuzz_below(uint32_t n);
 bool fuzz_one_in(uint32_t n);
+#define FUZZ_PICK(array) ((array)[fuzz_below(sizeof(array) / sizeof((array)[0]))])
 void fuzz_bytes(uint8_t *to, size_t n);
 
 /* An address that shares prefixes of many lengths with others. */

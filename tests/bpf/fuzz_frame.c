@@ -13,20 +13,16 @@ static size_t random_payload(void)
 
 static void random_destination(const struct world *world, uint8_t addr[16])
 {
-	if (world->n_punted && fuzz_one_in(6)) {
-		memcpy(addr, world->punted[fuzz_below((uint32_t)world->n_punted)].bytes, 16);
-		return;
-	}
-	if (world->n_fresh && fuzz_one_in(6)) {
-		memcpy(addr, world->fresh[fuzz_below((uint32_t)world->n_fresh)].dst.bytes, 16);
-		return;
-	}
-	if (world->n_exceptions && fuzz_one_in(2)) {
-		memcpy(addr, world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].dst.bytes,
-		       16);
-		return;
-	}
-	if (world->n_routes && !fuzz_one_in(4)) {
+	const uint32_t n_punted = (uint32_t)world->n_punted, n_fresh = (uint32_t)world->n_fresh;
+	const uint32_t n_exceptions = (uint32_t)world->n_exceptions;
+
+	if (n_punted && fuzz_one_in(6)) {
+		memcpy(addr, world->punted[fuzz_below(n_punted)].bytes, 16);
+	} else if (n_fresh && fuzz_one_in(6)) {
+		memcpy(addr, world->fresh[fuzz_below(n_fresh)].dst.bytes, 16);
+	} else if (n_exceptions && fuzz_one_in(2)) {
+		memcpy(addr, world->exceptions[fuzz_below(n_exceptions)].dst.bytes, 16);
+	} else if (!fuzz_one_in(4)) {
 		memcpy(addr, world->routes[fuzz_below((uint32_t)world->n_routes)].key.addr.bytes,
 		       16);
 		if (fuzz_one_in(2))
@@ -45,13 +41,13 @@ static void random_transport(struct frame *frame)
 		0, 1, 2, 3, 4, 5, 8, 13, 100, 128, 129, 133, 135, 137, 138
 	};
 
-	frame->bytes[AT_NEXT_HEADER] = next_headers[fuzz_below(sizeof(next_headers))];
+	frame->bytes[AT_NEXT_HEADER] = FUZZ_PICK(next_headers);
 	memset(frame->bytes + AT_PAYLOAD, 0, 4);
 	frame->bytes[AT_PAYLOAD + 1] = (uint8_t)fuzz_below(8);
 	frame->bytes[AT_PAYLOAD + 3] = (uint8_t)fuzz_below(8);
 	if (frame->bytes[AT_NEXT_HEADER] == 58)
-		frame->bytes[AT_PAYLOAD] = types[fuzz_below(sizeof(types))];
-	frame->bytes[AT_PAYLOAD + 6] = next_headers[fuzz_below(sizeof(next_headers))];
+		frame->bytes[AT_PAYLOAD] = FUZZ_PICK(types);
+	frame->bytes[AT_PAYLOAD + 6] = FUZZ_PICK(next_headers);
 }
 
 /* One that the kernel may learn from, or nearly. */
@@ -61,7 +57,7 @@ static void make_message(struct frame *frame)
 	static const uint8_t scoped[] = { 0xfe, 0x80 };
 
 	frame->bytes[AT_NEXT_HEADER] = 58;
-	frame->bytes[AT_PAYLOAD] = types[fuzz_below(sizeof(types))];
+	frame->bytes[AT_PAYLOAD] = FUZZ_PICK(types);
 	if (!fuzz_one_in(4))
 		frame->bytes[AT_HOP_LIMIT] = 255;
 	frame_set16(frame, AT_PAYLOAD + 4, (uint16_t)fuzz_one_in(4));
@@ -95,8 +91,8 @@ static uint32_t random_tag(void)
 	static const uint16_t tpids[] = { 0x8100, 0x8100, 0x88a8, 0x9100 };
 	static const uint16_t vids[] = { 10, 20, 30, 40, 0, 0 };
 
-	return (uint32_t)tpids[fuzz_below(4)] << 16 |
-	       (fuzz_one_in(10) ? fuzz_below(4096) : vids[fuzz_below(6)]);
+	return (uint32_t)FUZZ_PICK(tpids) << 16 |
+	       (fuzz_one_in(10) ? fuzz_below(4096) : FUZZ_PICK(vids));
 }
 
 /* The tags of some device, or any, with a priority; the MAC of one of the devices. */
@@ -125,13 +121,8 @@ static void random_tags(struct frame *frame, enum device dev)
 
 void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
 {
-	const struct frame_spec spec = {
-		.dst_mac = world_device_mac[dev],
-		.payload = random_payload(),
-		.padding = fuzz_one_in(3) ? fuzz_below(50) : 0,
-	};
-
-	frame_build(frame, &spec);
+	frame_plain(frame, random_payload(), fuzz_one_in(3) ? fuzz_below(50) : 0);
+	memcpy(frame->bytes + AT_DST_MAC, world_device_mac[dev], 6);
 	fuzz_bytes(frame->bytes + AT_VERSION + 1, 3);
 	random_destination(world, frame->bytes + AT_DST);
 	mutate(frame);

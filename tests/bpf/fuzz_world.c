@@ -1,61 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fuzzer's worlds: routes of several tables, sources, groups, rules, ports that lie,
- * exceptions.
- */
+/* The fuzzer's worlds: routes of several tables, sources, groups, rules, odd ports, exceptions. */
 #include "fuzz.h"
 
 #include <string.h>
 
 #include "harness.h"
-
-static uint64_t random_state;
-
-void fuzz_seed(uint64_t seed)
-{
-	random_state = seed;
-}
-
-/* splitmix64 */
-static uint64_t random_word(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-uint32_t fuzz_below(uint32_t n)
-{
-	return (uint32_t)(random_word() % n);
-}
-
-bool fuzz_one_in(uint32_t n)
-{
-	return !fuzz_below(n);
-}
-
-void fuzz_bytes(uint8_t *to, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = (uint8_t)random_word();
-}
-
-void fuzz_addr(uint8_t addr[16])
-{
-	static const uint8_t head[4] = { 0x20, 0x01, 0x0d, 0xb8 };
-
-	memset(addr, 0, 16);
-	memcpy(addr, head, sizeof(head));
-	addr[5] = (uint8_t)fuzz_below(3);
-	addr[7] = (uint8_t)fuzz_below(4);
-	addr[8] = fuzz_one_in(4) ? 0x80 : 0;
-	addr[15] = (uint8_t)fuzz_below(5);
-	if (fuzz_one_in(8))
-		addr[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
-	if (fuzz_one_in(32))
-		fuzz_bytes(addr, 16);
-}
 
 /* --- prefixes ---------------------------------------------------------------------------- */
 
@@ -70,7 +19,7 @@ static uint32_t random_len(void)
 	static const uint8_t lens[] = { 0,  1,	3,  16, 32, 33,	 47,  48,  49,
 					56, 63, 64, 65, 96, 126, 127, 128, 128 };
 
-	return lens[fuzz_below(sizeof(lens))];
+	return FUZZ_PICK(lens);
 }
 
 static bool is_double(const struct world_route *entries, size_t n)
@@ -107,8 +56,7 @@ static uint32_t random_plain_next_hop(void)
 		return NH_FATE + SIXLANE_PASS_LOCAL;
 	if (fuzz_one_in(3))
 		return NH_FATE + fuzz_below(SIXLANE_MAX_VERDICTS);
-	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS))
-			      : often[fuzz_below(sizeof(often) / sizeof(often[0]))];
+	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS)) : FUZZ_PICK(often);
 }
 
 static uint32_t random_next_hop(void)
@@ -139,7 +87,7 @@ static void random_group(struct world *world, uint32_t id, uint32_t first_bucket
 		members[i] = random_member();
 	world_set_buckets(world, id, first_bucket, members, n);
 	for (uint32_t i = first_bucket; i < first_bucket + n; i++) {
-		world->buckets[i].bound = bounds[fuzz_below(5)];
+		world->buckets[i].bound = FUZZ_PICK(bounds);
 		if (fuzz_one_in(2))
 			world->buckets[i].below = random_member();
 	}
@@ -170,7 +118,7 @@ static void random_selectors(const struct world *world, struct sixlane_rule *rul
 		rule->flags &= ~SIXLANE_RULE_UNKNOWN;
 	rule->iif = fuzz_one_in(3) ? WORLD_VRF_IFINDEX
 				   : world->ports[1 + fuzz_below(WORLD_PORTS - 1)].ifindex;
-	rule->proto = protos[fuzz_below(sizeof(protos))];
+	rule->proto = FUZZ_PICK(protos);
 	rule->tclass_mask = fuzz_one_in(2) ? 0xfc : 0xff;
 	rule->tclass = (uint8_t)(fuzz_below(4) << 2) & rule->tclass_mask;
 	rule->sport_low = (uint16_t)fuzz_below(4);
@@ -195,7 +143,7 @@ static uint32_t random_table(void)
 	static const uint32_t tables[] = { SIXLANE_TABLE_MAIN, SIXLANE_TABLE_MAIN, 255, 100,
 					   WORLD_VRF };
 
-	return tables[fuzz_below(sizeof(tables) / sizeof(tables[0]))];
+	return FUZZ_PICK(tables);
 }
 
 static void add_random_rule(struct world *world)
@@ -271,13 +219,13 @@ static void give_slaves(struct sixlane_port *port)
 
 	port->flags |= SIXLANE_PORT_SLAVES;
 	port->slaves_by = (uint16_t)fuzz_below(3);
-	port->slaves_type = types[fuzz_below(3)];
+	port->slaves_type = FUZZ_PICK(types);
 	port->n_slaves = fuzz_below(fuzz_one_in(4) ? 2 * SIXLANE_MAX_SLAVES : 5);
 	for (uint32_t i = 0; i < SIXLANE_MAX_SLAVES; i++)
 		port->slaves[i] = fuzz_one_in(20) ? 0 : 1 + fuzz_below(1000);
 }
 
-/* A VLAN device of VID 0, which takes frames that tell but a priority. */
+/* A VLAN device of VID 0, which takes priority-tagged frames. */
 static void make_vid_zero(struct world *world)
 {
 	uint32_t which = fuzz_below((uint32_t)world->n_vlans);
@@ -293,7 +241,7 @@ static void disturb_neighbours(struct world *world)
 
 	switch (fuzz_below(4)) {
 	case 0:
-		neigh->mac.flags = (uint16_t)random_word();
+		neigh->mac.flags = (uint16_t)fuzz_below(0x10000);
 		break;
 	case 1:
 		neigh->key.addr.bytes[fuzz_below(16)] ^= 1;
@@ -322,7 +270,7 @@ static void disturb_ports(struct world *world)
 	if (fuzz_one_in(3))
 		world_port(world,
 			   world_neigh_device((enum neighbour)(NEIGH_MEMBER + fuzz_below(4))))
-			->flags |= skips[fuzz_below(2)];
+			->flags |= FUZZ_PICK(skips);
 	if (fuzz_one_in(4))
 		world_enslave(world, random_device());
 	if (fuzz_one_in(3))
@@ -348,14 +296,13 @@ static union sixlane_addr random_destination(const struct world *world)
 	return addr;
 }
 
-static bool is_double_exception(const struct world *world)
+static const struct world_exception *find_exception(const struct world *world,
+						    const union sixlane_addr *dst)
 {
-	const struct world_exception *last = &world->exceptions[world->n_exceptions - 1];
-
-	for (const struct world_exception *e = world->exceptions; e < last; e++)
-		if (!memcmp(&e->dst, &last->dst, sizeof(e->dst)))
-			return true;
-	return false;
+	for (size_t i = 0; i < world->n_exceptions; i++)
+		if (!memcmp(&world->exceptions[i].dst, dst, sizeof(*dst)))
+			return &world->exceptions[i];
+	return NULL;
 }
 
 static void add_random_exception(struct world *world)
@@ -364,26 +311,23 @@ static void add_random_exception(struct world *world)
 		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
-		.table = fuzz_one_in(2) ? 0 : random_table(),
-		.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1,
+		.table = fuzz_one_in(2) ? SIXLANE_TABLE_MAIN : random_table(),
 	};
-	struct world_exception *added;
+	const union sixlane_addr dst = random_destination(world);
 
+	if (find_exception(world, &dst))
+		return;
 	if (!fuzz_one_in(4))
 		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE);
 	if (fuzz_one_in(2))
 		value.flags &= ~SIXLANE_EXCEPTION_NEXT_HOP;
-	if (!fuzz_one_in(3))
-		value.expires_ns = 0;
-	world_add_exception(world, "::", &value);
-	added = &world->exceptions[world->n_exceptions - 1];
-	added->dst = random_destination(world);
-	added->value.check = sixlane_exception_check(&added->dst) + fuzz_one_in(30);
-	if (is_double_exception(world))
-		world->n_exceptions--;
+	if (fuzz_one_in(3))
+		value.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1;
+	value.check = sixlane_exception_check(&dst) + fuzz_one_in(30);
+	world->exceptions[world->n_exceptions++] = (struct world_exception){ dst, value };
 }
 
-/* Of those that have an exception, too. */
+/* One that has an exception, too, at times. */
 static union sixlane_addr random_punt_destination(const struct world *world)
 {
 	if (world->n_exceptions && fuzz_one_in(3))
@@ -391,18 +335,13 @@ static union sixlane_addr random_punt_destination(const struct world *world)
 	return random_destination(world);
 }
 
-static void add_random_punted(struct world *world)
-{
-	world_add_punted(world, "::");
-	world->punted[world->n_punted - 1] = random_punt_destination(world);
-}
-
 static void add_random_fresh(struct world *world)
 {
-	uint32_t half = fuzz_below(2);
+	struct world_fresh *fresh = &world->fresh[world->n_fresh++];
+	const uint32_t half = fuzz_below(2);
 
-	world_add_fresh(world, "::", half, fuzz_one_in(4) ? !half : half);
-	world->fresh[world->n_fresh - 1].dst = random_punt_destination(world);
+	*fresh = (struct world_fresh){ random_punt_destination(world), { half, half, half } };
+	fresh->halves[SIXLANE_FRESH_NUMBERS - 1] ^= fuzz_one_in(4);
 }
 
 /* A route to nothing but this, that leads out. */
@@ -424,7 +363,7 @@ static void add_exceptions(struct world *world)
 		if (fuzz_one_in(2))
 			add_owner(world, &world->exceptions[i].dst);
 	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
-		add_random_punted(world);
+		world->punted[world->n_punted++] = random_punt_destination(world);
 	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
 		add_random_fresh(world);
 	for (size_t i = 0; i < world->n_routes; i++)
@@ -435,8 +374,8 @@ static void add_exceptions(struct world *world)
 	world->meta.fresh = fuzz_below(2);
 }
 
-/* The way back to those who send by DEV_IN. */
-static void add_way_back(struct world *world)
+/* A return route to those who send by DEV_IN. */
+static void add_return_route(struct world *world)
 {
 	static const uint32_t ways[] = { NH_VIA(NEIGH_IN), NH_ON_LINK_IN, NH_VIA(NEIGH_IN_10),
 					 NH_VIA(NEIGH_IN_10_20), NH_VIA(NEIGH_IN_AD30) };
@@ -477,44 +416,33 @@ static void add_routes_and_sources(struct world *world)
 /* Ports with a guard, pairs that are held, policies. */
 static void add_guard(struct world *world)
 {
-	const uint32_t policies = fuzz_below(WORLD_POLICIES), kinds = fuzz_below(8);
+	const uint32_t policies = fuzz_below(WORLD_POLICIES), causes = fuzz_below(8);
 
-	for (int dev = 0; dev < N_DEVICES; dev++) {
-		if (dev == DEV_STRANGER)
-			continue;
+	for (uint32_t slot = 1; slot <= N_DEVICES; slot++) {
 		if (fuzz_one_in(2))
-			world_port(world, (enum device)dev)->flags |=
+			world->ports[slot].flags |=
 				SIXLANE_PORT_GUARD | (fuzz_one_in(4) ? SIXLANE_PORT_FLOWS : 0);
 		if (fuzz_one_in(3))
-			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
+			world->ports[slot].flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
 	}
 	for (uint32_t in = 0; in < WORLD_PORTS; in++)
 		for (uint32_t out = 0; out < WORLD_PORTS; out++)
 			world->held[in][out] = fuzz_one_in(4);
-	world->meta.flags |= (kinds & 1 ? SIXLANE_META_FRAGMENTS : 0) |
-			     (kinds & 2 ? SIXLANE_META_IPSEC : 0) |
-			     (kinds & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
-			     (kinds == 7 ? SIXLANE_META_IPSEC_ALL : 0);
+	world->meta.flags |= (causes & 1 ? SIXLANE_META_FRAGMENTS : 0) |
+			     (causes & 2 ? SIXLANE_META_IPSEC : 0) |
+			     (causes & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
+			     (causes == 7 ? SIXLANE_META_IPSEC_ALL : 0);
 	for (uint32_t i = 0; i < policies; i++) {
 		world_add_policy(world, fuzz_below(3), "::/0", 1 + fuzz_below(2));
 		randomize_last(world->policies, &world->n_policies, random_len());
 	}
 }
 
-/* Any but SIXLANE_META_FLOW_LABEL, whose labels the model does not know. */
-static void flip_switch(struct world *world)
-{
-	uint32_t flag = 1u << fuzz_below(14);
-
-	if (flag != SIXLANE_META_FLOW_LABEL)
-		world->meta.flags ^= flag;
-}
-
 void fuzz_world(struct world *world)
 {
 	harness_world(world);
 	world->meta.hash_policy.policy = fuzz_below(fuzz_one_in(10) ? 6 : 4);
-	world->meta.hash_policy.fields = (uint32_t)random_word() & 0xfff;
+	world->meta.hash_policy.fields = fuzz_below(0x1000);
 	for (uint32_t i = 0; i < GROUPS; i++)
 		random_group(world, NH_GROUP + i, i * 10);
 	add_routes_and_sources(world);
@@ -523,22 +451,23 @@ void fuzz_world(struct world *world)
 	if (fuzz_one_in(2))
 		add_exceptions(world);
 	if (!fuzz_one_in(4))
-		add_way_back(world);
+		add_return_route(world);
 	if (fuzz_one_in(4))
 		add_guard(world);
 	disturb_ports(world);
 	if (fuzz_one_in(3))
 		disturb_neighbours(world);
 	if (fuzz_one_in(20))
-		flip_switch(world);
+		/* but for flow labels, which the model does not know */
+		world->meta.flags ^= 1u << fuzz_below(14) & ~SIXLANE_META_FLOW_LABEL;
 	if (fuzz_one_in(100))
 		world->meta.abi = fuzz_below(4);
-	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
+	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++) {
 		if (fuzz_one_in(200))
 			world->next_hops[i].mtu = fuzz_one_in(8) ? 1000 : 1280 + fuzz_below(300);
-	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
 		if (fuzz_one_in(100))
 			world->next_hops[i].flags ^= 1u << fuzz_below(3);
+	}
 	if (fuzz_one_in(2))
 		world_move_ports_home(world);
 }

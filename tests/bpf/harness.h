@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The object under test in the kernel, with private maps, and devices in a network namespace of
- * this process. One packet through it, and everything about its next-hop entry asserted. Knows
- * nothing of which packet has which next-hop entry.
+ * this process. Runs one packet through it and compares everything that it did with what is
+ * expected. Does not know what to expect of which packet.
  */
 #ifndef TESTS_BPF_HARNESS_H
 #define TESTS_BPF_HARNESS_H
@@ -11,9 +11,9 @@
 #include "world.h"
 
 /*
- * The object is loaded three times, the maps shared. The second and third differ from what
- * was compiled by one instruction each, to show what a test run cannot show otherwise. Beside them
- * the xdp.frags flavour, twice, which must do the same with a frame in one buffer.
+ * The object is loaded several times with the same maps. Some programs differ from what was
+ * compiled by one instruction, to show what a test run cannot show otherwise. The other flavours
+ * must do the same with a frame in one buffer.
  */
 enum harness_prog {
 	PROG_AS_IS,
@@ -23,14 +23,13 @@ enum harness_prog {
 	PROG_CANNOT_TRIM,
 	PROG_FRAGS,
 	PROG_FRAGS_SHOWS_EGRESS,
-	/* The trace flavour, which must do the same, but hits no exception and sends no ICMP event.
-	 */
+	/* The trace flavour, which counts no exception's hits and sends no ICMP event. */
 	PROG_TRACE,
 	N_PROGS
 };
 
 /*
- * 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace.
+ * 0 or -errno, which stderr explains. Leaves this process in a new network namespace.
  * frags_object: of the xdp.frags flavour; trace_object: of the trace flavour, or NULL.
  */
 int harness_open(const char *object, const char *frags_object, const char *trace_object);
@@ -42,16 +41,19 @@ _Bool harness_has(enum harness_prog prog);
 const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
 int harness_prog_fd(enum harness_prog prog);
 
-/* The default world of the harness's devices. */
+/* world_init() */
 void harness_world(struct world *world);
 
-/* Make the maps say this. */
+/* Write a world to the maps. */
 void harness_install(const struct world *world);
+/* The default world with a route for FRAME_DST, or with one that has this exception (world.h). */
+void harness_install_route(uint32_t next_hop);
+void harness_install_exception(const struct sixlane_exception *value);
 
 /*
- * Who is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, the compiled FIB to
- * begin with. The other one leads all destinations to a next hop of this next-hop entry, so that it
- * is seen if it is asked instead.
+ * The engine that is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, at
+ * first the compiled FIB. The other one has this verdict for all destinations, which shows if it is
+ * asked.
  */
 void harness_answer_by(uint32_t engine, enum sixlane_verdict otherwise);
 
@@ -65,49 +67,68 @@ struct expected {
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
-enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
+enum harness_sweep { SWEEP_WORLD, SWEEP_ALL };
 
 /* Run a frame and the metadata in front of it; *action is the XDP action. 0 or -errno. */
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
 		uint32_t *action);
+
+/* One that must run, by DEV_IN. Returns the XDP action. out: NULL, if nobody asks. */
+uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct frame *out);
 
 /* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
 int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		       size_t linear, struct frame *out, uint32_t *action);
 
 /*
- * The most metadata that may stand before a frame, so that no tag finds room; 0: this kernel allows
- * too little of it to find out.
+ * The most metadata that a frame may have, so that there is no headroom for a tag; 0: this kernel
+ * allows too little for that.
  */
 size_t harness_meta_max(void);
 
 /*
- * Run a frame that came in by a device: asserts that it met one of n next-hop entries, by the
- * action, every byte and the length of what is left, and that exactly one counter rose, by one
- * packet and by the frame's bytes; that no exception was hit but the next-hop entry's, on one CPU,
- * and there is no ICMP event but the next-hop entry's. Returns false and says on stderr what
- * differs from the first.
+ * Run a frame that came in by a device, and compare with n outcomes, of which one must be right:
+ * - the action, and every byte and the length of the frame afterwards;
+ * - exactly one counter rose, by one packet and by the frame's bytes;
+ * - the exception that was hit, on one CPU, and the ICMP event, and no others.
+ * Returns false, and prints what differs from the first outcome.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
 
-/* One next-hop entry of the program as it is, as a cmocka failure. */
-void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected);
+/* A Packet Too Big. */
+struct harness_answer {
+	uint32_t mtu;
+	_Bool decremented;  /* the quoted hop limit is one less */
+	_Bool turned;	    /* it goes back to the MAC that the packet came from, … */
+	enum neighbour via; /* … else to this one */
+};
 
-/* The same, by all programs: of the one as it is all flavours, and what shows their egress. */
-void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
-		    const struct expected *expected, enum harness_sweep sweep);
+/* A frame, and what becomes of it. What is passed or dropped comes out as it went in. */
+struct harness_case {
+	const struct frame *frame; /* without its tags */
+	const uint32_t *tags;	   /* [FRAME_TAGS]; NULL: none */
+	enum device in, as;	   /* as: the port that takes it */
+	_Bool at_home, slot_lost;  /* as in struct row */
+	enum sixlane_verdict verdict;
+	enum neighbour via; /* where it is forwarded to, … */
+	enum device slave;  /* … by this device; 0: by via's */
+	struct harness_answer answer;
+	const struct frame *out;       /* instead of what follows from these; NULL: that */
+	const union sixlane_addr *hit; /* as in struct expected */
+	const struct sixlane_icmp_event *icmp_event; /* likewise */
+	enum harness_prog prog;
+	enum harness_sweep sweep;
+	_Bool once; /* by prog alone; else by all flavours and by those that show their egress */
+};
+void harness_expect_case(const struct harness_case *c);
+#define EXPECT(...) harness_expect_case(&(struct harness_case){ __VA_ARGS__ })
 
-/* The same of an untagged frame that came in by DEV_IN: forwarded to a neighbour, or passed. hit:
- * as in struct expected. */
-void harness_expect_via(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via,
-			const union sixlane_addr *hit, enum harness_sweep sweep);
-
-/* Run on this CPU from now on; false: there is none of this number. */
+/* Run on this CPU from now on; false: there is no such CPU. */
 _Bool harness_pin(int cpu);
 void harness_unpin(void);
 
-/* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
+/* Replace or delete an exception; harness_install() deletes what is left of them. */
 void harness_put_exception(const struct world_exception *exception);
 void harness_del_exception(const struct world_exception *exception);
 /* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
@@ -116,16 +137,16 @@ void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);
 /* How many destinations are in a half of sl_fresh. */
 uint32_t harness_fresh_count(uint32_t half);
 
-/* Set what every CPU's bucket of answers says. */
+/* When every CPU's bucket of answers was full. */
 void harness_fill_buckets(uint64_t filled_ns);
 
-/* Take what the ring holds, at most max of which are wanted; returns how many it held. */
+/* Empty the ring; the first max records are copied. Returns how many it held. */
 size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max);
 
 /* The same of samples. */
 size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
 
-/* Hints that found no room since the last harness_install(), over all CPUs. */
+/* ICMP events that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_icmp_events_lost(void);
 
 /* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
@@ -133,7 +154,6 @@ struct sixlane_neigh *harness_neigh(uint32_t slot);
 struct sixlane_next_hop *harness_next_hop(uint32_t id);
 struct sixlane_port *harness_port(uint32_t slot);
 union sixlane_nh_bucket *harness_buckets(void);
-struct sixlane_rule *harness_rules(void);
 struct sixlane_meta *harness_meta(void);
 
 /* The CLI's name of a verdict. */

@@ -3,21 +3,9 @@
  * Which flows share a member: bit by bit of the packet under every hash policy, as the kernel's
  * rt6_multipath_hash() is over fields.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "fuzz.h"
 #include "groups.h"
 #include "tests.h"
-
-/* --- which bits of a packet count ----------------------------------------------------------- */
 
 #define TRIALS 8 /* packets that a bit is flipped in: of 16 members one is hit again */
 #define FLIP_FROM AT_VERSION
@@ -140,7 +128,7 @@ static bool is_fixed(const struct influence *influence, size_t byte)
 	return influence->next_header == 58 ? byte == 40 : false;
 }
 
-/* Any packet of the kind; addresses that are forwarded whichever bit is flipped. */
+/* A random packet of this protocol, whose addresses are forwarded whichever bit is flipped. */
 static void random_packet(const struct influence *influence, struct frame *frame)
 {
 	const struct frame_spec spec = {
@@ -157,7 +145,7 @@ static void random_packet(const struct influence *influence, struct frame *frame
 	frame->bytes[AT_HOP_LIMIT] = 0x7f;
 	if (influence->next_header == 58)
 		frame->bytes[AT_PAYLOAD] = influence->first_byte;
-	/* Not one bit from a header that the hash does not look behind. */
+	/* No flipped bit makes it a header that the hash does not look behind. */
 	frame->bytes[AT_PAYLOAD + 6] = 0x5d;
 }
 

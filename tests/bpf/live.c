@@ -11,17 +11,10 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../../user/lib/util.h"
 #include "tests.h"
 
 #define LIVE_FRAMES (1u << 1) /* BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18 */
@@ -64,22 +57,25 @@ static int send_live(const struct frame *frame)
 	return bpf_prog_test_run_opts(harness_prog_fd(PROG_AS_IS), &opts);
 }
 
-static void expect_arrival(int fd, const struct frame *want)
+static void expect_readable(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	struct frame got;
-	ssize_t n;
 
 	assert_int_equal(poll(&poll_fd, 1, DEADLINE_MS), 1);
-	n = recv(fd, got.bytes, sizeof(got.bytes), 0);
-	assert_int_equal(n, want->len);
+}
+
+static void expect_arrival(int fd, const struct frame *want)
+{
+	struct frame got;
+
+	expect_readable(fd);
+	assert_int_equal(recv(fd, got.bytes, sizeof(got.bytes), 0), want->len);
 	assert_memory_equal(got.bytes, want->bytes, want->len);
 }
 
-/* The kernel takes the outer tag out of what a packet socket reads, and tells it beside. */
+/* A packet socket gets the outer tag as auxiliary data and not in the frame. */
 static void expect_tagged_arrival(int fd, const struct frame *want)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	union {
 		char bytes[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 		struct cmsghdr align;
@@ -93,17 +89,15 @@ static void expect_tagged_arrival(int fd, const struct frame *want)
 		.msg_controllen = sizeof(control.bytes),
 	};
 	struct tpacket_auxdata aux = { 0 };
-	ssize_t n;
 
-	assert_int_equal(poll(&poll_fd, 1, DEADLINE_MS), 1);
-	n = recvmsg(fd, &msg, 0);
+	frame_pop(&untagged, 4);
+	expect_readable(fd);
+	assert_int_equal(recvmsg(fd, &msg, 0), untagged.len);
 	assert_non_null(CMSG_FIRSTHDR(&msg));
 	memcpy(&aux, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(aux));
 	assert_true(aux.tp_status & TP_STATUS_VLAN_VALID);
 	assert_int_equal(aux.tp_vlan_tpid, frame_get16(want, AT_ETHERTYPE));
 	assert_int_equal(aux.tp_vlan_tci, frame_get16(want, AT_ETHERTYPE + 2));
-	frame_pop(&untagged, 4);
-	assert_int_equal(n, untagged.len);
 	assert_memory_equal(got.bytes, untagged.bytes, untagged.len);
 }
 
@@ -115,71 +109,52 @@ static void expect_nothing(int fd)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void arrange(struct frame *frame, uint32_t next_hop, size_t padding)
+/* A frame to a next hop, live; skips the test where the kernel has no such mode. */
+static void send_to(uint32_t next_hop, size_t padding, struct frame *frame)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = padding };
-	struct world world;
+	int err;
 
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
-	harness_install(&world);
-	frame_build(frame, &spec);
+	harness_install_route(next_hop);
+	frame_plain(frame, 0, padding);
+	err = send_live(frame);
+	if (err == -EINVAL) {
+		fprintf(stderr, "SKIP: this kernel has no live-frames mode (Linux 5.18)\n");
+		skip();
+	}
+	assert_int_equal(err, 0);
 }
 
 void live_test_frames_leave_by_their_egress(void **state)
 {
-	int out = listen_behind(DEV_OUT), alt = listen_behind(DEV_ALT);
+	_cleanup_close_ int out = listen_behind(DEV_OUT), alt = listen_behind(DEV_ALT);
 	struct frame frame;
-	int err;
 
-	arrange(&frame, NH_GATEWAY, 9);
-	err = send_live(&frame);
-	if (err == -EINVAL) {
-		fprintf(stderr, "SKIP: this kernel has no live-frames mode (Linux 5.18)\n");
-		close(out);
-		close(alt);
-		skip();
-	}
-	assert_int_equal(err, 0);
+	send_to(NH_GATEWAY, 9, &frame);
 	frame_route(&frame, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
 	expect_arrival(out, &frame);
-
-	arrange(&frame, NH_ALT, 0);
-	assert_int_equal(send_live(&frame), 0);
+	send_to(NH_ALT, 0, &frame);
 	frame_route(&frame, world_neigh_mac[NEIGH_ALT], world_device_mac[DEV_ALT]);
 	expect_arrival(alt, &frame);
-
-	arrange(&frame, NH_FATE + SIXLANE_DROP_BLACKHOLE, 0);
-	assert_int_equal(send_live(&frame), 0);
+	send_to(NH_FATE + SIXLANE_DROP_BLACKHOLE, 0, &frame);
 	expect_nothing(out);
 	expect_nothing(alt);
-	close(out);
-	close(alt);
 }
 
 /* Untagged in; one tag and two tags out. */
 void live_test_tags_arrive(void **state)
 {
 	static const enum neighbour vias[] = { NEIGH_OUT_10, NEIGH_OUT_AD30_40 };
-	int out = listen_behind(DEV_OUT), one = 1;
+	_cleanup_close_ int out = listen_behind(DEV_OUT);
+	struct frame frame;
+	int one = 1;
 
 	assert_int_equal(setsockopt(out, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)), 0);
 	for (size_t i = 0; i < sizeof(vias) / sizeof(vias[0]); i++) {
 		enum device egress = world_neigh_device(vias[i]);
-		struct frame frame;
-		int err;
 
-		arrange(&frame, NH_VIA(vias[i]), 5);
-		err = send_live(&frame);
-		if (err == -EINVAL) {
-			fprintf(stderr, "SKIP: this kernel has no live-frames mode (Linux 5.18)\n");
-			close(out);
-			skip();
-		}
-		assert_int_equal(err, 0);
+		send_to(NH_VIA(vias[i]), 5, &frame);
 		frame_route(&frame, world_neigh_mac[vias[i]], world_device_mac[egress]);
 		frame_push(&frame, world_device_tags(egress), WORLD_TAGS);
 		expect_tagged_arrival(out, &frame);
 	}
-	close(out);
 }

@@ -1,140 +1,206 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The neighbour's mark of use, the only thing that the datapath writes beside its counters. */
+/*
+ * What the datapath writes to a neighbour: that it is used, so that the daemon keeps it alive, and
+ * that the sample which the daemon asked for was sent.
+ */
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests.h"
 
-static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdict,
-		   enum neighbour via)
+#define NOBODY N_NEIGHBOURS
+
+#define NEXT_HOP_OF(who) SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_##who
+#define PATH_MTU                                                                       \
+	{                                                                              \
+		.flags = SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_KERNEL, .mtu = 1400 \
+	}
+
+static const struct mark {
+	const char *name;
+	uint32_t next_hop;
+	struct sixlane_exception exception; /* without flags: none */
+	enum harness_prog prog;
+	size_t payload;
+	uint32_t action;
+	enum neighbour used;
+} marks[] = {
+	{ "gateway", NH_GATEWAY, .action = XDP_REDIRECT, .used = NEIGH_GATEWAY },
+	{ "on-link", NH_ON_LINK, .action = XDP_REDIRECT, .used = NEIGH_HOST },
+	{ "another port's gateway", NH_ALT, .action = XDP_REDIRECT, .used = NEIGH_ALT },
+	{ "the trace marks none", NH_GATEWAY, .prog = PROG_TRACE, .action = XDP_REDIRECT,
+	  .used = NOBODY },
+
+	/* the kernel may send the packet to another member, and never ask for this one */
+	{ "silent member", NH_GROUP, .action = XDP_PASS, .used = NEIGH_SILENT },
+	{ "silent first of equal routes", NH_GROUP + 1, .action = XDP_PASS, .used = NEIGH_SILENT },
+	/* the kernel may know nothing of the exception and send the packet by the route */
+	{ "silent exception", NH_GATEWAY,
+	  .exception = { .flags = NEXT_HOP_OF(OPERATOR), .next_hop = NH_SILENT },
+	  .action = XDP_PASS, .used = NEIGH_SILENT },
+	{ "exception", NH_GATEWAY,
+	  .exception = { .flags = NEXT_HOP_OF(KERNEL), .next_hop = NH_ALT }, .action = XDP_REDIRECT,
+	  .used = NEIGH_ALT },
+	/* the sender may have no other traffic that keeps it */
+	{ "answer", NH_GATEWAY, .exception = PATH_MTU, .payload = 1400, .action = XDP_REDIRECT,
+	  .used = NEIGH_IN },
+	{ "no answer", NH_GATEWAY, .exception = PATH_MTU, .payload = 1360, .action = XDP_REDIRECT,
+	  .used = NEIGH_GATEWAY },
+
+	/* the daemon must not keep a neighbour alive that no forwarded packet needs */
+	{ "too big", NH_GATEWAY, .payload = 2000, .action = XDP_PASS, .used = NOBODY },
+	{ "unresolved", NH_SILENT, .action = XDP_PASS, .used = NOBODY },
+	{ "local", NH_FATE + SIXLANE_PASS_LOCAL, .action = XDP_PASS, .used = NOBODY },
+};
+
+static void install(const struct mark *mark)
 {
 	const uint32_t silent = NH_SILENT;
-	struct world world;
-	struct frame in;
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
+	static struct world world;
 
 	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	if (mark->exception.flags)
+		world_add_exception_and_ways(&world, &mark->exception);
+	else
+		world_add_route(&world, "2001:db8:2::/48", 0, mark->next_hop);
 	world_set_buckets(&world, NH_GROUP, 0, &silent, 1);
 	world_set_buckets(&world, NH_GROUP + 1, 1, &silent, 1);
 	world.next_hops[NH_GROUP + 1].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
 	harness_install(&world);
-	frame_build(&in, &spec);
-	harness_expect_via(&in, verdict, via, NULL, SWEEP_ALL);
 }
 
-static void expect_used(enum neighbour used)
+void mark_test_used(void **state)
 {
-	for (int i = 0; i < N_NEIGHBOURS; i++)
-		assert_int_equal(harness_neigh(world_neigh_slot((enum neighbour)i))->used,
-				 i == (int)used);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const struct mark *mark = &marks[i];
+		struct frame frame;
+
+		if (!harness_has(mark->prog))
+			continue;
+		install(mark);
+		frame_plain(&frame, mark->payload, 0);
+		if (harness_send(mark->prog, &frame, NULL) != mark->action)
+			fail_msg("%s: another action", mark->name);
+		for (int n = 0; n < N_NEIGHBOURS; n++)
+			if (harness_neigh(world_neigh_slot((enum neighbour)n))->used !=
+			    (n == (int)mark->used))
+				fail_msg("%s: neighbour %d is marked otherwise", mark->name, n);
+	}
 }
 
-void mark_test_used_is_set_by_traffic(void **state)
+/* --- samples -------------------------------------------------------------------------------- */
+
+/* The next packet of this neighbour is to be sampled. */
+static struct sixlane_neigh *draw(enum neighbour neighbour)
 {
-	expect(NH_GATEWAY, 0, SIXLANE_FORWARD, NEIGH_GATEWAY);
-	expect_used(NEIGH_GATEWAY);
-	expect(NH_ON_LINK, 0, SIXLANE_FORWARD, NEIGH_HOST);
-	expect_used(NEIGH_HOST);
-	expect(NH_ALT, 0, SIXLANE_FORWARD, NEIGH_ALT);
-	expect_used(NEIGH_ALT);
+	struct sixlane_neigh *neigh = harness_neigh(world_neigh_slot(neighbour));
+
+	neigh->sample = 1;
+	return neigh;
 }
 
-void mark_test_used_is_not_set_by_the_trace(void **state)
+/* UDP from port 4321 to 53, of DSCP 46. */
+static struct frame sampled_frame(const uint32_t tags[FRAME_TAGS])
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
-	static struct frame in, out;
-	static struct world world;
-	uint32_t action;
+	static struct frame frame;
 
-	if (!harness_has(PROG_TRACE))
-		skip();
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	harness_install(&world);
-	frame_build(&in, &spec);
-	assert_int_equal(harness_run(PROG_TRACE, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
-	assert_int_equal(action, XDP_REDIRECT);
-	expect_used(N_NEIGHBOURS);
+	frame_plain(&frame, 0, 0);
+	frame_patch(&frame, AT_VERSION, "6b80");
+	frame_set16(&frame, AT_PAYLOAD, 4321);
+	frame_set16(&frame, AT_PAYLOAD + 2, 53);
+	frame_push(&frame, tags, FRAME_TAGS);
+	return frame;
 }
 
-/* The kernel may send the packet to another member, and never ask for this one. */
-void mark_test_used_is_set_of_silent_members(void **state)
+static void expect_sample(uint32_t next_hop, enum neighbour via, const uint32_t tags[FRAME_TAGS],
+			  enum device in)
 {
-	expect(NH_GROUP, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
-	expect_used(NEIGH_SILENT);
-	expect(NH_GROUP + 1, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
-	expect_used(NEIGH_SILENT);
-}
-
-static void install_exception(const struct sixlane_exception *value)
-{
-	static struct world world;
-
-	harness_world(&world);
-	world_add_exception_and_ways(&world, value);
-	harness_install(&world);
-}
-
-static void run(size_t payload, uint32_t action)
-{
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
-	static struct frame in, out;
-	uint32_t got;
-
-	frame_build(&in, &spec);
-	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &got), 0);
-	assert_int_equal(got, action);
-}
-
-/* The kernel may know nothing of it and send the packet by the route. */
-void mark_test_used_is_set_of_silent_exceptions(void **state)
-{
-	const struct sixlane_exception silent = {
-		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_OPERATOR,
-		.next_hop = NH_SILENT,
-	};
-	const struct sixlane_exception alt = {
-		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_KERNEL,
-		.next_hop = NH_ALT,
+	struct frame frame = sampled_frame(tags);
+	struct sixlane_neigh *neigh;
+	struct sixlane_sample sample, wanted = {
+		.dst = world_addr(FRAME_DST),
+		.src = world_addr(FRAME_SRC),
+		.ingress = WORLD_IFINDEX(in),
+		.iif = WORLD_IFINDEX(in),
+		.table = SIXLANE_TABLE_MAIN,
+		.egress = WORLD_IFINDEX(world_neigh_device(via)),
+		.src_port = __builtin_bswap16(4321),
+		.dst_port = __builtin_bswap16(53),
+		.next_header = 17,
+		.tclass = 0xb8,
 	};
 
-	install_exception(&silent);
-	run(100, XDP_PASS);
-	expect_used(NEIGH_SILENT);
-	install_exception(&alt);
-	run(100, XDP_REDIRECT);
-	expect_used(NEIGH_ALT);
+	harness_install_route(next_hop);
+	neigh = draw(via);
+	wanted.next_hop = neigh->key.addr;
+	assert_int_equal(harness_send(PROG_AS_IS, &frame, NULL), XDP_REDIRECT);
+	assert_int_equal(harness_take_samples(&sample, 1), 1);
+	assert_memory_equal(&sample, &wanted, sizeof(wanted));
+	assert_int_equal(neigh->sample, 0);
+	assert_int_equal(neigh->used, 1);
 }
 
-/* The sender may have no other traffic that keeps it. */
-void mark_test_used_is_set_by_answers(void **state)
+/* Ports are only of a protocol that has some. */
+void sample_test_what_it_says(void **state)
+{
+	static const uint32_t none[FRAME_TAGS], tag[FRAME_TAGS] = { 0x8100000a };
+	struct frame frame = sampled_frame(none);
+	struct sixlane_sample sample;
+
+	expect_sample(NH_GATEWAY, NEIGH_GATEWAY, none, DEV_IN);
+	expect_sample(NH_ON_LINK, NEIGH_HOST, none, DEV_IN);
+	expect_sample(NH_VIA(NEIGH_OUT_10), NEIGH_OUT_10, none, DEV_IN);
+	expect_sample(NH_ALT, NEIGH_ALT, tag, DEV_IN_10);
+	frame_patch(&frame, AT_NEXT_HEADER, "3a");
+	harness_install_route(NH_GATEWAY);
+	draw(NEIGH_GATEWAY);
+	harness_send(PROG_AS_IS, &frame, NULL);
+	assert_int_equal(harness_take_samples(&sample, 1), 1);
+	assert_int_equal(sample.next_header, 58);
+	assert_int_equal(sample.src_port | sample.dst_port, 0);
+}
+
+static void expect_none(enum harness_prog prog, enum neighbour drawn)
+{
+	struct frame frame;
+
+	draw(drawn);
+	frame_plain(&frame, 0, 0);
+	harness_send(prog, &frame, NULL);
+	assert_int_equal(harness_take_samples(NULL, 0), 0);
+	assert_int_equal(harness_neigh(world_neigh_slot(drawn))->sample, 1);
+}
+
+/*
+ * Only of what is forwarded by a route: an exception may rightly differ from what the kernel would
+ * do. Once for each request of the daemon, and only of the neighbour's first packet since it was
+ * last marked as used.
+ */
+void sample_test_when_it_is_drawn(void **state)
 {
 	const struct sixlane_exception value = {
-		.flags = SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_KERNEL,
-		.mtu = 1400,
+		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_OPERATOR,
+		.next_hop = NH_ALT,
 	};
+	struct sixlane_neigh *gateway = harness_neigh(world_neigh_slot(NEIGH_GATEWAY));
+	struct frame frame;
 
-	install_exception(&value);
-	run(1400, XDP_REDIRECT);
-	expect_used(NEIGH_IN);
-	install_exception(&value);
-	run(1360, XDP_REDIRECT);
-	expect_used(NEIGH_GATEWAY);
-}
-
-/* The daemon must not keep a neighbour alive that no forwarded packet needs. */
-void mark_test_used_is_not_set_by_passed_packets(void **state)
-{
-	expect(NH_GATEWAY, 2000, SIXLANE_PASS_TOO_BIG, NEIGH_GATEWAY);
-	expect_used(N_NEIGHBOURS);
-	expect(NH_SILENT, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
-	expect_used(N_NEIGHBOURS);
-	expect(NH_FATE + SIXLANE_PASS_LOCAL, 0, SIXLANE_PASS_LOCAL, NEIGH_GATEWAY);
-	expect_used(N_NEIGHBOURS);
+	harness_install_exception(&value);
+	expect_none(PROG_AS_IS, NEIGH_ALT);
+	harness_install_route(NH_SILENT);
+	expect_none(PROG_AS_IS, NEIGH_SILENT);
+	harness_install_route(NH_BACK);
+	expect_none(PROG_AS_IS, NEIGH_GATEWAY);
+	harness_install_route(NH_GATEWAY);
+	expect_none(PROG_AS_IS, NEIGH_ALT); /* which also marks the gateway as used */
+	expect_none(PROG_AS_IS, NEIGH_GATEWAY);
+	gateway->used = 0;
+	if (harness_has(PROG_TRACE))
+		expect_none(PROG_TRACE, NEIGH_GATEWAY);
+	frame_plain(&frame, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		if (i != 1)
+			gateway->used = 0;
+		harness_send(PROG_AS_IS, &frame, NULL);
+	}
+	assert_int_equal(harness_take_samples(NULL, 0), 1);
 }

@@ -26,6 +26,11 @@ const struct sixlane_port *model_port(const struct world *world, uint32_t slot)
 	return slot < WORLD_PORTS ? &world->ports[slot] : &empty;
 }
 
+bool model_has_ports(uint8_t next)
+{
+	return next && memchr("\x06\x11\x21\x32\x84\x88", next, 6);
+}
+
 static bool slot_is_of(const struct world *world, uint32_t slot, uint32_t ifindex)
 {
 	const struct sixlane_port *port = model_port(world, slot);
@@ -61,7 +66,7 @@ static void find_port(struct walk *w, uint32_t ingress)
 		enter(w, find_slot(w->world, w->port->lower));
 }
 
-static enum sixlane_verdict judge_switches(const struct walk *w)
+static enum sixlane_verdict check_switches(const struct walk *w)
 {
 	const struct sixlane_meta *meta = &w->world->meta;
 
@@ -90,8 +95,8 @@ static bool has_tag_at(const struct walk *w, size_t at, size_t more)
 	return type == 0x8100 || type == 0x88a8;
 }
 
-/* A tag that no device takes leads on if it tells but a priority. */
-static enum sixlane_verdict take_tag(struct walk *w, size_t at)
+/* A tag that no device takes is passed over if it is a priority tag. */
+static enum sixlane_verdict enter_vlan(struct walk *w, size_t at)
 {
 	const uint8_t *tag = w->in->bytes + at;
 	const uint8_t own[4] = { tag[0], tag[1], tag[2] & 0x0f, tag[3] };
@@ -112,7 +117,7 @@ static enum sixlane_verdict take_tag(struct walk *w, size_t at)
 	return own[2] || own[3] ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict judge_tags(struct walk *w)
+static enum sixlane_verdict check_tags(struct walk *w)
 {
 	enum sixlane_verdict verdict = SIXLANE_FORWARD;
 
@@ -121,7 +126,7 @@ static enum sixlane_verdict judge_tags(struct walk *w)
 	while (verdict == SIXLANE_FORWARD && w->tag_bytes < 8 &&
 	       has_tag_at(w, AT_ETHERTYPE + w->tag_bytes, 2)) {
 		w->addressed = w->addressed || is_for_port(w);
-		verdict = take_tag(w, AT_ETHERTYPE + w->tag_bytes);
+		verdict = enter_vlan(w, AT_ETHERTYPE + w->tag_bytes);
 		w->tag_bytes += 4;
 	}
 	if (verdict == SIXLANE_FORWARD && w->tag_bytes == 8 && has_tag_at(w, AT_ETHERTYPE + 8, 0))
@@ -131,7 +136,7 @@ static enum sixlane_verdict judge_tags(struct walk *w)
 
 /* --- the frame --------------------------------------------------------------------------- */
 
-static enum sixlane_verdict judge_port(const struct walk *w)
+static enum sixlane_verdict check_port(const struct walk *w)
 {
 	if (!w->port || !model_has(w->port, SIXLANE_PORT_INGRESS))
 		return SIXLANE_PASS_UNKNOWN_PORT;
@@ -146,7 +151,7 @@ static enum sixlane_verdict judge_port(const struct walk *w)
 	return model_has(w->port, SIXLANE_PORT_IN_TC) ? SIXLANE_PASS_TC : SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict judge_frame(struct walk *w)
+static enum sixlane_verdict check_frame(struct walk *w)
 {
 	const struct frame *frame = &w->bare;
 
@@ -184,7 +189,7 @@ bool model_addr_stays(const uint8_t *addr)
 	return addr[0] == 0xff || (addr[0] == 0xfe && (addr[1] & 0xc0) == 0x80);
 }
 
-static enum sixlane_verdict judge_header(const struct walk *w)
+static enum sixlane_verdict check_header(const struct walk *w)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	uint8_t next = bytes[AT_NEXT_HEADER];
@@ -204,7 +209,7 @@ static enum sixlane_verdict judge_header(const struct walk *w)
 
 /* --- the way out ------------------------------------------------------------------------- */
 
-static enum sixlane_verdict judge_device(const struct walk *w, const struct sixlane_port *egress)
+static enum sixlane_verdict check_device(const struct walk *w, const struct sixlane_port *egress)
 {
 	static const struct {
 		uint32_t flag;
@@ -272,9 +277,26 @@ size_t model_tags(const struct sixlane_port *port, uint32_t tags[2])
 	return n;
 }
 
+/* Sets mac, and egress to the port that the frame really leaves by. */
+static enum sixlane_verdict resolve(const struct walk *w, const struct way *way,
+				    const struct sixlane_port *egress, struct model_result *result,
+				    const uint8_t **mac)
+{
+	const struct sixlane_neigh *neigh = model_neighbour(
+		w, way->nh_entry.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
+
+	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))
+		return SIXLANE_PASS_UNRESOLVED;
+	*mac = neigh->mac.bytes;
+	result->egress = egress->tx_ifindex;
+	return model_has(egress, SIXLANE_PORT_SLAVES)
+		       ? model_choose_slave(w, egress, *mac, &result->egress)
+		       : SIXLANE_FORWARD;
+}
+
 /* One next-hop entry to its end. Forwarded: out is what leaves. */
-static enum sixlane_verdict judge_entry(const struct walk *w, union sixlane_nh_entry nh_entry,
-					struct model_result *result)
+static enum sixlane_verdict follow_entry(const struct walk *w, union sixlane_nh_entry nh_entry,
+					 struct model_result *result)
 {
 	struct way way = {
 		.nh_entry = nh_entry,
@@ -282,75 +304,46 @@ static enum sixlane_verdict judge_entry(const struct walk *w, union sixlane_nh_e
 		.locked = w->next_hop->flags & SIXLANE_NEXT_HOP_LOCKED,
 	};
 	const struct sixlane_port *egress;
-	const struct sixlane_neigh *neigh;
-	static struct model_result before;
 	enum sixlane_verdict verdict;
+	const uint8_t *mac;
 	uint32_t tags[2];
+	size_t n_tags;
 
 	if (!model_apply_exception(w, &way, result))
 		return SIXLANE_PUNT_EXCEPTION;
-	nh_entry = way.nh_entry;
-	if (nh_entry.type != SIXLANE_FORWARD)
-		return model_is_entry(nh_entry.type) ? (enum sixlane_verdict)nh_entry.type
-						     : SIXLANE_PUNT_ROUTE;
+	if (way.nh_entry.type != SIXLANE_FORWARD)
+		return model_is_entry(way.nh_entry.type) ? (enum sixlane_verdict)way.nh_entry.type
+							 : SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
 		return SIXLANE_PASS_HOP_LIMIT;
-	egress = model_port(w->world, nh_entry.port);
-	verdict = judge_device(w, egress);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = model_judge_guard(w, nh_entry.port);
+	egress = model_port(w->world, way.nh_entry.port);
+	verdict = check_device(w, egress) ?: model_check_guard(w, way.nh_entry.port) ?:
+		  model_check_mtu(w, &way, egress, result) ?:
+		  resolve(w, &way, egress, result, &mac);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	before = *result;
-	verdict = model_judge_mtu(w, &way, egress, result);
-	if (verdict != SIXLANE_FORWARD && model_has(w->port, SIXLANE_PORT_FLOWS)) {
-		*result = before;
-		return SIXLANE_PASS_TOO_BIG;
-	}
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
-	neigh = model_neighbour(w, nh_entry.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
-	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))
-		return SIXLANE_PASS_UNRESOLVED;
-	result->egress = egress->tx_ifindex;
-	if (model_has(egress, SIXLANE_PORT_SLAVES))
-		verdict = model_choose_slave(w, egress, neigh->mac.bytes, &result->egress);
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
-	if (4 * model_tags(egress, tags) > w->tag_bytes &&
-	    w->in->meta + 4 * model_tags(egress, tags) > MODEL_HEADROOM + w->tag_bytes)
+	n_tags = model_tags(egress, tags);
+	if (4 * n_tags > w->tag_bytes && w->in->meta + 4 * n_tags > MODEL_HEADROOM + w->tag_bytes)
 		return SIXLANE_PASS_NO_HEADROOM;
 	result->out = w->bare;
-	frame_route(&result->out, neigh->mac.bytes, egress->mac.bytes);
-	frame_push(&result->out, tags, model_tags(egress, tags));
+	frame_route(&result->out, mac, egress->mac.bytes);
+	frame_push(&result->out, tags, n_tags);
 	return SIXLANE_FORWARD;
 }
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-static enum sixlane_verdict judge(struct walk *w)
+/* SIXLANE_FORWARD is 0: the first other verdict ends the walk. */
+static enum sixlane_verdict walk_in(struct walk *w)
 {
-	enum sixlane_verdict verdict = judge_switches(w);
-
-	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_tags(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_port(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_frame(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_header(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = model_find_route(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = model_choose(w);
-	return verdict;
+	return check_switches(w) ?: check_tags(w) ?: check_port(w) ?: check_frame(w) ?: check_header(w) ?:
+	       model_find_route(w) ?: model_choose(w);
 }
 
-/* Where flows are looked up, what is not forwarded is the kernel's. */
-static enum sixlane_verdict spare(const struct walk *w, enum sixlane_verdict verdict)
+/* Where flows are looked up, the kernel drops instead, after its rules. */
+static enum sixlane_verdict keep_for_rules(const struct walk *w, enum sixlane_verdict verdict)
 {
 	bool drops = verdict == SIXLANE_DROP_BLACKHOLE || verdict == SIXLANE_DROP_TOO_BIG ||
 		     verdict == SIXLANE_DROP_TOO_BIG_RATE;
@@ -367,7 +360,7 @@ size_t model_run(const struct world *world, uint32_t ingress, const struct frame
 
 	w = (struct walk){ .world = world, .in = in };
 	find_port(&w, ingress);
-	verdict = judge(&w);
+	verdict = walk_in(&w);
 	if (verdict != SIXLANE_FORWARD) {
 		w.nh_entries[0].type = (uint16_t)verdict;
 		w.n_entries = 1;
@@ -378,9 +371,9 @@ size_t model_run(const struct world *world, uint32_t ingress, const struct frame
 		results[i].hit = NULL;
 		results[i].out = *in;
 		results[i].verdict =
-			spare(&w, verdict == SIXLANE_FORWARD
-					  ? judge_entry(&w, w.nh_entries[i], &results[i])
-					  : verdict);
+			keep_for_rules(&w, verdict == SIXLANE_FORWARD
+						   ? follow_entry(&w, w.nh_entries[i], &results[i])
+						   : verdict);
 		model_icmp_event(&w, &results[i]);
 	}
 	return w.n_entries;

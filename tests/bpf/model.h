@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the datapath must do with a frame, said a second time in the plainest C: byte by byte,
+ * What the datapath must do with a frame, written a second time in the plainest C: byte by byte,
  * with a linear search for the longest prefix. Shares the layouts with the datapath and no code.
  *
- * Of a route with several next hops the model does not say which: any that is up will do.
+ * Of a route with several next hops the model accepts any that is up.
  */
 #ifndef TESTS_BPF_MODEL_H
 #define TESTS_BPF_MODEL_H

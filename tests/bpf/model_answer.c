@@ -8,11 +8,6 @@
 #include "answer.h"
 #include "model_walk.h"
 
-static size_t max(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- to whom ------------------------------------------------------------------------------ */
 
 static bool is_first_of_prefix(const uint8_t *addr, uint32_t len)
@@ -25,7 +20,7 @@ static bool is_first_of_prefix(const uint8_t *addr, uint32_t len)
 
 enum sender { NOBODY, NEIGHBOUR, SOMEBODY };
 
-/* What a route of the port's table says of the packet's source; of a neighbour, its MAC. */
+/* The packet's source by the routes of the port's table; of a neighbour sets its MAC. */
 static enum sender find_sender(const struct walk *w, const struct sixlane_port *egress,
 			       const uint8_t **mac)
 {
@@ -143,35 +138,37 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 	return SIXLANE_ANSWER_TOO_BIG;
 }
 
-enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way,
+enum sixlane_verdict model_check_mtu(const struct walk *w, const struct way *way,
 				     const struct sixlane_port *egress, struct model_result *result)
 {
 	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
 	bool locked = way->locked && way->mtu;
-	size_t first = max(locked ? way->mtu : egress->mtu, 1280);
-	struct answer told = { 0 };
+	size_t own = locked ? way->mtu : egress->mtu, first = own > 1280 ? own : 1280;
+	struct answer reply = { 0 };
 	bool known, by_operator;
 	uint32_t tags[2];
 
 	if (length <= egress->mtu && (!way->mtu || length <= way->mtu))
 		return SIXLANE_FORWARD;
+	if (model_has(w->port, SIXLANE_PORT_FLOWS)) /* rules see it first */
+		return SIXLANE_PASS_TOO_BIG;
 	if (length > first) { /* ip6_forward() */
-		told.mtu = (uint32_t)first;
+		reply.mtu = (uint32_t)first;
 		known = locked && way->own_mtu;
 	} else if (way->mtu && length > way->mtu) { /* ip6_fragment() */
-		told.mtu = way->mtu;
-		told.decremented = true;
+		reply.mtu = way->mtu;
+		reply.decremented = true;
 		known = way->own_mtu;
 	} else { /* the driver */
 		return SIXLANE_PASS_TOO_BIG;
 	}
 	by_operator = way->by_operator && (known || way->own_hop);
-	if (told.mtu < 1280)
+	if (reply.mtu < 1280)
 		return SIXLANE_PASS_TOO_BIG;
 	/* what the port takes by XDP may be less than its MTU */
 	if (length > first && !locked && !by_operator && model_tags(egress, tags) == 2)
 		return SIXLANE_PASS_TOO_BIG;
 	if (!known && !by_operator && !(w->world->meta.flags & SIXLANE_META_ANSWER))
 		return SIXLANE_PASS_TOO_BIG;
-	return answer(w, egress, by_operator, &told, result);
+	return answer(w, egress, by_operator, &reply, result);
 }

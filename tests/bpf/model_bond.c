@@ -25,12 +25,10 @@ static bool holds(const struct walk *w, size_t bytes)
 /* Ports, or what counts as such. */
 static bool read_ports(const struct walk *w, uint8_t proto, size_t at, uint32_t *ports)
 {
-	static const uint8_t with_ports[] = { 6, 17, 33, 50, 132, 136 };
-
 	*ports = 0;
 	if (proto == AH)
 		at += 4;
-	else if (!memchr(with_ports, proto, sizeof(with_ports)))
+	else if (!model_has_ports(proto))
 		return true;
 	if (!holds(w, at + 4))
 		return false;

@@ -12,7 +12,7 @@ static const struct world_exception *find(const struct walk *w, const uint8_t *a
 	return NULL;
 }
 
-static bool looks(const struct walk *w)
+static bool checks_filters(const struct walk *w)
 {
 	return w->world->meta.flags & SIXLANE_META_CHECK_PUNTED;
 }
@@ -21,7 +21,7 @@ static bool is_fresh(const struct walk *w, const uint8_t *addr)
 {
 	uint32_t halves[SIXLANE_FRESH_NUMBERS] = { 0 };
 
-	if (!looks(w))
+	if (!checks_filters(w))
 		return false;
 	for (size_t i = 0; i < w->world->n_fresh; i++) {
 		const struct world_fresh *fresh = &w->world->fresh[i];
@@ -71,7 +71,7 @@ bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_
 {
 	const struct world_exception *found = find(w, addr);
 
-	if (!marked && !looks(w))
+	if (!marked && !checks_filters(w))
 		return false;
 	return is_fresh(w, addr) ||
 	       (found ? is_unclear(found) || found->value.table == table : is_punt(w, addr));
@@ -84,7 +84,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	const struct world_exception *found = find(w, dst);
 	const bool fresh = is_fresh(w, dst);
 
-	if (way->nh_entry.type != SIXLANE_FORWARD || (!marked && !looks(w)))
+	if (way->nh_entry.type != SIXLANE_FORWARD || (!marked && !checks_filters(w)))
 		return true;
 	if (!found)
 		return !fresh && !is_punt(w, dst);
@@ -106,7 +106,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
  */
 
 #define AT_TYPE AT_PAYLOAD
-#define AT_TOLD_MTU (AT_PAYLOAD + 4)
+#define AT_ICMP6_MTU (AT_PAYLOAD + 4)
 #define AT_INNER (AT_PAYLOAD + 8)
 #define AT_REDIRECTED (AT_PAYLOAD + 24) /* behind the target */
 
@@ -114,7 +114,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 static bool is_ours(const struct walk *w)
 {
 	const struct world *world = w->world;
-	uint32_t table = w->port->table, value, kind;
+	uint32_t table = w->port->table, value, type;
 
 	if (model_addr_stays(w->bare.bytes + AT_DST))
 		return true;
@@ -122,8 +122,8 @@ static bool is_ours(const struct walk *w)
 		table = 255;
 	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
 		return false;
-	kind = model_next_hop(world, sixlane_route_next_hop(value))->nh_entry.type;
-	return kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST;
+	type = model_next_hop(world, sixlane_route_next_hop(value))->nh_entry.type;
+	return type == SIXLANE_PASS_LOCAL || type == SIXLANE_PASS_ANYCAST;
 }
 
 /* Such verdicts come before the frame was looked at. */
@@ -136,7 +136,7 @@ static bool is_of_port(const struct walk *w, enum sixlane_verdict verdict)
 	       verdict == SIXLANE_PASS_FIREWALL || verdict == SIXLANE_PASS_TC;
 }
 
-/* An IPv6 header behind no, one or two tags, whatever these are. */
+/* An IPv6 header behind up to two tags, whatever these are. */
 static bool find_header(struct walk *w)
 {
 	for (size_t tag_bytes = 0; tag_bytes <= 8; tag_bytes += 4) {
@@ -150,7 +150,7 @@ static bool find_header(struct walk *w)
 	return false;
 }
 
-static bool is_told(struct walk *w, enum sixlane_verdict verdict)
+static bool is_reported(struct walk *w, enum sixlane_verdict verdict)
 {
 	if (!w->port)
 		return false;
@@ -174,8 +174,8 @@ static bool is_from_link(const struct walk *w)
 static bool read_icmp_event(const struct walk *w, struct sixlane_icmp_event *icmp_event)
 {
 	const uint8_t *bytes = w->bare.bytes;
-	size_t said = frame_get16(&w->bare, AT_PAYLOAD_LEN), there = w->bare.len - AT_PAYLOAD;
-	size_t payload = said < there ? said : there;
+	size_t stated = frame_get16(&w->bare, AT_PAYLOAD_LEN), there = w->bare.len - AT_PAYLOAD;
+	size_t payload = stated < there ? stated : there;
 
 	icmp_event->type = bytes[AT_TYPE];
 	icmp_event->ifindex = w->port->ifindex;
@@ -183,8 +183,8 @@ static bool read_icmp_event(const struct walk *w, struct sixlane_icmp_event *icm
 		return payload >= 16 && is_from_link(w);
 	if (icmp_event->type == 2 && payload >= 48) {
 		memcpy(icmp_event->dst.bytes, bytes + AT_INNER + 24, 16);
-		return frame_get16(&w->bare, AT_TOLD_MTU) ||
-		       frame_get16(&w->bare, AT_TOLD_MTU + 2) >= 1280;
+		return frame_get16(&w->bare, AT_ICMP6_MTU) ||
+		       frame_get16(&w->bare, AT_ICMP6_MTU + 2) >= 1280;
 	}
 	memcpy(icmp_event->dst.bytes, bytes + AT_REDIRECTED, 16);
 	return icmp_event->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
@@ -194,7 +194,7 @@ void model_icmp_event(struct walk *w, struct model_result *result)
 {
 	memset(&result->icmp_event, 0, sizeof(result->icmp_event));
 	result->has_icmp_event =
-		is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
+		is_reported(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
 		read_icmp_event(w, &result->icmp_event) &&
 		(result->verdict != SIXLANE_PASS_OTHER_MAC || result->icmp_event.type == 134);
 }

@@ -57,7 +57,7 @@ static bool may_be_fragment(uint8_t next)
 	return next == 43 || next == 44 || next == 51 || next == 60;
 }
 
-enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out)
+enum sixlane_verdict model_check_guard(const struct walk *w, uint32_t out)
 {
 	const uint32_t flags = w->world->meta.flags;
 	const uint8_t *bytes = w->bare.bytes;

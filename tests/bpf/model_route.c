@@ -39,7 +39,7 @@ bool model_longest(const struct world_route *entries, size_t n, uint32_t table, 
 }
 
 /* False: the value names no next hop. */
-static bool take(struct walk *w, uint32_t value)
+static bool set_next_hop(struct walk *w, uint32_t value)
 {
 	uint32_t id = sixlane_route_next_hop(value);
 
@@ -53,29 +53,23 @@ static bool take(struct walk *w, uint32_t value)
 enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 {
 	const struct world *world = w->world;
-	const uint32_t marks = 0xf0000000u;
+	const uint32_t flags = 0xf0000000u;
 	uint32_t value, source;
 
 	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
 		return SIXLANE_PASS_NO_ROUTE;
 	w->table = table;
-	if (!take(w, value))
+	if (!set_next_hop(w, value))
 		return SIXLANE_PUNT_ROUTE;
 	if (w->next_hop->nh_entry.type != SIXLANE_NH_SOURCES)
 		return SIXLANE_FORWARD;
 	if (!model_longest(world->sources, world->n_sources, w->next_hop->nh_entry.source_table,
 			   w->bare.bytes + AT_SRC, &source))
 		return SIXLANE_PUNT_SOURCE_ROUTE;
-	if (!take(w, (source & ~marks) | (value & marks)) ||
+	if (!set_next_hop(w, (source & ~flags) | (value & flags)) ||
 	    w->next_hop->nh_entry.type == SIXLANE_NH_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
-}
-
-enum sixlane_verdict model_find_route(struct walk *w)
-{
-	return model_has(w->port, SIXLANE_PORT_RULES) ? model_walk_rules(w)
-						      : model_look_up(w, w->port->table);
 }
 
 /* --- rules ------------------------------------------------------------------------------- */
@@ -104,17 +98,12 @@ static enum answer addr_matches(const uint8_t *addr, const union sixlane_addr *p
 	return YES;
 }
 
-/* Transport protocols whose ports (or SPI) the dissector finds, and ICMPv6, which has none. */
+/* The dissector finds the ports, or there are none, as of ICMPv6. */
 static bool l4_is_plain(const struct walk *w)
 {
 	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
-	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
 
-	if (next == 58)
-		return true;
-	return (next == 6 || next == 17 || next == 33 || next == 50 || next == 132 ||
-		next == 136) &&
-	       payload >= 4;
+	return next == 58 || (model_has_ports(next) && frame_get16(&w->bare, AT_PAYLOAD_LEN) >= 4);
 }
 
 static enum answer port_matches(const struct walk *w, size_t at, uint16_t low, uint16_t high)
@@ -164,19 +153,19 @@ static enum answer rule_applies(const struct walk *w, const struct sixlane_rule 
 	return all == YES ? NO : YES;
 }
 
-/* What the route says is an error or a punt: suppressing asks for none of these. */
-static bool is_error(uint32_t kind)
+/* An error or a punt, which suppress_prefixlength does not concern. */
+static bool is_error(uint32_t type)
 {
-	return kind != SIXLANE_FORWARD && kind != SIXLANE_PASS_LOCAL &&
-	       kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST &&
-	       kind < SIXLANE_NH_GROUP;
+	return type != SIXLANE_FORWARD && type != SIXLANE_PASS_LOCAL &&
+	       type != SIXLANE_PASS_ANYCAST && type != SIXLANE_PASS_MULTICAST &&
+	       type < SIXLANE_NH_GROUP;
 }
 
 static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule *rule)
 {
 	uint32_t table = rule->table;
 	enum sixlane_verdict verdict;
-	uint32_t kind;
+	uint32_t type;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
 		return model_is_entry(rule->verdict) ? (enum sixlane_verdict)rule->verdict
@@ -188,10 +177,10 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 		return SIXLANE_PUNT_MAP_FULL;
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	kind = w->next_hop->nh_entry.type;
-	if (kind == SIXLANE_PASS_NO_ROUTE || kind == SIXLANE_PASS_THROW)
-		return (enum sixlane_verdict)kind;
-	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(kind))
+	type = w->next_hop->nh_entry.type;
+	if (type == SIXLANE_PASS_NO_ROUTE || type == SIXLANE_PASS_THROW)
+		return (enum sixlane_verdict)type;
+	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(type))
 		return SIXLANE_FORWARD;
 	if (w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return SIXLANE_PUNT_RULE;
@@ -215,7 +204,7 @@ static bool ingress_is_unsure(const struct walk *w)
 	return bytes[AT_PAYLOAD] >= 133 && bytes[AT_PAYLOAD] <= 137;
 }
 
-enum sixlane_verdict model_walk_rules(struct walk *w)
+static enum sixlane_verdict walk_rules(struct walk *w)
 {
 	const union sixlane_rules list = w->world->meta.rules;
 	enum sixlane_verdict verdict = SIXLANE_PASS_NO_ROUTE;
@@ -247,4 +236,10 @@ enum sixlane_verdict model_walk_rules(struct walk *w)
 			return verdict;
 	}
 	return verdict;
+}
+
+enum sixlane_verdict model_find_route(struct walk *w)
+{
+	return model_has(w->port, SIXLANE_PORT_RULES) ? walk_rules(w)
+						      : model_look_up(w, w->port->table);
 }

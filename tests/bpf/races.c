@@ -9,19 +9,9 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "../../user/lib/util.h"
 #include "tests.h"
@@ -37,33 +27,23 @@
 /* A word of a map, the states that are stored in it in turn, and what each does to the packet. */
 struct race {
 	__u64 *word;
-	void (*store)(size_t i); /* instead, for what no one word says */
+	void (*store)(size_t i); /* instead, for what takes more than one word */
 	uint64_t words[STATES];
 	size_t n;
-	int (*judge)(uint32_t action, const struct frame *in, const struct frame *out);
-	uint32_t expected; /* a bit for each of what judge() returns: all of it is to be seen */
+	int (*classify)(uint32_t action, const struct frame *in, const struct frame *out);
+	uint32_t expected; /* a bit for each of what classify() returns: all of it is to be seen */
 	uint32_t may;	   /* … and nothing else, but for this perhaps */
 	uint32_t seen;
 	bool rare; /* to be wrong takes an interrupt between two loads */
 	atomic_bool stop;
 };
 
-/* The two sides on CPUs of their own, as far as there are two. */
-static void pin_to(size_t cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu % (size_t)sysconf(_SC_NPROCESSORS_ONLN), &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 static void *write_words(void *arg)
 {
 	struct race *race = arg;
 	volatile __u64 *word = race->word;
 
-	pin_to(1);
+	harness_pin(1); /* as far as there are two */
 	for (size_t i = 0; !atomic_load_explicit(&race->stop, memory_order_relaxed); i++) {
 		if (race->store)
 			race->store(i % race->n);
@@ -73,14 +53,14 @@ static void *write_words(void *arg)
 	return NULL;
 }
 
-/* The state that a packet met, or WRONG. */
+/* The state by which a packet was forwarded, or WRONG. */
 static int read_packet(const struct race *race, const struct frame *in)
 {
 	static struct frame out;
 	uint32_t action;
 	int err = harness_run(PROG_SHOWS_EGRESS, harness_ifindex()[DEV_IN], in, &out, &action);
 
-	return err ? WRONG : race->judge(action, in, &out);
+	return err ? WRONG : race->classify(action, in, &out);
 }
 
 /* Interrupts of this thread, wherever it is, until closed: as far apart as some packets take, since
@@ -106,16 +86,15 @@ static int open_interrupts(const struct race *race, const struct frame *in)
 	return fd;
 }
 
-/* Returns how many packets met a next-hop entry that no state gives. */
+/* Returns how many packets were forwarded by no state at all. */
 static size_t read_packets(struct race *race)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = 9 };
 	const int runs = race->rare ? RARE_RUNS : RUNS;
 	_cleanup_close_ int interrupts = -1;
 	static struct frame in;
 	size_t wrong = 0;
 
-	frame_build(&in, &spec);
+	frame_plain(&in, 0, 9);
 	if (race->rare)
 		interrupts = open_interrupts(race, &in);
 	for (int i = 0; i < runs || ((race->expected & ~race->seen) && i < MOST_RUNS); i++) {
@@ -131,19 +110,32 @@ static size_t read_packets(struct race *race)
 
 static void run(struct race *race)
 {
-	cpu_set_t before;
 	pthread_t thread;
 	size_t wrong;
 
-	sched_getaffinity(0, sizeof(before), &before);
-	pin_to(0);
+	harness_pin(0);
 	assert_int_equal(pthread_create(&thread, NULL, write_words, race), 0);
 	wrong = read_packets(race);
 	atomic_store(&race->stop, true);
 	pthread_join(thread, NULL);
-	sched_setaffinity(0, sizeof(before), &before);
+	harness_unpin();
 	assert_int_equal(wrong, 0);
 	assert_int_equal(race->seen & ~race->may, race->expected);
+}
+
+/* A word of a map, which takes each of the race's words by turns. */
+static void run_words(const struct world *world, __u64 *word, struct race race)
+{
+	harness_install(world);
+	*word = race.words[0];
+	race.word = word;
+	run(&race);
+}
+
+static void make_world(struct world *world, uint32_t next_hop)
+{
+	harness_world(world);
+	world_add_route(world, "2001:db8:2::/48", 0, next_hop);
 }
 
 static bool is_untouched(uint32_t action, const struct frame *in, const struct frame *out)
@@ -162,7 +154,7 @@ static uint64_t mac_word(uint8_t byte, uint16_t flags)
 	return mac.word;
 }
 
-static int judge_mac(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_mac(uint32_t action, const struct frame *in, const struct frame *out)
 {
 	const uint8_t *mac = out->bytes + AT_DST_MAC;
 
@@ -176,24 +168,20 @@ static int judge_mac(uint32_t action, const struct frame *in, const struct frame
 	return mac[0] == 0x22 ? 0 : 2;
 }
 
-/* Two good MACs and one that must not be used, by turns. */
+/* Two good MACs and one that must not be used. */
 void race_test_mac_is_never_seen_in_half(void **state)
 {
-	struct race race = {
-		.words = { mac_word(0x22, SIXLANE_MAC_VALID), mac_word(0x66, 0),
-			   mac_word(0xaa, SIXLANE_MAC_VALID) },
-		.n = 3,
-		.judge = judge_mac,
-		.expected = 1u << 0 | 1u << 2 | 1u << PASSED,
-	};
 	struct world world;
 
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_neigh(&world, NEIGH_GATEWAY)->mac.word = race.words[0];
-	harness_install(&world);
-	race.word = &harness_neigh(world_neigh_slot(NEIGH_GATEWAY))->mac.word;
-	run(&race);
+	make_world(&world, NH_GATEWAY);
+	run_words(&world, &harness_neigh(world_neigh_slot(NEIGH_GATEWAY))->mac.word,
+		  (struct race){
+			  .words = { mac_word(0x22, SIXLANE_MAC_VALID), mac_word(0x66, 0),
+				     mac_word(0xaa, SIXLANE_MAC_VALID) },
+			  .n = 3,
+			  .classify = classify_mac,
+			  .expected = 1u << 0 | 1u << 2 | 1u << PASSED,
+		  });
 }
 
 /* --- what a next hop leads to ---------------------------------------------------------------- */
@@ -210,7 +198,7 @@ static bool leaves_by(enum neighbour via, uint32_t action, const struct frame *i
 	       !memcmp(out->bytes, want.bytes, want.len);
 }
 
-static int judge_way(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_way(uint32_t action, const struct frame *in, const struct frame *out)
 {
 	if (leaves_by(NEIGH_GATEWAY, action, in, out))
 		return 0;
@@ -221,106 +209,75 @@ static int judge_way(uint32_t action, const struct frame *in, const struct frame
 	return is_untouched(action, in, out) ? PASSED : WRONG;
 }
 
-/* The next-hop entry of NH_ON_LINK takes each of the words, by turns. */
-static void run_entries(struct world *world, struct race *race)
+/* The entry of NH_ON_LINK is, by turns, by way of NH_GATEWAY, NH_ALT, a tag, a blackhole. */
+static void run_entries(uint32_t route, size_t n, uint32_t alt)
 {
-	world->next_hops[NH_ON_LINK].nh_entry.word = race->words[0];
-	harness_install(world);
-	race->word = &harness_next_hop(NH_ON_LINK)->nh_entry.word;
-	run(race);
+	const uint32_t member = NH_ALT, on_link = NH_ON_LINK;
+	struct world world;
+
+	make_world(&world, route);
+	world_set_buckets(&world, NH_GROUP, 0, &on_link, 1);
+	world_set_buckets(&world, NH_GROUP + 1, 3, &member, 1);
+	run_words(&world, &harness_next_hop(NH_ON_LINK)->nh_entry.word,
+		  (struct race){
+			  .words = { world.next_hops[NH_GATEWAY].nh_entry.word,
+				     world.next_hops[alt].nh_entry.word,
+				     world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word,
+				     world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE]
+					     .nh_entry.word },
+			  .n = n,
+			  .classify = classify_way,
+			  .expected = 1u << 0 | 1u << 1 | 1u << 2 | (n == 4 ? 1u << PASSED : 0),
+		  });
 }
 
 /* Port and neighbour, a tag, a group, a blackhole: all of it in one word. */
 void race_test_entry_changes_at_once(void **state)
 {
-	struct race race = {
-		.n = 4,
-		.judge = judge_way,
-		.expected = 1u << 0 | 1u << 1 | 1u << 2 | 1u << PASSED,
-	};
-	const uint32_t members[] = { NH_ALT };
-	struct world world;
-
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_ON_LINK);
-	world_set_buckets(&world, NH_GROUP, 3, members, 1);
-	race.words[0] = world.next_hops[NH_GATEWAY].nh_entry.word;
-	race.words[1] = world.next_hops[NH_GROUP].nh_entry.word;
-	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word;
-	race.words[3] = world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].nh_entry.word;
-	run_entries(&world, &race);
+	run_entries(NH_ON_LINK, 4, NH_GROUP + 1);
 }
 
-/* The same of a group's member. */
 void race_test_member_changes_at_once(void **state)
 {
-	struct race race = {
-		.n = 3,
-		.judge = judge_way,
-		.expected = 1u << 0 | 1u << 1 | 1u << 2,
-	};
-	const uint32_t members[] = { NH_ON_LINK };
-	struct world world;
-
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
-	world_set_buckets(&world, NH_GROUP, 0, members, 1);
-	race.words[0] = world.next_hops[NH_GATEWAY].nh_entry.word;
-	race.words[1] = world.next_hops[NH_ALT].nh_entry.word;
-	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word;
-	run_entries(&world, &race);
+	run_entries(NH_GROUP, 3, NH_ALT);
 }
 
 /* Bound and members: at either bound only the one that is good is taken. */
 void race_test_bucket_changes_at_once(void **state)
 {
-	const union sixlane_nh_bucket below = { .bound = 0xffffffff,
-						.below = NH_GATEWAY,
-						.above = 0 };
-	const union sixlane_nh_bucket above = { .bound = 0, .below = 0, .above = NH_ALT };
-	struct race race = {
-		.words = { below.word, above.word },
-		.n = 2,
-		.judge = judge_way,
-		.expected = 1u << 0 | 1u << 1,
-	};
-	const uint32_t members[] = { NH_GATEWAY };
+	const union sixlane_nh_bucket below = { .bound = 0xffffffff, .below = NH_GATEWAY };
+	const union sixlane_nh_bucket above = { .bound = 0, .above = NH_ALT };
+	const uint32_t member = NH_GATEWAY;
 	struct world world;
 
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GROUP);
-	world_set_buckets(&world, NH_GROUP, 0, members, 1);
-	harness_install(&world);
-	race.word = &harness_buckets()->word;
-	run(&race);
+	make_world(&world, NH_GROUP);
+	world_set_buckets(&world, NH_GROUP, 0, &member, 1);
+	run_words(&world, &harness_buckets()->word,
+		  (struct race){
+			  .words = { below.word, above.word },
+			  .n = 2,
+			  .classify = classify_way,
+			  .expected = 1u << 0 | 1u << 1,
+		  });
 }
-
-/* --- rules ------------------------------------------------------------------------------------ */
 
 /* One list ends where the other would go on, so that half of one and half of the other shows. */
 void race_test_rules_change_at_once(void **state)
 {
-	const struct sixlane_rule main_rule = { .table = SIXLANE_TABLE_MAIN };
+	const struct sixlane_rule to_main = { .table = SIXLANE_TABLE_MAIN };
 	const struct sixlane_rule other = { .table = 100 };
-	struct race race = {
-		.n = 2,
-		.judge = judge_way,
-		.expected = 1u << 0 | 1u << 1,
-	};
+	struct race race = { .n = 2, .classify = classify_way, .expected = 1u << 0 | 1u << 1 };
 	struct world world;
 
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	make_world(&world, NH_GATEWAY);
 	world_add_route(&world, "2001:db8:2::/48", 100, NH_ALT);
 	world_add_rule(&world, &other, NULL, NULL);
 	race.words[0] = world.meta.rules.word;
 	world.meta.rules = (union sixlane_rules){ .first = SIXLANE_MAX_RULES };
 	world_add_rule(&world, &other, "2001:db8:f::/48", NULL);
-	world_add_rule(&world, &main_rule, NULL, NULL);
+	world_add_rule(&world, &to_main, NULL, NULL);
 	race.words[1] = world.meta.rules.word;
-	harness_install(&world);
-	race.word = &harness_meta()->rules.word;
-	run(&race);
+	run_words(&world, &harness_meta()->rules.word, race);
 }
 
 /* --- exceptions ------------------------------------------------------------------------------- */
@@ -328,19 +285,19 @@ void race_test_rules_change_at_once(void **state)
 static struct world_exception exceptions[2]; /* what there is by turns */
 
 /* NH_OUT_10 is where no packet should go. */
-static int judge_exception(uint32_t action, const struct frame *in, const struct frame *out)
+static int classify_exception(uint32_t action, const struct frame *in, const struct frame *out)
 {
-	int way = judge_way(action, in, out);
+	int way = classify_way(action, in, out);
 
 	return way == 2 ? WRONG : way;
 }
 
-static void put_version(const struct world_exception *said, bool kernels)
+static void put_version(const struct world_exception *exception, bool changing)
 {
 	static uint32_t version;
-	struct world_exception step = *said;
+	struct world_exception step = *exception;
 
-	if (kernels) {
+	if (changing) {
 		step.value.flags |= SIXLANE_EXCEPTION_CHANGING;
 	} else {
 		version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
@@ -371,9 +328,8 @@ static void set_exception(struct world *world, size_t i, const char *dst, uint32
 		.table = table,
 	};
 
-	harness_world(world);
-	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
+	make_world(world, NH_GATEWAY);
+	world->routes[0].value |= SIXLANE_ROUTE_EXCEPTIONS;
 	world_add_exception(world, dst, &value);
 	exceptions[i] = world->exceptions[0];
 }
@@ -387,7 +343,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 		.store = store,
 		.rare = rare,
 		.n = 2,
-		.judge = judge_exception,
+		.classify = classify_exception,
 		.expected = expected,
 		.may = 1u << PASSED,
 	};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of packets and their next-hop entries. A row left at its defaults is a plain packet
- * that comes in by DEV_IN and is forwarded to NEIGH_GATEWAY.
+ * The tables of documented cases, one for each step of a packet's walk, and the words that rows
+ * are written in. A row changes a few things of the default world and states what becomes of one
+ * packet. A row left at its defaults is a plain packet that comes in by DEV_IN and is forwarded
+ * to NEIGH_GATEWAY.
  */
 #ifndef TESTS_BPF_ROWS_H
 #define TESTS_BPF_ROWS_H
@@ -14,13 +16,21 @@
 #define ROW_SOURCES 5
 #define ROW_RULES 5
 #define ROW_PATCHES 5
-#define ROW_EXCEPTIONS 3
+#define ROW_EXCEPTIONS 1
+#define ROW_CHANGES 8
 #define ROW_META_MAX SIZE_MAX
+
+/* A field of struct world that is set to a value, or whose bits are flipped. */
+struct row_change {
+	uint32_t at, bytes;
+	_Bool flip;
+	uint64_t value;
+};
 
 struct row {
 	const char *name; /* without XML's special characters */
 
-	/* The world: these routes (none: FRAME_DST's /48 to NH_GATEWAY), flags, then arrange(). */
+	/* The world, in this order: routes (none: FRAME_DST's /48 to NH_GATEWAY), … */
 	struct {
 		const char *prefix;
 		uint32_t next_hop;
@@ -39,15 +49,14 @@ struct row {
 		const char *dst;
 		struct sixlane_exception value; /* table 0: main */
 	} exceptions[ROW_EXCEPTIONS];
-	const char *punted; /* a destination that is punt; NULL: none */
-	const char *fresh;  /* one that a message was about, in half 0; NULL: none */
-	_Bool check_punted; /* at the filters, whatever the route */
+	const char *punted; /* a destination in sl_punted; NULL: none */
+	const char *fresh;  /* a destination in half 0 of sl_fresh; NULL: none */
+	_Bool check_punted; /* SIXLANE_META_CHECK_PUNTED is set */
 	uint32_t marks;	    /* of the first route */
 	union sixlane_hash_policy hash;
-	uint32_t meta_turned,
-		in_turned; /* flags of sl_meta, of DEV_IN's port: otherwise than usual */
-	void (*arrange)(struct world *world);
-	_Bool at_home; /* ports in the slots that are tried first, the index empty */
+	void (*arrange)(struct world *world);	/* … then this function, … */
+	struct row_change changes[ROW_CHANGES]; /* … and these changes */
+	_Bool at_home; /* ports are in the slots that are tried first, the index is empty */
 
 	/* The packet: in_hex, or built, then patched, then tagged. */
 	enum device in;
@@ -62,7 +71,7 @@ struct row {
 	uint32_t tags[FRAME_TAGS];
 	size_t meta; /* ROW_META_MAX: as much as there may be */
 
-	/* Its next-hop entry. A passed or dropped packet comes out as it went in. */
+	/* What becomes of it. A passed or dropped packet comes out as it went in. */
 	enum harness_prog prog;
 	enum sixlane_verdict verdict;
 	enum device as;	     /* the port that it is counted for; 0: the device it comes in by */
@@ -70,18 +79,41 @@ struct row {
 	enum neighbour via;  /* of a forwarded packet */
 	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
-	int hit;	     /* the how manieth of the exceptions is; 0: none */
-	struct {
-		uint32_t mtu;
-		_Bool decremented;
-		enum neighbour via; /* that it goes to, but for … */
-		_Bool turned;	    /* … one that goes back to the MAC it came from */
-	} answer;
+	_Bool hit;	     /* it finds the exception */
+	struct harness_answer answer;
 	struct {
 		uint32_t type;	 /* 0: none */
 		const char *dst; /* NULL: :: */
 	} icmp_event;
 };
+
+/* The tables, in the order of a packet's walk. */
+#define ROW_TABLES(X)                                                       \
+	X(packet)     /* the frame by itself */                             \
+	X(port)	      /* switches and ingress ports */                      \
+	X(route)      /* prefixes, tables, verdicts of routes */            \
+	X(next_hop)   /* egress, MTU, neighbours */                         \
+	X(vlan)	      /* tags in */                                         \
+	X(vlan_out)   /* tags out */                                        \
+	X(bond)	      /* slaves and their bond */                           \
+	X(bond_out)   /* which slave takes a tagged frame */                \
+	X(rule)	      /* which rules apply */                               \
+	X(walk)	      /* lists of rules, and what they lead to */           \
+	X(source)     /* routes by source */                                \
+	X(group)      /* routes of several next hops */                     \
+	X(hash)	      /* packets that a group's hash does not reach */      \
+	X(exception)  /* what holds for one destination */                  \
+	X(answer)     /* packets over an MTU */                             \
+	X(answer_way) /* where answers go, and what they are never about */ \
+	X(icmp_event) /* messages that the kernel learns from */            \
+	X(guard)      /* firewalls, IPsec, tc, open checksums */
+
+#define ROW_EXTERN(name)                       \
+	extern const struct row rows_##name[]; \
+	extern const size_t rows_##name##_n;
+ROW_TABLES(ROW_EXTERN)
+
+/* --- routes -------------------------------------------------------------------------------- */
 
 #define ROUTE_IN(table_, prefix_, next_hop_)                                    \
 	{                                                                       \
@@ -93,42 +125,45 @@ struct row {
 		.prefix = (prefix_), .next_hop = (next_hop_) \
 	}
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
+#define TO_ENTRY(verdict) TO(NH_FATE + SIXLANE_##verdict)
 
-extern const struct row rows_packet[]; /* what the frame itself says */
-extern const size_t rows_packet_n;
-extern const struct row rows_port[]; /* switches and ports */
-extern const size_t rows_port_n;
-extern const struct row rows_route[]; /* prefixes, tables, next-hop entries of routes */
-extern const size_t rows_route_n;
-extern const struct row rows_next_hop[]; /* egress, MTU, neighbours */
-extern const size_t rows_next_hop_n;
-extern const struct row rows_vlan[]; /* tags in */
-extern const size_t rows_vlan_n;
-extern const struct row rows_vlan_out[]; /* tags out */
-extern const size_t rows_vlan_out_n;
-extern const struct row rows_bond[]; /* slaves and their bond */
-extern const size_t rows_bond_n;
-extern const struct row rows_bond_out[]; /* which slave takes a tagged frame */
-extern const size_t rows_bond_out_n;
-extern const struct row rows_rule[]; /* which rules apply */
-extern const size_t rows_rule_n;
-extern const struct row rows_walk[]; /* lists of rules, and what they lead to */
-extern const size_t rows_walk_n;
-extern const struct row rows_source[]; /* routes by source */
-extern const size_t rows_source_n;
-extern const struct row rows_group[]; /* routes of several next hops */
-extern const size_t rows_group_n;
-extern const struct row rows_hash[]; /* packets that a group's hash does not reach */
-extern const size_t rows_hash_n;
-extern const struct row rows_exception[]; /* what holds for one destination */
-extern const size_t rows_exception_n;
-extern const struct row rows_answer[]; /* packets over an MTU */
-extern const size_t rows_answer_n;
-extern const struct row rows_answer_way[]; /* and the way back */
-extern const size_t rows_answer_way_n;
-extern const struct row rows_icmp_event[]; /* messages that the kernel learns from */
-extern const size_t rows_icmp_event_n;
-extern const struct row rows_guard[]; /* firewalls, IPsec, tc, open checksums */
-extern const size_t rows_guard_n;
+/* --- changes of the world ------------------------------------------------------------------- */
+
+#define WITH(...) .changes = { __VA_ARGS__ }
+#define CHANGE(field, flip_, value_)                                                              \
+	{                                                                                         \
+		.at = offsetof(struct world, field), .bytes = sizeof(((struct world *)0)->field), \
+		.flip = (flip_), .value = (value_)                                                \
+	}
+#define SET(field, value) CHANGE(field, 0, value)
+#define FLIP(field, bits) CHANGE(field, 1, bits)
+/* Arrays begin with what is nobody's, as the maps do: see world_port_slot() and its like. */
+#define PORT(dev) ports[DEV_##dev + 1]
+#define NEIGH(neigh) neighbours[NEIGH_##neigh + 1]
+#define FLIP_PORT(dev, flag) FLIP(PORT(dev).flags, SIXLANE_PORT_##flag)
+#define FLIP_META(flag) FLIP(meta.flags, SIXLANE_META_##flag)
+#define SET_VRF(dev) \
+	FLIP_PORT(dev, VRF), SET(PORT(dev).table, WORLD_VRF), SET(PORT(dev).iif, WORLD_VRF_IFINDEX)
+#define SET_GROUP(member, expires)                                                             \
+	SET(next_hops[NH_GROUP].nh_entry.type, SIXLANE_NH_GROUP),                              \
+		SET(next_hops[NH_GROUP].nh_entry.n_buckets, 1), SET(buckets[0].below, member), \
+		SET(buckets[0].above, member), SET(next_hops[NH_GROUP].expires_ns, expires)
+
+/* --- packets, and what becomes of them ------------------------------------------------------ */
+
+#define PATCH(...) .patches = { __VA_ARGS__ }
+#define NEXT(hex)                   \
+	{                           \
+		AT_NEXT_HEADER, hex \
+	}
+/* FRAME_SRC and FRAME_DST, in hex. */
+#define ADDRS "20010db8000100000000000000000001 20010db8000200000000000000000001"
+#define Q(vid) (0x81000000u | (vid))  /* 802.1Q tag */
+#define AD(vid) (0x88a80000u | (vid)) /* 802.1ad tag */
+#define TAG_10 .tags = { Q(10) }, .as = DEV_IN_10
+#define TAGS_10_20 .tags = { Q(10), Q(20) }, .as = DEV_IN_10_20
+#define PASS(v) .verdict = SIXLANE_PASS_##v
+#define PUNT(v) .verdict = SIXLANE_PUNT_##v
+#define DROP(v) .verdict = SIXLANE_DROP_##v
 
 #endif

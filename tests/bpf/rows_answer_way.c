@@ -1,108 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Packets over an MTU: to whom answers go and by which way, and what they are never about. */
-#include "rows_answer.h"
-
-#include <string.h>
-
+/* Packets over an MTU: to whom answers go, by which route, and what they are never about. */
+#include "rows_exception.h"
 #include "rows_rule.h"
-
-/* --- ports -------------------------------------------------------------------------------- */
-
-static void no_source(struct world *w)
-{
-	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_SOURCE;
-}
-
-static void no_source_at_all(struct world *w)
-{
-	no_source(w);
-	memset(&world_port(w, DEV_IN)->source, 0, sizeof(union sixlane_addr));
-}
-
-static void source_half(struct world *w)
-{
-	memset(&world_port(w, DEV_IN)->source, 0, sizeof(__be64));
-}
-
-static void source_half_uncertain(struct world *w)
-{
-	source_half(w);
-	no_source(w);
-}
-
-static void no_xmit(struct world *w)
-{
-	world_port(w, DEV_IN)->flags &= ~(SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS);
-}
-
-static void slaves(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_SLAVES;
-}
-
-static void out_in_a_vrf(struct world *w)
-{
-	world_enslave(w, DEV_OUT);
-}
-
-static void out_mtu_1280(struct world *w)
-{
-	world_port(w, DEV_OUT)->mtu = 1280;
-}
-
-/* --- the way back -------------------------------------------------------------------------- */
-
-/* VLAN device with an egress-qos-map, say: the answer would bear a priority that XDP does not know.
- */
-static void strange(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_STRANGE;
-}
-
-void rows_back_marked(struct world *w)
-{
-	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
-}
-
-static void back_unlike(struct world *w)
-{
-	w->next_hops[NH_VIA(NEIGH_IN)].flags |= SIXLANE_NEXT_HOP_NO_ANSWER;
-}
-
-static void back_lost(struct world *w)
-{
-	world_neigh(w, NEIGH_IN)->mac.flags = 0;
-}
-
-static void back_group(struct world *w)
-{
-	const uint32_t member = NH_VIA(NEIGH_IN);
-
-	world_set_buckets(w, NH_GROUP, 0, &member, 1);
-}
-
-static void sender_unknown(struct world *w)
-{
-	world_neigh(w, NEIGH_SENDER)->key.addr.bytes[15] = 9;
-}
-
-/* The sender's address is the first of its prefix. */
-static void sender_first(struct world *w)
-{
-	struct sixlane_neigh *sender = world_neigh(w, NEIGH_SENDER);
-
-	sender->key.addr.bytes[15] = 0;
-	for (size_t i = 0; i < w->n_neigh_index; i++)
-		if (w->neigh_index[i].slot == world_neigh_slot(NEIGH_SENDER))
-			w->neigh_index[i].key = sender->key;
-}
 
 #define ON_LINK(prefix) .routes = { TO(NH_GATEWAY), ROUTE(prefix, NH_ON_LINK_IN) }
 #define BACK_TO(next_hop) .routes = { TO(NH_GATEWAY), ROUTE("2001:db8:1::/48", next_hop) }
 
-/* --- headers ------------------------------------------------------------------------------- */
-
-#define NEXT_IS(hex, ...) .patches = { NEXT(hex), __VA_ARGS__ }
+#define NEXT_IS(hex, ...) PATCH(NEXT(hex), __VA_ARGS__)
 #define THEN(hex)               \
 	{                       \
 		AT_PAYLOAD, hex \
@@ -115,26 +19,28 @@ static void sender_first(struct world *w)
 	"3c000000000000003c000000000000003c000000000000003c00000000000000" \
 	"3c000000000000003c000000000000003c00000000000000"
 
-#define PLAIN(next_hop) .routes = { TO(next_hop), BACK }
-#define IN_VRF(prefix, next_hop) ROUTE_IN(WORLD_VRF, prefix, next_hop)
+#define NO_SOURCE SET(PORT(IN).source.halves[0], 0), SET(PORT(IN).source.halves[1], 0)
+/* The sender's address is the first of its prefix, which for on-link ones is anycast. */
+#define FIRST_SENDER                                                          \
+	.src = "2001:db8:1::", WITH(SET(NEIGH(SENDER).key.addr.bytes[15], 0), \
+				    SET(neigh_index[NEIGH_SENDER].key.addr.bytes[15], 0))
+#define IN_VRF                                                                             \
+	WITH(SET_VRF(IN)), .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY), \
+				       ROUTE_IN(WORLD_VRF, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }
 
 const struct row rows_answer_way[] = {
-	/* the way back */
+	/* the return route */
 	FINE_BY("on-link sender", NEIGH_SENDER, ON_LINK("2001:db8:1::/64"), OVER),
 	FINE_BY("on-link sender, default route", NEIGH_SENDER, ON_LINK("::/0"), OVER),
 	FINE_BY("on-link sender, its /128", NEIGH_SENDER, ON_LINK("2001:db8:1::1/128"), OVER),
 	FINE_BY("on-link sender, first of a /127", NEIGH_SENDER, ON_LINK("2001:db8:1::/127"),
-		.src = "2001:db8:1::", .arrange = sender_first, OVER),
+		FIRST_SENDER, OVER),
 	FINE_BY("on-link sender, first of nothing", NEIGH_SENDER, ON_LINK("2001:db8::/47"),
-		.src = "2001:db8:1::", .arrange = sender_first, OVER),
-	NEVER("anycast address of a /126", ON_LINK("2001:db8:1::/126"),
-	      .src = "2001:db8:1::", .arrange = sender_first),
-	NEVER("anycast address of a /65", ON_LINK("2001:db8:1::/65"),
-	      .src = "2001:db8:1::", .arrange = sender_first),
-	NEVER("anycast address of a /64", ON_LINK("2001:db8:1::/64"),
-	      .src = "2001:db8:1::", .arrange = sender_first),
-	NEVER("anycast address of a /48", ON_LINK("2001:db8:1::/48"),
-	      .src = "2001:db8:1::", .arrange = sender_first),
+		FIRST_SENDER, OVER),
+	NEVER("anycast address of a /126", ON_LINK("2001:db8:1::/126"), FIRST_SENDER),
+	NEVER("anycast address of a /65", ON_LINK("2001:db8:1::/65"), FIRST_SENDER),
+	NEVER("anycast address of a /64", ON_LINK("2001:db8:1::/64"), FIRST_SENDER),
+	NEVER("anycast address of a /48", ON_LINK("2001:db8:1::/48"), FIRST_SENDER),
 	FINE("first of a prefix behind a gateway", .src = "2001:db8:1::", OVER),
 	NEVER("own address as source", BACK_TO(NH_FATE + SIXLANE_PASS_LOCAL)),
 	NEVER("own anycast address as source", BACK_TO(NH_FATE + SIXLANE_PASS_ANYCAST)),
@@ -144,57 +50,49 @@ const struct row rows_answer_way[] = {
 	UNSURE("way back that is out of range", BACK_TO(SIXLANE_MAX_NEXT_HOPS)),
 	UNSURE("way back by another port", BACK_TO(NH_ALT)),
 	UNSURE("way back by the egress", BACK_TO(NH_GATEWAY)),
-	UNSURE("way back by a group", BACK_TO(NH_GROUP), .arrange = back_group),
+	UNSURE("way back by a group", BACK_TO(NH_GROUP), WITH(SET_GROUP(NH_VIA(NEIGH_IN), 0))),
 	UNSURE("way back by source", BACK_TO(NH_SOURCES),
 	       .sources = { SOURCE("::/0", NH_VIA(NEIGH_IN)) }),
 	UNSURE("way back in another table",
 	       .routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }),
-	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), .arrange = rows_back_marked),
+	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), WITH(MARK_BACK)),
 	UNSURE("way back to a sender that is punt", PLAIN(NH_GATEWAY), LOOK, .punted = FRAME_SRC),
 	UNSURE("way back to a sender that a message was about", PLAIN(NH_GATEWAY), LOOK,
 	       .fresh = FRAME_SRC),
-	UNSURE("way back with a source of its own", PLAIN(NH_GATEWAY), .arrange = back_unlike),
-	UNSURE("gateway back is lost", PLAIN(NH_GATEWAY), .arrange = back_lost),
+	UNSURE("way back with a source of its own", PLAIN(NH_GATEWAY),
+	       WITH(FLIP(next_hops[NH_VIA(NEIGH_IN)].flags, SIXLANE_NEXT_HOP_NO_ANSWER))),
+	UNSURE("gateway back is lost", PLAIN(NH_GATEWAY), WITH(SET(NEIGH(IN).mac.flags, 0))),
 	UNSURE("on-link sender is unknown", ON_LINK("2001:db8:1::/64"), .src = "2001:db8:1::9"),
 	UNSURE("on-link sender's slot is another's", ON_LINK("2001:db8:1::/64"),
-	       .arrange = sender_unknown),
+	       WITH(SET(NEIGH(SENDER).key.addr.bytes[15], 9))),
 
 	/* the port */
 	UNSURE("rules", PLAIN(NH_GATEWAY), .rules = { TO_MAIN }),
-	{ .name = "port in a VRF, the kernel's",
-	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
-		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  .arrange = rows_in_a_vrf,
-	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = 1400)),
-	  OVER,
+	{ "port in a VRF, the kernel's", IN_VRF,
+	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = 1400)), OVER,
 	  PASSED },
-	{ .name = "port in a VRF, the operator's",
-	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
-		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  .arrange = rows_in_a_vrf,
-	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = 1400)),
-	  OVER,
+	{ "port in a VRF, the operator's", IN_VRF,
+	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = 1400)), OVER,
 	  TURNED_BACK(1400) },
-	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), .arrange = out_in_a_vrf),
-	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY), .arrange = slaves),
+	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), WITH(SET_VRF(OUT))),
+	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY),
+	       WITH(FLIP_PORT(IN, SLAVES))),
 	UNSURE("port whose frames are like the kernel's alone", PLAIN(NH_GATEWAY),
-	       .arrange = strange),
-	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), .arrange = no_source),
-	NOT_ABOUT("no source", .arrange = no_source_at_all),
-	NOT_ABOUT("source of which half is written", .arrange = source_half),
+	       WITH(FLIP_PORT(IN, STRANGE))),
+	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), WITH(FLIP_PORT(IN, SOURCE))),
+	NOT_ABOUT("no source", WITH(FLIP_PORT(IN, SOURCE), NO_SOURCE)),
+	NOT_ABOUT("source of which half is written", WITH(SET(PORT(IN).source.halves[0], 0))),
 	NOT_ABOUT("source that is not certain, of which half is written",
-		  .arrange = source_half_uncertain),
-	NOT_ABOUT("port that cannot send", .arrange = no_xmit),
+		  WITH(FLIP_PORT(IN, SOURCE), SET(PORT(IN).source.halves[0], 0))),
+	NOT_ABOUT("port that cannot send", WITH(FLIP_PORT(IN, XMIT), FLIP_PORT(IN, XMIT_FRAGS))),
 	FINE("answer, slots tried first", OVER, .at_home = true),
-	FINE("answer, egress of 1280", OVER, .arrange = out_mtu_1280),
-	FINE_BY("answer by a bond", NEIGH_BOND, .routes = { TO(NH_GATEWAY), BACK_BY(NEIGH_BOND) },
-		.in = DEV_SLAVE, .as = DEV_BOND, OVER),
-	{ OPERATORS("multicast MAC as source"), .patches = { { AT_SRC_MAC, "330000000001" } }, OVER,
+	FINE("answer, egress of 1280", OVER, WITH(SET(PORT(OUT).mtu, 1280))),
+	FINE_BY("answer by a bond", NEIGH_BOND, PLAIN_BY(NH_GATEWAY, NEIGH_BOND), .in = DEV_SLAVE,
+		.as = DEV_BOND, OVER),
+	{ OPERATORS("multicast MAC as source"), PATCH({ AT_SRC_MAC, "330000000001" }), OVER,
 	  DROPPED },
-	{ OPERATORS("broadcast as source"), .patches = { { AT_SRC_MAC, "ffffffffffff" } }, OVER,
-	  DROPPED },
-	FINE("multicast MAC as source, way back", OVER,
-	     .patches = { { AT_SRC_MAC, "330000000001" } }),
+	{ OPERATORS("broadcast as source"), PATCH({ AT_SRC_MAC, "ffffffffffff" }), OVER, DROPPED },
+	FINE("multicast MAC as source, way back", OVER, PATCH({ AT_SRC_MAC, "330000000001" })),
 
 	/* about what */
 	NOT_ABOUT("Destination Unreachable", NEXT_IS("3a", THEN("01"))),

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The piece of memory a CPU that rules and MTUs share: it is given back, and a packet that meets it
- * taken passes. */
+/* The scratch memory, one piece a CPU: it is given back, and a packet that finds it in use passes.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests.h"
 
@@ -66,21 +59,15 @@ static void expect_users(int fd, uint64_t users)
 /* A packet of a port with rules, of which there are none. */
 static void expect(enum sixlane_verdict verdict)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
 	struct world world;
-	struct frame in;
-	struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.out = &in,
-	};
+	struct frame frame;
 
 	harness_world(&world);
 	world_port(&world, DEV_IN)->flags |= SIXLANE_PORT_RULES;
 	world.meta.rules.word = 0;
 	harness_install(&world);
-	frame_build(&in, &spec);
-	harness_expect_once(DEV_IN, &in, &expected);
+	frame_plain(&frame, 0, 0);
+	EXPECT(.frame = &frame, .verdict = verdict, .once = true);
 }
 
 void scratch_test_taken(void **state)

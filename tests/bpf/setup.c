@@ -16,39 +16,17 @@
 
 #include "../../user/loader/arena.h"
 
-/*
- * Over what a new namespace may bring along (sit0 …), under WORLD_PORTS, and no slot of the
- * default world.
- */
-#define FIRST_IFINDEX 24
-_Static_assert(FIRST_IFINDEX + N_DEVICES <= WORLD_PORTS, "devices have a slot to be at home in");
+_Static_assert(WORLD_IFINDEX(N_DEVICES) <= WORLD_PORTS, "devices have a slot to be at home in");
 
-static const char *const map_names[N_MAPS] = {
-	[MAP_META] = "sl_meta",
-	[MAP_ROUTES] = "sl_routes",
-	[MAP_FIB] = "sl_fib",
-	[MAP_FIB_FIRST] = "sl_fib_first",
-	[MAP_FIB_ARENA] = "sl_fib_arena",
-	[MAP_SOURCES] = "sl_src_routes",
-	[MAP_NEXT_HOPS] = "sl_next_hops",
-	[MAP_BUCKETS] = "sl_nh_buckets",
-	[MAP_EXCEPTIONS] = "sl_exceptions",
-	[MAP_PUNTED] = "sl_punted",
-	[MAP_FRESH] = "sl_fresh",
-	[MAP_OPERATOR] = "sl_operator",
-	[MAP_HINTS] = "sl_icmp_events",
-	[MAP_CPU] = "sl_cpu",
-	[MAP_NEIGH_INDEX] = "sl_neigh_index",
-	[MAP_NEIGHBOURS] = "sl_neighbours",
-	[MAP_SAMPLES] = "sl_samples",
-	[MAP_PORT_INDEX] = "sl_port_index",
-	[MAP_PORTS] = "sl_ports",
-	[MAP_VLANS] = "sl_vlans",
-	[MAP_RULES] = "sl_rules",
-	[MAP_GUARD] = "sl_guard",
-	[MAP_POLICIES] = "sl_policies",
-	[MAP_COUNTERS] = "sl_counters",
-};
+#define UNMAPPED_ENTRY(number, name) { name, 0, 0 },
+#define MAPPED_ENTRY(number, name, field, n) \
+	{ name, offsetof(struct setup, field), (n) * sizeof(*((struct setup *)0)->field) },
+
+static const struct {
+	const char *name;
+	size_t at,
+		bytes; /* where the pointer to its memory stands in struct setup; 0: not mapped */
+} maps[N_MAPS] = { SETUP_MAPS(UNMAPPED_ENTRY, MAPPED_ENTRY) };
 
 static int fail(int err, const char *what)
 {
@@ -84,8 +62,8 @@ static int make_devices(void)
 		fprintf(sh,
 			"link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
 			"type veth peer name peer%d\nlink set dev%d up\nlink set peer%d up\n",
-			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
-			i);
+			i, (int)WORLD_IFINDEX(i), mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i,
+			i, i);
 	}
 	fputs("END\n", sh);
 	for (int i = 0; i < N_REAL_DEVICES; i++)
@@ -104,7 +82,7 @@ static int make_namespace(uint32_t ifindex[N_DEVICES])
 	if (!err)
 		err = make_devices();
 	for (int i = 0; i < N_DEVICES; i++)
-		ifindex[i] = FIRST_IFINDEX + (uint32_t)i;
+		ifindex[i] = WORLD_IFINDEX(i);
 	return err;
 }
 
@@ -164,37 +142,22 @@ int setup_arena(struct bpf_map *map, uint64_t at)
 static int share_maps(const struct setup *setup, struct bpf_object *object)
 {
 	for (int i = 0; i < N_MAPS; i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(object, map_names[i]);
+		struct bpf_map *map = bpf_object__find_map_by_name(object, maps[i].name);
 		int err;
 
 		if (!map && i == MAP_FIB_ARENA)
 			continue;
 		if (!map)
-			return fail(-ENOENT, map_names[i]);
+			return fail(-ENOENT, maps[i].name);
 		err = bpf_map__set_pin_path(map, NULL);
 		if (!err && object != setup->objects[PROG_AS_IS])
 			err = bpf_map__reuse_fd(map, setup->map_fd[i]);
 		else if (!err && i == MAP_FIB_ARENA)
 			err = setup_arena(map, SIXLANE_FIB_ARENA);
 		if (err)
-			return fail(err, map_names[i]);
+			return fail(err, maps[i].name);
 	}
 	return 0;
-}
-
-static struct bpf_program *open_program(const char *path, struct bpf_object **object)
-{
-	struct bpf_program *prog;
-
-	*object = bpf_object__open_file(path, NULL);
-	if (!*object) {
-		fail(-errno, path);
-		return NULL;
-	}
-	prog = bpf_object__next_program(*object, NULL);
-	if (!prog)
-		fail(-ENOENT, "a program in the object");
-	return prog;
 }
 
 static const char *path_of(const struct setup *setup, enum harness_prog variant)
@@ -207,62 +170,48 @@ static const char *path_of(const struct setup *setup, enum harness_prog variant)
 static int load(struct setup *setup, enum harness_prog variant)
 {
 	const char *path = path_of(setup, variant);
-	struct bpf_program *prog = open_program(path, &setup->objects[variant]);
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *prog;
 	int err;
 
+	setup->objects[variant] = object;
+	prog = object ? bpf_object__next_program(object, NULL) : NULL;
 	if (!prog)
-		return -ENOENT;
-	err = share_maps(setup, setup->objects[variant]);
+		return fail(-ENOENT, path);
+	err = share_maps(setup, object);
 	if (err)
 		return err;
 	err = alter(prog, variant);
 	if (err)
 		return fail(err, "the one call of a helper, to replace it");
-	err = bpf_object__load(setup->objects[variant]);
+	err = bpf_object__load(object);
 	if (err)
 		return fail(err, path);
 	setup->prog_fd[variant] = bpf_program__fd(prog);
 	return 0;
 }
 
-static void *map_array(const struct setup *setup, enum setup_map map, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, setup->map_fd[map], 0);
-
-	if (memory == MAP_FAILED) {
-		fail(-errno, map_names[map]);
-		return NULL;
-	}
-	return memory;
-}
-
 static int find_maps(struct setup *setup)
 {
-	for (int i = 0; i < N_MAPS; i++)
-		setup->map_fd[i] =
-			bpf_object__find_map_fd_by_name(setup->objects[PROG_AS_IS], map_names[i]);
-	setup->meta = map_array(setup, MAP_META, sizeof(*setup->meta));
-	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
-	setup->next_hops =
-		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
-	setup->buckets =
-		map_array(setup, MAP_BUCKETS, SIXLANE_MAX_NH_BUCKETS * sizeof(*setup->buckets));
-	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
-				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
-	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
-	setup->punted = map_array(setup, MAP_PUNTED, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
-	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_WORDS * 8);
-	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
-	if (!setup->punted || !setup->fresh || !setup->guard || !setup->meta || !setup->ports ||
-	    !setup->next_hops || !setup->buckets || !setup->neighbours || !setup->rules)
-		return -EIO;
+	for (int i = 0; i < N_MAPS; i++) {
+		const int fd =
+			bpf_object__find_map_fd_by_name(setup->objects[PROG_AS_IS], maps[i].name);
+		void *memory;
+
+		setup->map_fd[i] = fd;
+		if (!maps[i].bytes)
+			continue;
+		memory = mmap(NULL, maps[i].bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory == MAP_FAILED)
+			return fail(-errno, maps[i].name);
+		memcpy((char *)setup + maps[i].at, &memory, sizeof(memory));
+	}
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;
 }
 
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
-	       ring_buffer_sample_fn sample_fn)
+	       const char *trace_object)
 {
 	int err;
 
@@ -279,11 +228,7 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 	for (int variant = PROG_AS_IS + 1; !err && variant < N_PROGS; variant++)
 		if (path_of(setup, (enum harness_prog)variant))
 			err = load(setup, (enum harness_prog)variant);
-	if (err)
-		return err;
-	setup->icmp_events = ring_buffer__new(setup->map_fd[MAP_HINTS], icmp_event_fn, NULL, NULL);
-	setup->samples = ring_buffer__new(setup->map_fd[MAP_SAMPLES], sample_fn, NULL, NULL);
-	return setup->icmp_events && setup->samples ? 0 : fail(-errno, "ring buffer");
+	return err;
 }
 
 void setup_must(int err, const char *what)
@@ -296,8 +241,6 @@ void setup_must(int err, const char *what)
 
 void setup_close(struct setup *setup)
 {
-	ring_buffer__free(setup->icmp_events);
-	ring_buffer__free(setup->samples);
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the harness stands on: a network namespace with devices, and the object loaded with maps
- * that no one else sees. Only harness.c and figures.c include this.
+ * What the harness needs: a network namespace with devices, and the object loaded with maps of its
+ * own. Only harness.c and figures.c include this.
  */
 #ifndef TESTS_BPF_SETUP_H
 #define TESTS_BPF_SETUP_H
@@ -10,33 +10,35 @@
 
 #include "harness.h"
 
-enum setup_map {
-	MAP_META,
-	MAP_ROUTES,
-	MAP_FIB,
-	MAP_FIB_FIRST,
-	MAP_FIB_ARENA, /* not in every object */
-	MAP_SOURCES,
-	MAP_NEXT_HOPS,
-	MAP_BUCKETS,
-	MAP_EXCEPTIONS,
-	MAP_PUNTED,
-	MAP_FRESH,
-	MAP_OPERATOR,
-	MAP_HINTS,
-	MAP_CPU,
-	MAP_NEIGH_INDEX,
-	MAP_NEIGHBOURS,
-	MAP_SAMPLES,
-	MAP_PORT_INDEX,
-	MAP_PORTS,
-	MAP_VLANS,
-	MAP_RULES,
-	MAP_GUARD,
-	MAP_POLICIES,
-	MAP_COUNTERS,
-	N_MAPS
-};
+/* Name, and of those that are mapped the field of struct setup and how many elements. */
+#define SETUP_MAPS(X, MAPPED)                                                   \
+	MAPPED(META, "sl_meta", meta, 1)                                        \
+	X(ROUTES, "sl_routes")                                                  \
+	X(FIB, "sl_fib")                                                        \
+	X(FIB_FIRST, "sl_fib_first")                                            \
+	X(FIB_ARENA, "sl_fib_arena") /* not in every object */                  \
+	X(SOURCES, "sl_src_routes")                                             \
+	MAPPED(NEXT_HOPS, "sl_next_hops", next_hops, SIXLANE_MAX_NEXT_HOPS)     \
+	MAPPED(BUCKETS, "sl_nh_buckets", buckets, SIXLANE_MAX_NH_BUCKETS)       \
+	X(EXCEPTIONS, "sl_exceptions")                                          \
+	MAPPED(PUNTED, "sl_punted", punted, SIXLANE_PUNTED_WORDS)               \
+	MAPPED(FRESH, "sl_fresh", fresh, SIXLANE_FRESH_WORDS * 8)               \
+	X(OPERATOR, "sl_operator")                                              \
+	X(ICMP_EVENTS, "sl_icmp_events")                                        \
+	X(CPU, "sl_cpu")                                                        \
+	X(NEIGH_INDEX, "sl_neigh_index")                                        \
+	MAPPED(NEIGHBOURS, "sl_neighbours", neighbours, SIXLANE_MAX_NEIGHBOURS) \
+	X(SAMPLES, "sl_samples")                                                \
+	X(PORT_INDEX, "sl_port_index")                                          \
+	MAPPED(PORTS, "sl_ports", ports, SIXLANE_MAX_PORTS)                     \
+	X(VLANS, "sl_vlans")                                                    \
+	MAPPED(RULES, "sl_rules", rules, WORLD_RULES)                           \
+	MAPPED(GUARD, "sl_guard", guard, SIXLANE_GUARD_WORDS)                   \
+	X(POLICIES, "sl_policies")                                              \
+	X(COUNTERS, "sl_counters")
+
+#define SETUP_MAP_NUMBER(number, ...) MAP_##number,
+enum setup_map { SETUP_MAPS(SETUP_MAP_NUMBER, SETUP_MAP_NUMBER) N_MAPS };
 
 struct setup {
 	const char *path; /* of the object */
@@ -54,14 +56,12 @@ struct setup {
 	struct sixlane_neigh *neighbours;
 	uint64_t *punted, *guard;
 	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
-	struct ring_buffer *icmp_events, *samples;
-	int n_cpus; /* possible ones */
+	int n_cpus;	/* possible ones */
 };
 
-/* 0 or -errno, said on stderr. icmp_event_fn and sample_fn are for ring_buffer__new(). */
+/* 0 or -errno, which stderr explains. */
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn icmp_event_fn,
-	       ring_buffer_sample_fn sample_fn);
+	       const char *trace_object);
 void setup_close(struct setup *setup);
 
 /* An arena of the map's own, there. 0 or -errno. */

@@ -1,46 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a table of rows would be too long for: every length, every padding, every value of a
- * field, every length of a prefix.
+ * What a table of rows would be too long for: every length, padding, value of a field and prefix
+ * length, untagged and tagged.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests.h"
 
 #define SHORTEST 14 /* BPF_PROG_TEST_RUN takes no frame without an Ethernet header */
+#define WHOLE (AT_PAYLOAD + FRAME_PAYLOAD)
 
-/* The default world with one route for FRAME_DST. */
-static void install_route(const char *prefix, uint32_t next_hop)
+static void expect(const struct frame *frame, enum sixlane_verdict verdict, enum neighbour via)
 {
-	struct world world;
-
-	harness_world(&world);
-	world_add_route(&world, prefix, 0, next_hop);
-	harness_install(&world);
+	EXPECT(.frame = frame, .verdict = verdict, .via = via);
 }
 
-static void build(struct frame *frame, size_t payload, size_t padding)
-{
-	const struct frame_spec spec = {
-		.dst_mac = world_device_mac[DEV_IN],
-		.payload = payload,
-		.padding = padding,
-	};
-
-	frame_build(frame, &spec);
-}
-
-static void expect(const struct frame *in, enum sixlane_verdict verdict, enum neighbour via)
-{
-	harness_expect_via(in, verdict, via, NULL, SWEEP_WORLD);
-}
+/* --- lengths -------------------------------------------------------------------------------- */
 
 static void expect_all_lengths(const struct frame *whole, size_t packet,
 			       enum sixlane_verdict if_short, enum sixlane_verdict if_whole)
@@ -52,79 +25,99 @@ static void expect_all_lengths(const struct frame *whole, size_t packet,
 }
 
 /*
- * Cut at every byte: what lies behind the cut stays in the frame's memory, as it does in a
- * driver's buffer, and would be forwarded.
+ * Cut at every byte. What follows the cut stays in memory, as in a driver's buffer, and would be
+ * forwarded.
  */
 void sweep_test_every_length(void **state)
 {
 	struct frame frame;
 
-	install_route("2001:db8:2::/48", NH_GATEWAY);
-	build(&frame, 0, 0);
+	harness_install_route(NH_GATEWAY);
+	frame_plain(&frame, 0, 0);
 	expect_all_lengths(&frame, frame.len, SIXLANE_PASS_TRUNCATED, SIXLANE_FORWARD);
-	build(&frame, 300, 50);
+	frame_plain(&frame, 300, 50);
 	expect_all_lengths(&frame, frame.len - 50, SIXLANE_PASS_TRUNCATED, SIXLANE_FORWARD);
-	build(&frame, 0, 0);
+	frame_plain(&frame, 0, 0);
 	frame_patch(&frame, AT_HOP_LIMIT, "01");
 	expect_all_lengths(&frame, frame.len, SIXLANE_PASS_TRUNCATED, SIXLANE_PASS_HOP_LIMIT);
-	build(&frame, 0, 6);
+	frame_plain(&frame, 0, 6);
 	frame_patch(&frame, AT_PAYLOAD_LEN, "0000");
 	expect_all_lengths(&frame, AT_PAYLOAD, SIXLANE_PASS_TRUNCATED, SIXLANE_FORWARD);
-	build(&frame, 0, 0);
+	frame_plain(&frame, 0, 0);
 	frame_patch(&frame, AT_ETHERTYPE, "0800");
 	expect_all_lengths(&frame, 0, SIXLANE_PASS_NOT_IPV6, SIXLANE_PASS_NOT_IPV6);
-	install_route("2001:db8:2::/48", NH_FATE + SIXLANE_DROP_BLACKHOLE);
-	build(&frame, 0, 0);
+	harness_install_route(NH_FATE + SIXLANE_DROP_BLACKHOLE);
+	frame_plain(&frame, 0, 0);
 	expect_all_lengths(&frame, frame.len, SIXLANE_PASS_TRUNCATED, SIXLANE_DROP_BLACKHOLE);
 }
 
-void sweep_test_every_padding(void **state)
-{
-	struct frame frame;
+/*
+ * Tagged frames. A tag that is cut is none; behind a whole one the frame is its VLAN device's. From
+ * each step's length on, the frame is counted for a device and ends by a verdict.
+ */
+struct tagged {
+	uint32_t tags[FRAME_TAGS];
+	size_t whole; /* the length from which on it is forwarded; 0: never */
+	struct {
+		size_t from;
+		enum device as;
+		enum sixlane_verdict verdict;
+	} steps[5];
+};
 
-	install_route("2001:db8:2::/48", NH_GATEWAY);
-	for (size_t padding = 0; padding <= 600; padding++) {
-		build(&frame, 1 + padding % 7, padding);
-		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
+static const struct tagged tagged[] = {
+	{ { 0x8100000a },
+	  WHOLE + 4,
+	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
+	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED } } },
+	{ { 0x8100000a, 0x81000014 },
+	  WHOLE + 8,
+	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
+	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED },
+	    { 18, DEV_IN_10, SIXLANE_PASS_NOT_IPV6 },
+	    { 20, DEV_IN_10_20, SIXLANE_PASS_TRUNCATED } } },
+	{ { 0x8100000b },
+	  0,
+	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
+	    { 16, DEV_IN, SIXLANE_PASS_VLAN_UNKNOWN } } },
+	{ { 0x8100e000 },
+	  WHOLE + 4,
+	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 }, { 16, DEV_IN, SIXLANE_PASS_TRUNCATED } } },
+	{ { 0x8100000a, 0x81000014, 0x8100001e },
+	  0,
+	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
+	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED },
+	    { 18, DEV_IN_10, SIXLANE_PASS_NOT_IPV6 },
+	    { 20, DEV_IN_10_20, SIXLANE_PASS_TRUNCATED },
+	    { 22, DEV_IN_10_20, SIXLANE_PUNT_VLAN_DEPTH } } },
+};
+
+static void expect_tagged_lengths(const struct tagged *t)
+{
+	struct frame bare, cut;
+	size_t step = 0;
+
+	frame_plain(&bare, 0, 6);
+	cut = bare;
+	frame_push(&cut, t->tags, FRAME_TAGS);
+	for (size_t most = cut.len, padding = 6, at = SHORTEST; at <= most; at++) {
+		while (step < 4 && t->steps[step + 1].from && at >= t->steps[step + 1].from)
+			step++;
+		cut.len = at;
+		bare.len = WHOLE + padding - (most - at);
+		if (t->whole && at >= t->whole)
+			EXPECT(.frame = &bare, .tags = t->tags, .as = t->steps[step].as);
+		else
+			EXPECT(.frame = &cut, .as = t->steps[step].as,
+			       .verdict = t->steps[step].verdict, .once = true);
 	}
 }
 
-void sweep_test_every_hop_limit(void **state)
+void sweep_test_every_length_with_tags(void **state)
 {
-	struct frame frame;
-
-	install_route("2001:db8:2::/48", NH_GATEWAY);
-	build(&frame, 0, 0);
-	for (int limit = 0; limit <= 255; limit++) {
-		frame.bytes[AT_HOP_LIMIT] = (uint8_t)limit;
-		expect(&frame, limit <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD,
-		       NEIGH_GATEWAY);
-	}
-}
-
-void sweep_test_every_next_header(void **state)
-{
-	struct frame frame;
-
-	install_route("2001:db8:2::/48", NH_GATEWAY);
-	build(&frame, 0, 0);
-	for (int next = 0; next <= 255; next++) {
-		frame.bytes[AT_NEXT_HEADER] = (uint8_t)next;
-		expect(&frame, next ? SIXLANE_FORWARD : SIXLANE_PASS_HOP_BY_HOP, NEIGH_GATEWAY);
-	}
-}
-
-void sweep_test_every_class_and_flow_bit(void **state)
-{
-	struct frame frame;
-
-	install_route("2001:db8:2::/48", NH_GATEWAY);
-	build(&frame, 0, 0);
-	for (int bit = 4; bit < 32; bit++) {
-		frame_patch(&frame, AT_VERSION, "60000000");
-		frame.bytes[AT_VERSION + bit / 8] |= (uint8_t)(0x80 >> bit % 8);
-		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
-	}
+	harness_install_route(NH_GATEWAY);
+	for (size_t i = 0; i < sizeof(tagged) / sizeof(tagged[0]); i++)
+		expect_tagged_lengths(&tagged[i]);
 }
 
 void sweep_test_every_size_around_the_mtu(void **state)
@@ -134,26 +127,138 @@ void sweep_test_every_size_around_the_mtu(void **state)
 	for (int locked = 0; locked <= 1; locked++) {
 		size_t mtu = locked ? 1400 : 1500;
 
-		install_route("2001:db8:2::/48", locked ? NH_LOCKED : NH_GATEWAY);
+		harness_install_route(locked ? NH_LOCKED : NH_GATEWAY);
 		for (size_t size = mtu - 50; size <= mtu + 50; size++) {
-			build(&frame, size - 40, size % 3);
+			frame_plain(&frame, size - 40, size % 3);
 			expect(&frame, size > mtu ? SIXLANE_PASS_TOO_BIG : SIXLANE_FORWARD,
 			       NEIGH_GATEWAY);
 		}
 	}
 }
 
+/* --- padding, by all ways in and out -------------------------------------------------------- */
+
+void sweep_test_every_padding(void **state)
+{
+	static const struct {
+		uint32_t tags[FRAME_TAGS];
+		enum device as;
+	} in[] = {
+		{ { 0 }, DEV_IN },
+		{ { 0x8100000a }, DEV_IN_10 },
+		{ { 0x88a8001e, 0x81000028 }, DEV_IN_AD30_40 },
+		{ { 0x8100e000 }, DEV_IN },
+	};
+	static const enum neighbour out[] = { NEIGH_GATEWAY, NEIGH_OUT_10, NEIGH_OUT_AD30_40,
+					      NEIGH_BOND_10 };
+	struct frame frame;
+
+	for (size_t i = 0; i < 16; i++) {
+		harness_install_route(NH_VIA(out[i / 4]));
+		for (size_t padding = 0; padding <= (i ? 64 : 600); padding++) {
+			frame_plain(&frame, 1 + padding % 7, padding);
+			EXPECT(.frame = &frame, .tags = in[i % 4].tags, .as = in[i % 4].as,
+			       .via = out[i / 4]);
+		}
+	}
+}
+
+/* --- fields --------------------------------------------------------------------------------- */
+
+void sweep_test_every_field(void **state)
+{
+	struct frame frame;
+
+	harness_install_route(NH_GATEWAY);
+	for (int value = 0; value <= 255; value++) {
+		frame_plain(&frame, 0, 0);
+		frame.bytes[AT_HOP_LIMIT] = (uint8_t)value;
+		expect(&frame, value <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD,
+		       NEIGH_GATEWAY);
+		frame_plain(&frame, 0, 0);
+		frame.bytes[AT_NEXT_HEADER] = (uint8_t)value;
+		expect(&frame, value ? SIXLANE_FORWARD : SIXLANE_PASS_HOP_BY_HOP, NEIGH_GATEWAY);
+	}
+	frame_plain(&frame, 0, 0);
+	for (int bit = 4; bit < 32; bit++) { /* of traffic class and flow label */
+		frame_patch(&frame, AT_VERSION, "60000000");
+		frame.bytes[AT_VERSION + bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
+	}
+}
+
+/* --- tags ------------------------------------------------------------------------------------ */
+
+static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device dev)
+{
+	const uint32_t tags[FRAME_TAGS] = { type << 16 | vid };
+	struct frame frame;
+
+	frame_plain(&frame, 0, 0);
+	if (vid == known || !vid)
+		EXPECT(.frame = &frame, .tags = tags, .as = vid ? dev : DEV_IN,
+		       .via = NEIGH_OUT_10);
+	else
+		EXPECT(.frame = &frame, .tags = tags, .verdict = SIXLANE_PASS_VLAN_UNKNOWN,
+		       .once = true);
+}
+
+void sweep_test_every_vid(void **state)
+{
+	harness_install_route(NH_VIA(NEIGH_OUT_10));
+	for (uint32_t vid = 0; vid < 4096; vid++) {
+		expect_vid(0x8100, vid, 10, DEV_IN_10);
+		expect_vid(0x88a8, vid, 30, DEV_IN_AD30);
+	}
+}
+
+/* Priority and DEI of both tags: ignored on the way in, none on the way out. */
+void sweep_test_every_priority(void **state)
+{
+	struct frame frame;
+
+	harness_install_route(NH_VIA(NEIGH_OUT_AD30_40));
+	frame_plain(&frame, 0, 0);
+	for (uint32_t bits = 0; bits < 256; bits++) {
+		const uint32_t tags[FRAME_TAGS] = { 0x8100000a | (bits & 0xf) << 12,
+						    0x81000014 | bits >> 4 << 12 };
+
+		EXPECT(.frame = &frame, .tags = tags, .as = DEV_IN_10_20, .via = NEIGH_OUT_AD30_40);
+	}
+}
+
+/* Every ethertype in the place of a tag's: only 802.1Q and 802.1ad are tags. */
+void sweep_test_every_tag_type(void **state)
+{
+	struct frame frame;
+
+	harness_install_route(NH_GATEWAY);
+	frame_plain(&frame, 0, 0);
+	for (uint32_t type = 0; type < 0x10000; type += type & 0xff ? 1 : 2) {
+		const uint32_t tags[FRAME_TAGS] = { type << 16 | 99 };
+		const bool is_tag = type == 0x8100 || type == 0x88a8;
+
+		if (type == 0x86dd)
+			continue;
+		EXPECT(.frame = &frame, .tags = tags, .once = true,
+		       .verdict = is_tag ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_PASS_NOT_IPV6);
+		if (type < 0x8000 || type > 0x92ff)
+			type |= 0xff;
+	}
+}
+
+/* --- prefixes -------------------------------------------------------------------------------- */
+
 /* FRAME_DST's prefix of len bits. */
 static void add_prefix_of(struct world *world, const uint8_t *addr, uint32_t len, uint32_t next_hop)
 {
-	struct sixlane_route_key *key;
+	struct world_route *route = &world->routes[world->n_routes];
 
 	world_add_route(world, "::/0", 0, next_hop);
-	key = &world->routes[world->n_routes - 1].key;
-	key->prefix_len = SIXLANE_TABLE_BITS + len;
+	route->key.prefix_len = SIXLANE_TABLE_BITS + len;
 	for (uint32_t bit = 0; bit < len; bit++)
-		key->addr.bytes[bit / 8] |= (uint8_t)(addr[bit / 8] & 0x80 >> bit % 8);
-	world->routes[world->n_routes - 1].value = sixlane_route_value(next_hop, len);
+		route->key.addr.bytes[bit / 8] |= (uint8_t)(addr[bit / 8] & 0x80 >> bit % 8);
+	route->value = sixlane_route_value(next_hop, len);
 }
 
 static void flip(uint8_t *addr, uint32_t bit)
@@ -161,24 +266,13 @@ static void flip(uint8_t *addr, uint32_t bit)
 	addr[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
 }
 
-static void expect_no_route(const struct frame *in)
-{
-	const struct expected expected = {
-		.verdict = SIXLANE_PASS_NO_ROUTE,
-		.slot = world_port_slot(DEV_IN),
-		.out = in,
-	};
-
-	harness_expect_once(DEV_IN, in, &expected);
-}
-
-/* /0 … /128 each alone: the address hits, and with the prefix's last bit flipped it misses. */
+/* /0 … /128 each alone: the address hits, and with any of the prefix's bits flipped it misses. */
 void sweep_test_every_prefix_length_alone(void **state)
 {
 	struct frame frame;
 	struct world world;
 
-	build(&frame, 0, 0);
+	frame_plain(&frame, 0, 0);
 	for (uint32_t len = 0; len <= 128; len++) {
 		harness_world(&world);
 		add_prefix_of(&world, frame.bytes + AT_DST, len, NH_GATEWAY);
@@ -186,27 +280,8 @@ void sweep_test_every_prefix_length_alone(void **state)
 		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
 		for (uint32_t bit = 0; bit < len; bit++) {
 			flip(frame.bytes + AT_DST, bit);
-			expect_no_route(&frame);
+			EXPECT(.frame = &frame, .verdict = SIXLANE_PASS_NO_ROUTE, .once = true);
 			flip(frame.bytes + AT_DST, bit);
 		}
-	}
-}
-
-/* All 129 at once, by turns to two next hops: an address that differs in bit n is the /n's. */
-void sweep_test_every_prefix_length_over_the_shorter(void **state)
-{
-	struct frame frame;
-	struct world world;
-
-	build(&frame, 0, 0);
-	harness_world(&world);
-	for (uint32_t len = 0; len <= 128; len++)
-		add_prefix_of(&world, frame.bytes + AT_DST, len, len % 2 ? NH_ALT : NH_GATEWAY);
-	harness_install(&world);
-	expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
-	for (uint32_t bit = 0; bit < 128; bit++) {
-		flip(frame.bytes + AT_DST, bit);
-		expect(&frame, SIXLANE_FORWARD, bit % 2 ? NEIGH_ALT : NEIGH_GATEWAY);
-		flip(frame.bytes + AT_DST, bit);
 	}
 }

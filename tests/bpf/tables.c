@@ -38,7 +38,7 @@ static void publish(void *ctx, union sixlane_fib fib)
 	maps_write_fib(&((struct tables *)ctx)->maps, fib);
 }
 
-/* A real one takes milliseconds, which over a thousand worlds is more than all the rest. */
+/* A grace period takes milliseconds, so it is waited for only where there are readers. */
 static int wait_for_readers(void *ctx)
 {
 	struct tables *tables = ctx;
@@ -49,16 +49,11 @@ static int wait_for_readers(void *ctx)
 	return maps_write_grace(&tables->maps);
 }
 
-void tables_open_bare(struct tables *tables)
-{
-	memset(tables, 0, sizeof(*tables));
-}
-
 void tables_open(struct tables *tables, const struct tables_fds *fds)
 {
 	const struct compiled_memory memory = { tables, make_chunk, publish, wait_for_readers };
 
-	tables_open_bare(tables);
+	memset(tables, 0, sizeof(*tables));
 	tables->maps.fd[LOADER_FIB] = fds->fib;
 	tables->maps.fd[LOADER_FIB_FIRST] = fds->first;
 	tables->maps.fd[LOADER_FIB_ARENA] = fds->arena;
@@ -107,12 +102,10 @@ static struct table_route *add_route(struct radix *routes, const struct prefix *
 	return route;
 }
 
-uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix,
-		    uint32_t value)
+void tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix, uint32_t value)
 {
 	struct radix *routes = tables_routes(tables, table);
 	struct table_route *route = (struct table_route *)radix_find(routes, prefix);
-	uint32_t old = route ? route->value : 0;
 
 	if (!value && route)
 		radix_remove(routes, &route->node);
@@ -120,7 +113,6 @@ uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *
 		route = add_route(routes, prefix);
 	if (value)
 		route->value = value;
-	return old;
 }
 
 void tables_clear(struct tables *tables)
@@ -135,27 +127,6 @@ void tables_clear(struct tables *tables)
 	tables->n = 0;
 }
 
-void tables_copy(struct tables *tables, const struct tables *from)
-{
-	for (size_t i = 0; i < from->n; i++) {
-		const struct radix *routes = &from->tables[i].routes;
-		const struct radix_node *node;
-
-		for (node = radix_first_under(routes, &everything); node;
-		     node = radix_next_under(node, &everything))
-			tables_put(tables, from->tables[i].id, &node->prefix, tables_value(node));
-	}
-}
-
-size_t tables_count(const struct tables *tables)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < tables->n; i++)
-		n += tables->tables[i].routes.entries;
-	return n;
-}
-
 uint32_t tables_match(const struct tables *tables, uint32_t table, const union sixlane_addr *addr)
 {
 	const struct prefix prefix = { .addr = *addr, .len = 128 };
@@ -167,8 +138,7 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 
 /* --- compiled --------------------------------------------------------------------------------- */
 
-/* No race is likely to show that memory was used again too early: so see that readers are waited
- * for.
+/* No race is likely to show that memory was reused too early, so see that readers are waited for.
  */
 void tables_build(struct tables *tables)
 {
@@ -185,7 +155,7 @@ void tables_build(struct tables *tables)
 	must(!compiled_end(tables->compiled), "build");
 }
 
-/* A route that goes may be in the trie until readers no longer find it, or go at once. */
+/* A deleted route goes at once, or stays in its tree until readers no longer find it. */
 struct tables_change tables_begin_change(struct tables *tables, uint32_t table,
 					 const struct prefix *prefix, uint32_t value)
 {

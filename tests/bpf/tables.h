@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables of routes as the daemon has them, tries of prefixes, and the compiled FIB of them in a
- * map sl_fib, through the daemon's own code and memory. Knows neither sl_routes, which is filled
- * beside, nor what a value means. What fails ends the run: there is nothing to be tested then.
+ * Tables of routes as the daemon keeps them, in radix trees, and their compiled FIB in a map
+ * sl_fib, by the daemon's own code. Knows neither sl_routes nor what a value means. A failure ends
+ * the run.
  */
 #ifndef TESTS_BPF_TABLES_H
 #define TESTS_BPF_TABLES_H
@@ -13,10 +13,10 @@
 #define TABLES_MAX 32
 
 struct tables {
-	struct maps maps; /* what maps/fib.c needs of them, no more */
+	struct maps maps; /* only what maps/fib.c needs */
 	struct compiled *compiled;
-	bool has_readers; /* else nobody needs to be waited for */
-	uint64_t graces;  /* periods that were waited for */
+	bool has_readers; /* else there are no grace periods */
+	uint64_t graces;  /* periods waited for */
 	struct {
 		uint32_t id;
 		struct radix routes;
@@ -24,37 +24,28 @@ struct tables {
 	size_t n;
 };
 
-/* arena: negative where the programs know of none. */
+/* arena: negative where the programs have none. */
 struct tables_fds {
 	int fib, first, arena;
 };
+/* A zeroed struct tables, which was not opened, holds routes, but they cannot be compiled. */
 void tables_open(struct tables *tables, const struct tables_fds *fds);
-/* Routes alone: tables_build() and tables_change() are not for these. */
-void tables_open_bare(struct tables *tables);
-/* Publishes nothing. */
 void tables_close(struct tables *tables);
 
-/* The routes of a table, which is made. */
+/* The routes of a table, which is created if there is none. */
 struct radix *tables_routes(struct tables *tables, uint32_t table);
-/* What an entry of it says. */
+/* The value of an entry. */
 uint32_t tables_value(const struct radix_node *node);
-/* 0: no longer there. Returns what it was, 0: nothing. Nothing is compiled. */
-uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix,
-		    uint32_t value);
-/* Routes gone, tables too. Nothing is compiled. */
+/* Set a route, or delete it (value 0). Nothing is compiled. */
+void tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix, uint32_t value);
+/* Delete all routes and tables. Nothing is compiled. */
 void tables_clear(struct tables *tables);
-/* The same routes in tables that has none. */
-void tables_copy(struct tables *tables, const struct tables *from);
-size_t tables_count(const struct tables *tables); /* of routes */
-/* By the naive walk of the trie; 0: no route. addr is in network order. */
+/* The value by a plain walk of the radix tree; 0: no route. */
 uint32_t tables_match(const struct tables *tables, uint32_t table, const union sixlane_addr *addr);
 
-/* All of it anew, and published. */
+/* Compile everything anew and publish it. */
 void tables_build(struct tables *tables);
-/*
- * tables_put() in two halves, for what is to be done at the same time elsewhere: what the routes
- * say, and then what readers find. The first returns what to give to the second.
- */
+/* tables_put() and its compilation, in two halves: first the routes, then what readers find. */
 struct tables_change {
 	uint32_t table;
 	struct prefix prefix;

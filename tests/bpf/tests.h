@@ -1,116 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The cmocka tests beside the table, for main.c. Each needs an open harness. */
+/* The cmocka tests, which each need an open harness, and what test files include. */
 #ifndef TESTS_BPF_TESTS_H
 #define TESTS_BPF_TESTS_H
 
-#include "rows.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
-/* table.c */
-void table_test_row(void **state); /* *state: struct row */
+#include <cmocka.h>
+
+#include "harness.h"
+
+/* For each row, in *state: with the routes in the compiled FIB, and in the trie. */
+void table_test_row(void **state);
 void table_test_row_by_trie(void **state);
-void table_test_every_verdict_has_a_row(void **state);
 
-/* sweeps.c */
-void sweep_test_every_length(void **state);
-void sweep_test_every_padding(void **state);
-void sweep_test_every_hop_limit(void **state);
-void sweep_test_every_next_header(void **state);
-void sweep_test_every_class_and_flow_bit(void **state);
-void sweep_test_every_size_around_the_mtu(void **state);
-void sweep_test_every_prefix_length_alone(void **state);
-void sweep_test_every_prefix_length_over_the_shorter(void **state);
+/* The others, in the order in which they run: function, name. */
+#define TESTS(X)                                                                                 \
+	X(table_test_every_verdict_has_a_row, "every verdict has a row")                         \
+	X(sweep_test_every_length, "every length")                                               \
+	X(sweep_test_every_padding, "every padding")                                             \
+	X(sweep_test_every_field, "every hop limit, next header, class and flow bit")            \
+	X(sweep_test_every_size_around_the_mtu, "every size around the MTU")                     \
+	X(sweep_test_every_prefix_length_alone, "every prefix length alone")                     \
+	X(sweep_test_every_length_with_tags, "every length with tags")                           \
+	X(sweep_test_every_vid, "every VID")                                                     \
+	X(sweep_test_every_priority, "every priority of a tag")                                  \
+	X(sweep_test_every_tag_type, "every type in the place of a tag's")                       \
+	X(mark_test_used, "which neighbour a packet marks as used")                              \
+	X(sample_test_what_it_says, "what a sample says")                                        \
+	X(sample_test_when_it_is_drawn, "when a sample is drawn")                                \
+	X(scratch_test_taken, "a packet that meets scratch memory taken is the kernel's")        \
+	X(hash_test_every_bit_of_the_packet, "every bit of the packet, under every hash policy") \
+	X(group_test_a_flow_stays, "a flow stays with its member")                               \
+	X(group_test_the_seed_moves_flows, "the seed moves flows")                               \
+	X(group_test_ports_down, "members whose ports are down")                                 \
+	X(group_test_ports_down_of_objects, "members of objects whose ports are down")           \
+	X(group_test_resilient_buckets, "resilient buckets")                                     \
+	X(group_test_little_weight_stays, "little weight in use")                                \
+	X(group_test_one_bucket_of_many, "one bucket in use of many")                            \
+	X(group_test_spread_by_weight, "spread of 100k flows by weight")                         \
+	X(answer_test_known_bytes, "known bytes of an answer")                                   \
+	X(answer_test_every_size, "answers to every size")                                       \
+	X(answer_test_every_checksum, "answers with every checksum")                             \
+	X(answer_test_every_type, "answers about every ICMPv6 type and next header")             \
+	X(answer_test_every_room, "answers with every room in front")                            \
+	X(answer_test_flow_label, "flow label of answers")                                       \
+	X(answer_test_rate, "rate of answers")                                                   \
+	X(answer_test_rate_in_time, "rate of answers in time")                                   \
+	X(answer_test_rate_by_cpu, "rate of answers, CPU by CPU")                                \
+	X(exception_test_full_ring_of_icmp_events, "full ring of ICMP events")                   \
+	X(exception_test_every_bit_and_byte_counts, "every bit and byte of a punt destination")  \
+	X(exception_test_more_than_sl_fresh_holds, "more than sl_fresh holds")                   \
+	X(frags_test_jumbo_frames, "jumbo frames")                                               \
+	X(frags_test_padding_of_jumbo_frames, "padding of jumbo frames")                         \
+	X(frags_test_truncated_jumbo_frames, "truncated jumbo frames")                           \
+	X(frags_test_egress_without_fragments, "jumbo frames to an egress without fragments")    \
+	X(frags_test_tags_of_jumbo_frames, "tags of jumbo frames")                               \
+	X(frags_test_answers_to_jumbo_frames, "answers to jumbo frames")                         \
+	X(frags_test_answers_need_the_first_buffer,                                              \
+	  "answers to frames whose first buffer is short")                                       \
+	X(race_test_mac_is_never_seen_in_half, "a MAC is never seen in half")                    \
+	X(race_test_entry_changes_at_once, "a next-hop entry changes at once")                   \
+	X(race_test_member_changes_at_once, "a member's entry changes at once")                  \
+	X(race_test_bucket_changes_at_once, "a bucket changes at once")                          \
+	X(race_test_rules_change_at_once, "the list of rules changes at once")                   \
+	X(race_test_exception_changes_at_once, "an exception changes at once")                   \
+	X(race_test_exception_is_not_another_destinations,                                       \
+	  "an exception is not another destination's")                                           \
+	X(agreement_test_full_view, "both engines agree: full view")                             \
+	X(agreement_test_million_routes, "both engines agree: a million routes")                 \
+	X(agreement_test_shapes, "both engines agree: shapes, many tables")                      \
+	X(agreement_test_default_route_alone, "both engines agree: one route")                   \
+	X(churn_test_grace_waits_for_readers, "a grace period waits for readers")                \
+	X(churn_test_lookups_beside_changes, "lookups beside changes")                           \
+	X(live_test_frames_leave_by_their_egress, "frames leave by their egress")                \
+	X(live_test_tags_arrive, "tags arrive on the wire")                                      \
+	X(fuzz_test_against_model, "random frames against the model")
 
-/* sweeps_vlan.c */
-void sweep_test_every_length_with_tags(void **state);
-void sweep_test_every_vid(void **state);
-void sweep_test_every_priority(void **state);
-void sweep_test_every_tag_type(void **state);
-void sweep_test_every_padding_with_tags(void **state);
-
-/* marks.c */
-void mark_test_used_is_set_by_traffic(void **state);
-void mark_test_used_is_set_of_silent_members(void **state);
-void mark_test_used_is_set_of_silent_exceptions(void **state);
-void mark_test_used_is_set_by_answers(void **state);
-void mark_test_used_is_not_set_by_the_trace(void **state);
-void mark_test_used_is_not_set_by_passed_packets(void **state);
-
-/* samples.c */
-void sample_test_what_it_says(void **state);
-void sample_test_without_ports(void **state);
-void sample_test_when_it_is_drawn(void **state);
-void sample_test_none_of_what_is_not_forwarded(void **state);
-void sample_test_none_of_exceptions(void **state);
-
-/* scratch.c */
-void scratch_test_taken(void **state);
-
-/* hash_bits.c */
-void hash_test_every_bit_of_the_packet(void **state);
-
-/* groups.c */
-void group_test_a_flow_stays(void **state);
-void group_test_the_seed_moves_flows(void **state);
-void group_test_ports_down(void **state);
-void group_test_ports_down_of_objects(void **state);
-void group_test_resilient_buckets(void **state);
-void group_test_little_weight_stays(void **state);
-void group_test_one_bucket_of_many(void **state);
-void group_test_spread_by_weight(void **state);
-
-/* answers.c */
-void answer_test_known_bytes(void **state);
-void answer_test_every_size(void **state);
-void answer_test_every_checksum(void **state);
-void answer_test_every_icmp_type(void **state);
-void answer_test_every_next_header(void **state);
-void answer_test_every_room(void **state);
-void answer_test_flow_label(void **state);
-void answer_test_rate(void **state);
-void answer_test_rate_in_time(void **state);
-void answer_test_rate_by_cpu(void **state);
-
-/* exceptions.c */
-void exception_test_full_ring_of_icmp_events(void **state);
-void exception_test_every_bit_and_byte_counts(void **state);
-void exception_test_more_than_sl_fresh_holds(void **state);
-
-/* frags.c */
-void frags_test_jumbo_frames(void **state);
-void frags_test_padding_of_jumbo_frames(void **state);
-void frags_test_truncated_jumbo_frames(void **state);
-void frags_test_egress_without_fragments(void **state);
-void frags_test_tags_of_jumbo_frames(void **state);
-void frags_test_answers_to_jumbo_frames(void **state);
-void frags_test_answers_need_the_first_buffer(void **state);
-
-/* races.c */
-void race_test_mac_is_never_seen_in_half(void **state);
-void race_test_entry_changes_at_once(void **state);
-void race_test_member_changes_at_once(void **state);
-void race_test_bucket_changes_at_once(void **state);
-void race_test_rules_change_at_once(void **state);
-void race_test_exception_changes_at_once(void **state);
-void race_test_exception_is_not_another_destinations(void **state);
-
-/* agreement.c */
-void agreement_test_full_view(void **state);
-void agreement_test_million_routes(void **state);
-void agreement_test_dense(void **state);
-void agreement_test_hosts(void **state);
-void agreement_test_paths(void **state);
-void agreement_test_tables(void **state);
-void agreement_test_default_route_alone(void **state);
-
-/* churn.c */
-void churn_test_lookups_beside_changes(void **state);
-void churn_test_grace_waits_for_readers(void **state);
-
-/* live.c */
-void live_test_frames_leave_by_their_egress(void **state);
-void live_test_tags_arrive(void **state);
-
-/* fuzz.c */
-void fuzz_test_against_model(void **state);
+#define TEST_DECLARE(function, name) void function(void **state);
+TESTS(TEST_DECLARE)
 
 #endif

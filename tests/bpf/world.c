@@ -6,129 +6,11 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "frame.h"
-
-/* No two bytes alike in any position, so that half of one MAC never looks like another. */
-#define DEVICE_MAC(n)                                                                       \
-	{                                                                                   \
-		0x02 + 4 * (n), 0x11 + (n), 0x31 + (n), 0x51 + (n), 0x71 + (n), 0x91 + (n), \
-	}
-
-const uint8_t world_device_mac[N_DEVICES][6] = {
-	[DEV_IN] = { 0x02, 0x11, 0x21, 0x31, 0x41, 0x51 },
-	[DEV_OUT] = { 0x06, 0x12, 0x22, 0x32, 0x42, 0x52 },
-	[DEV_ALT] = DEVICE_MAC(2),
-	[DEV_GENERIC] = DEVICE_MAC(3),
-	[DEV_SLAVE] = DEVICE_MAC(4),
-	[DEV_BACKUP] = DEVICE_MAC(5),
-	[DEV_STRANGER] = DEVICE_MAC(6),
-	[DEV_BOND] = DEVICE_MAC(4),
-	[DEV_IN_10] = DEVICE_MAC(8),
-	[DEV_IN_10_20] = DEVICE_MAC(9),
-	[DEV_IN_AD30] = DEVICE_MAC(10),
-	[DEV_IN_AD30_40] = DEVICE_MAC(11),
-	[DEV_OUT_10] = DEVICE_MAC(12),
-	[DEV_OUT_AD30] = DEVICE_MAC(13),
-	[DEV_OUT_AD30_40] = DEVICE_MAC(14),
-	[DEV_BOND_10] = DEVICE_MAC(15),
-};
-
-#define NEIGH_MAC(n)                                                                        \
-	{                                                                                   \
-		0x82 + 4 * (n), 0x41 + (n), 0x75 + (n), 0x95 + (n), 0xa1 + (n), 0xc1 + (n), \
-	}
-#define MEMBER_MAC(n) [NEIGH_MEMBER + (n)] = NEIGH_MAC(14 + (n))
-
-const uint8_t world_neigh_mac[N_NEIGHBOURS][6] = {
-	[NEIGH_GATEWAY] = { 0x22, 0x61, 0x71, 0x81, 0x91, 0xa1 },
-	[NEIGH_HOST] = { 0x26, 0x62, 0x72, 0x82, 0x92, 0xa2 },
-	[NEIGH_ALT] = NEIGH_MAC(2),
-	[NEIGH_SILENT] = { 0 },
-	[NEIGH_BOND] = NEIGH_MAC(4),
-	[NEIGH_IN] = NEIGH_MAC(12),
-	[NEIGH_IN_10] = NEIGH_MAC(5),
-	[NEIGH_IN_10_20] = NEIGH_MAC(6),
-	[NEIGH_IN_AD30] = NEIGH_MAC(7),
-	[NEIGH_OUT_10] = NEIGH_MAC(8),
-	[NEIGH_OUT_AD30_40] = NEIGH_MAC(9),
-	[NEIGH_BOND_10] = NEIGH_MAC(10),
-	[NEIGH_TAGGED_HOST] = NEIGH_MAC(11),
-	[NEIGH_SENDER] = NEIGH_MAC(13),
-	MEMBER_MAC(0),
-	MEMBER_MAC(1),
-	MEMBER_MAC(2),
-	MEMBER_MAC(3),
-	MEMBER_MAC(4),
-	MEMBER_MAC(5),
-	MEMBER_MAC(6),
-	MEMBER_MAC(7),
-	MEMBER_MAC(8),
-	MEMBER_MAC(9),
-	MEMBER_MAC(10),
-	MEMBER_MAC(11),
-	MEMBER_MAC(12),
-	MEMBER_MAC(13),
-	MEMBER_MAC(14),
-	MEMBER_MAC(15),
-};
-
-enum device world_neigh_device(enum neighbour neigh)
-{
-	static const enum device devices[N_NEIGHBOURS] = {
-		[NEIGH_GATEWAY] = DEV_OUT,
-		[NEIGH_HOST] = DEV_OUT,
-		[NEIGH_ALT] = DEV_ALT,
-		[NEIGH_SILENT] = DEV_OUT,
-		[NEIGH_BOND] = DEV_BOND,
-		[NEIGH_IN] = DEV_IN,
-		[NEIGH_IN_10] = DEV_IN_10,
-		[NEIGH_IN_10_20] = DEV_IN_10_20,
-		[NEIGH_IN_AD30] = DEV_IN_AD30,
-		[NEIGH_OUT_10] = DEV_OUT_10,
-		[NEIGH_OUT_AD30_40] = DEV_OUT_AD30_40,
-		[NEIGH_BOND_10] = DEV_BOND_10,
-		[NEIGH_TAGGED_HOST] = DEV_OUT_10,
-		[NEIGH_SENDER] = DEV_IN,
-	};
-	static const enum device members[] = { DEV_OUT, DEV_ALT, DEV_GENERIC, DEV_BOND };
-
-	return neigh < NEIGH_MEMBER ? devices[neigh] : members[(neigh - NEIGH_MEMBER) % 4];
-}
-
-/* --- VLAN devices and bonds --------------------------------------------------------------- */
-
-struct stack {
-	enum device lower; /* of a VLAN device */
-	uint32_t tag;	   /* 0: it is none */
-	uint32_t tags[WORLD_TAGS];
-	enum device tx_ifindex;
-};
-
-static const struct stack stacks[N_DEVICES] = {
-	[DEV_IN_10] = { DEV_IN, 0x8100000a, { 0x8100000a }, DEV_IN },
-	[DEV_IN_10_20] = { DEV_IN_10, 0x81000014, { 0x8100000a, 0x81000014 }, DEV_IN },
-	[DEV_IN_AD30] = { DEV_IN, 0x88a8001e, { 0x88a8001e }, DEV_IN },
-	[DEV_IN_AD30_40] = { DEV_IN_AD30, 0x81000028, { 0x88a8001e, 0x81000028 }, DEV_IN },
-	[DEV_OUT_10] = { DEV_OUT, 0x8100000a, { 0x8100000a }, DEV_OUT },
-	[DEV_OUT_AD30] = { DEV_OUT, 0x88a8001e, { 0x88a8001e }, DEV_OUT },
-	[DEV_OUT_AD30_40] = { DEV_OUT_AD30, 0x81000028, { 0x88a8001e, 0x81000028 }, DEV_OUT },
-	[DEV_BOND_10] = { DEV_BOND, 0x8100000a, { 0x8100000a }, DEV_BOND },
-};
-
-const uint32_t *world_device_tags(enum device dev)
-{
-	return stacks[dev].tags;
-}
-
-enum device world_device_xmit(enum device dev)
-{
-	return stacks[dev].tag ? stacks[dev].tx_ifindex : dev;
-}
 
 static union sixlane_tag make_tag(uint32_t tag)
 {
@@ -138,23 +20,23 @@ static union sixlane_tag make_tag(uint32_t tag)
 	};
 }
 
-static void stack_port(struct world *world, enum device dev, const uint32_t ifindex[N_DEVICES])
+static void stack_port(struct world *world, enum device dev)
 {
-	const struct stack *stack = &stacks[dev];
+	const uint32_t *tags = world_device_tags(dev);
 	struct sixlane_port *port = world_port(world, dev);
 
-	port->tx_ifindex = ifindex[world_device_xmit(dev)];
+	port->tx_ifindex = WORLD_IFINDEX(world_device_xmit(dev));
 	if (dev == DEV_SLAVE || dev == DEV_BACKUP) {
-		port->lower = ifindex[DEV_BOND];
+		port->lower = WORLD_IFINDEX(DEV_BOND);
 		port->flags |= dev == DEV_SLAVE ? SIXLANE_PORT_SLAVE : SIXLANE_PORT_BACKUP;
 	}
-	if (!stack->tag)
+	if (!tags[0])
 		return;
 	port->flags |= SIXLANE_PORT_TAGGED;
-	port->lower = ifindex[stack->lower];
-	port->tag = make_tag(stack->tag);
+	port->lower = WORLD_IFINDEX(world_device_lower(dev));
+	port->tag = make_tag(tags[1] ? tags[1] : tags[0]);
 	for (size_t i = 0; i < WORLD_TAGS; i++)
-		port->tags[i] = make_tag(stack->tags[i]);
+		port->tags[i] = make_tag(tags[i]);
 	world->vlans[world->n_vlans].key.lower = port->lower;
 	world->vlans[world->n_vlans].key.tag = port->tag;
 	world->vlans[world->n_vlans++].slot = world_port_slot(dev);
@@ -164,7 +46,7 @@ static void stack_port(struct world *world, enum device dev, const uint32_t ifin
 
 static void parse_addr(union sixlane_addr *addr, const char *text)
 {
-	int ok = inet_pton(AF_INET6, text, addr->bytes);
+	const int ok = inet_pton(AF_INET6, text, addr->bytes);
 
 	assert(ok == 1);
 }
@@ -190,16 +72,23 @@ static uint32_t parse_prefix(union sixlane_addr *addr, const char *prefix)
 	return (uint32_t)atoi(slash + 1);
 }
 
+/* The last entry of a list of prefixes, which has just been added. Returns the length. */
+static uint32_t set_prefix(struct world_route *entry, uint32_t table, const char *prefix)
+{
+	const uint32_t len = parse_prefix(&entry->key.addr, prefix);
+
+	entry->key.prefix_len = SIXLANE_TABLE_BITS + len;
+	entry->key.table = htonl(table);
+	return len;
+}
+
 void world_add_route(struct world *world, const char *prefix, uint32_t table, uint32_t next_hop)
 {
 	struct world_route *route = &world->routes[world->n_routes++];
-	uint32_t len;
 
 	assert(world->n_routes <= WORLD_ROUTES);
-	len = parse_prefix(&route->key.addr, prefix);
-	route->key.prefix_len = SIXLANE_TABLE_BITS + len;
-	route->key.table = htonl(table ? table : SIXLANE_TABLE_MAIN);
-	route->value = sixlane_route_value(next_hop, len);
+	route->value = sixlane_route_value(
+		next_hop, set_prefix(route, table ? table : SIXLANE_TABLE_MAIN, prefix));
 }
 
 void world_add_source(struct world *world, uint32_t set, const char *prefix, uint32_t next_hop,
@@ -208,8 +97,7 @@ void world_add_source(struct world *world, uint32_t set, const char *prefix, uin
 	struct world_route *source = &world->sources[world->n_sources++];
 
 	assert(world->n_sources <= WORLD_SOURCES);
-	source->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&source->key.addr, prefix);
-	source->key.table = htonl(set);
+	set_prefix(source, set, prefix);
 	source->value = sixlane_route_value(next_hop, len);
 }
 
@@ -218,8 +106,7 @@ void world_add_policy(struct world *world, uint32_t table, const char *prefix, u
 	struct world_route *policy = &world->policies[world->n_policies++];
 
 	assert(world->n_policies <= WORLD_POLICIES);
-	policy->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&policy->key.addr, prefix);
-	policy->key.table = htonl(table);
+	set_prefix(policy, table, prefix);
 	policy->value = value;
 }
 
@@ -255,16 +142,10 @@ void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32
 	fresh->halves[SIXLANE_FRESH_NUMBERS - 1] = last_half;
 }
 
-void world_mark_routes(struct world *world, uint32_t marks)
-{
-	for (size_t i = 0; i < world->n_routes; i++)
-		world->routes[i].value |= marks;
-}
-
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value)
 {
 	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
+	world->routes[0].value |= SIXLANE_ROUTE_EXCEPTIONS;
 	world_add_route(world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
 	world_add_exception(world, FRAME_DST, value);
 }
@@ -330,16 +211,7 @@ void world_enslave(struct world *world, enum device dev)
 	port->iif = WORLD_VRF_IFINDEX;
 }
 
-const union sixlane_addr *world_source(enum device dev)
-{
-	static union sixlane_addr addrs[N_DEVICES];
-
-	addrs[dev] = (union sixlane_addr){ .bytes = { 0x20, 0x01, 0x0d, 0xb8, 0, 0xff } };
-	addrs[dev].bytes[15] = (uint8_t)(dev + 1);
-	return &addrs[dev];
-}
-
-static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
+static void init_ports(struct world *world)
 {
 	for (int i = 0; i < N_DEVICES; i++) {
 		enum device dev = (enum device)i;
@@ -347,7 +219,7 @@ static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
 
 		if (dev == DEV_STRANGER)
 			continue;
-		port->ifindex = port->iif = ifindex[dev];
+		port->ifindex = port->iif = WORLD_IFINDEX(dev);
 		port->flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_IPV6 | SIXLANE_PORT_FORWARDING |
 			      SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS |
 			      SIXLANE_PORT_SOURCE;
@@ -356,8 +228,8 @@ static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
 		port->mtu = 1500;
 		port->table = SIXLANE_TABLE_MAIN;
 		memcpy(port->mac.bytes, world_device_mac[dev], 6);
-		stack_port(world, dev, ifindex);
-		world->port_index[world->n_port_index].ifindex = ifindex[dev];
+		stack_port(world, dev);
+		world->port_index[world->n_port_index].ifindex = WORLD_IFINDEX(dev);
 		world->port_index[world->n_port_index++].slot = world_port_slot(dev);
 	}
 	world_port(world, DEV_GENERIC)->flags |= SIXLANE_PORT_GENERIC;
@@ -378,13 +250,13 @@ static void name_neighbour(union sixlane_addr *addr, enum neighbour neigh)
 	parse_addr(addr, text);
 }
 
-static void init_neighbours(struct world *world, const uint32_t ifindex[N_DEVICES])
+static void init_neighbours(struct world *world)
 {
 	for (int i = 0; i < N_NEIGHBOURS; i++) {
 		struct sixlane_neigh *neigh = world_neigh(world, (enum neighbour)i);
 
 		name_neighbour(&neigh->key.addr, (enum neighbour)i);
-		neigh->key.ifindex = ifindex[world_neigh_device((enum neighbour)i)];
+		neigh->key.ifindex = WORLD_IFINDEX(world_neigh_device((enum neighbour)i));
 		memcpy(neigh->mac.bytes, world_neigh_mac[i], 6);
 		neigh->mac.flags = i == NEIGH_SILENT ? 0 : SIXLANE_MAC_VALID;
 		world->neigh_index[world->n_neigh_index].key = neigh->key;
@@ -424,14 +296,14 @@ static void init_next_hops(struct world *world)
 		nh[NH_FATE + v].nh_entry.type = (uint16_t)v;
 }
 
-void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
+void world_init(struct world *world)
 {
 	memset(world, 0, sizeof(*world));
 	world->meta.abi = SIXLANE_ABI;
 	world->meta.flags = SIXLANE_META_READY | SIXLANE_META_GUARDED | SIXLANE_META_IN_SYNC;
 	world->meta.hash_seed = 0x5eed;
-	init_ports(world, ifindex);
-	init_neighbours(world, ifindex);
+	init_ports(world);
+	init_neighbours(world);
 	init_next_hops(world);
 }
 
