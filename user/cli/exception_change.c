@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
+#include "../lib/wakeup.h"
 #include "exception.h"
 #include "show.h"
 
@@ -151,7 +151,7 @@ static bool wait_for_daemon(const struct change *change)
 
 	if (!change->daemon)
 		return true;
-	poke_send(); /* a daemon of another network namespace looks within a second */
+	wakeup_send(loader_pin_dir()); /* a daemon of another network namespace looks within a second */
 	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < change->number) {
 		if (util_now_ns() >= until)
 			return false;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
+#include "../lib/wakeup.h"
 #include "fib.h"
 
 #define TRIE_ASKED 1000000u
@@ -207,7 +207,7 @@ static void ask_daemon(struct verify *verify)
 		return;
 	number = __atomic_add_fetch(&meta->fib_verify_wanted, 1, __ATOMIC_SEQ_CST);
 	/* it looks once a second by itself: from another network namespace that has to do */
-	poke_send();
+	wakeup_send(loader_pin_dir());
 	while (!verify->daemon.came && util_now_ns() < until) {
 		verify->daemon.came =
 			__atomic_load_n(&meta->fib_verify_done, __ATOMIC_ACQUIRE) >= number;
