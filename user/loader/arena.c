@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Arenas for the compiled FIB: which kernels and objects can, making and mapping one, and whether
- * the pinned maps have one. What a program reads is decided when its maps are made, and once at
- * each start of the daemon; from then on every program that is loaded is of the flavour that they
- * are of.
- */
+/* See arena.h. */
+#include "arena.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "arena.h"
-#include "query.h"
+#include "../../bpf/abi/sixlane.h"
+#include "../lib/util.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "paths.h"
 
 size_t loader_arena_bytes(void)
 {
@@ -182,51 +181,4 @@ int loader_arena_pin(char *err)
 	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return loader_fail_errno(err, -errno, "cannot pin %s", path);
 	return 0;
-}
-
-/* From the next packet on no program finds a compiled FIB in it. 0 or -errno. */
-static int empty(const struct loader_maps *maps, char *err)
-{
-	struct sixlane_fib_head *head =
-		loader_arena_map(maps->fd[LOADER_FIB_ARENA], PROT_READ | PROT_WRITE);
-	int rc = head ? 0 : -errno;
-
-	if (rc)
-		return loader_fail(err, rc, "cannot map the pinned arena, to leave it empty: %s%s",
-				   strerror(-rc), loader_arena_hint(maps, rc));
-	__atomic_store_n(&head->fib.word, 0, __ATOMIC_RELAXED);
-	loader_arena_unmap(head);
-	return 0;
-}
-
-static int leave(struct loader_maps *maps, char *err)
-{
-	char path[PATH_MAX];
-	/* one that no daemon has written is empty */
-	int rc = maps->fib_memory == SIXLANE_FIB_IN_ARENA && maps->arena ? empty(maps, err) : 0;
-
-	if (rc)
-		return rc;
-	loader_pin_path(LOADER_FIB_ARENA, path);
-	if (unlink(path) && errno != ENOENT)
-		return loader_fail_errno(err, -errno, "cannot remove %s", path);
-	util_close(&maps->fd[LOADER_FIB_ARENA]);
-	maps->fd[LOADER_FIB_ARENA] = -1;
-	maps->id[LOADER_FIB_ARENA] = 0;
-	maps->arena = false;
-	return 0;
-}
-
-int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
-{
-	int wants = loader_wants_arena(object, err), rc;
-
-	if (wants < 0)
-		return wants;
-	if (!wants)
-		return leave(maps, err);
-	if (maps->arena)
-		return 0;
-	rc = loader_arena_pin(err);
-	return rc ? rc : loader_open_arena(maps, err);
 }

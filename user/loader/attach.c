@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Putting sixlane on a port, replacing it and taking it off, each in one step (replacing on a bond
- * in two) that fails rather than meet another program. Never falls back to another mode than the
- * one that was asked for.
- */
+/* See attach.h. */
 #include <net/if.h> /* first: linux/if.h gives way to it */
 
 #include <bpf/bpf.h>
@@ -20,8 +16,17 @@
 
 #include "../netlink/socket_link.h"
 #include "arena.h"
+#include "attach.h"
+#include "bpf_object.h"
+#include "dispatch.h"
 #include "driver.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "link.h"
+#include "paths.h"
+#include "pin_dir.h"
 #include "query.h"
+#include "refusal.h"
 #include "run.h"
 
 /* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
@@ -97,7 +102,7 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 
 	if (fd < 0)
 		return fd;
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_xdp_attach(ifindex, fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
@@ -142,34 +147,11 @@ static void order_flavours(const char *object, bool frags_first, struct flavours
 	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
 }
 
-/*
- * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
- * fit in one: with as many different errors as there are drivers. Each flavour is offered; if both
- * are refused, what was said of the one for single buffers is the reason.
- */
-static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
-			 char *err)
-{
-	struct flavours flavours;
-	int rc;
-
-	if (mode != LOADER_NATIVE)
-		return attach_object(object, ifindex, port, mode, err);
-	order_flavours(object, is_jumbo(port), &flavours);
-	rc = attach_object(flavours.first, ifindex, port, mode, err);
-	/* what the verifier refuses is no matter of the driver's */
-	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
-		return rc;
-	if (flavours.second == object)
-		return attach_object(object, ifindex, port, mode, err);
-	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
-}
-
 int loader_touch(int ifindex)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 
-	loader_quiet();
+	libbpf_log_reset();
 	opts.old_prog_fd = -1;
 	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
 }
@@ -261,7 +243,7 @@ static int swap_object(const char *object, int ifindex, const char *port,
 		if (fd < 0)
 			return fd;
 	}
-	loader_quiet();
+	libbpf_log_reset();
 	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
@@ -275,21 +257,40 @@ static int swap_object(const char *object, int ifindex, const char *port,
 	return rc;
 }
 
-/* The same with a flavour of the object that the driver takes, as attach_direct() finds it. */
-static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
-		   char *err)
+/* old: the program that is replaced, in its mode; NULL: there is none. */
+static int install(const char *path, int ifindex, const char *port, const struct loader_prog *old,
+		   enum loader_mode mode, char *err)
 {
-	bool native = old->mode == XDP_MODE_NATIVE;
+	return old ? swap_object(path, ifindex, port, old, err)
+		   : attach_object(path, ifindex, port, mode, err);
+}
+
+/*
+ * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+ * fit in one, with as many errors as there are drivers. So both flavours are tried. If both are
+ * refused, the error of the one for single buffers is reported.
+ */
+static int install_flavour(const char *object, int ifindex, const char *port,
+			   const struct loader_prog *old, enum loader_mode mode, char *err)
+{
+	bool native = old ? old->mode == XDP_MODE_NATIVE : mode == LOADER_NATIVE;
 	struct flavours flavours;
 	int rc;
 
-	order_flavours(object, old->frags || (native && is_jumbo(port)), &flavours);
-	rc = swap_object(flavours.first, ifindex, port, old, err);
-	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
+	order_flavours(object, (old && old->frags) || (native && is_jumbo(port)), &flavours);
+	rc = install(flavours.first, ifindex, port, old, mode, err);
+	/* what the verifier refuses does not depend on the driver */
+	if (!rc || rc == -EEXIST || libbpf_log_verifier() || !native || !flavours.second)
 		return rc;
 	if (flavours.second == object)
-		return swap_object(object, ifindex, port, old, err);
-	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
+		return install(object, ifindex, port, old, mode, err);
+	return install(flavours.second, ifindex, port, old, mode, NULL) ? rc : 0;
+}
+
+static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
+		   char *err)
+{
+	return install_flavour(object, ifindex, port, old, LOADER_NATIVE, err);
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
@@ -409,7 +410,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 	}
 	if (mode == LOADER_DISPATCHER)
 		return dispatch_attach(object, loader_pin_dir(), ifindex, port, err);
-	return attach_direct(object, ifindex, port, mode, err);
+	return install_flavour(object, ifindex, port, NULL, mode, err);
 }
 
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err)

@@ -13,8 +13,8 @@
 
 #include "../lib/ethtool.h"
 #include "driver.h"
-#include "loader.h"
-#include "loader_internal.h"
+#include "error.h"
+#include "libbpf_log.h"
 #include "run.h"
 
 #define VLAN_HLEN 4
@@ -145,6 +145,6 @@ int loader_fail_native(int rc, const char *port, char *err)
 		return loader_fail_errno(err, rc, "cannot attach to %s", port);
 	ethtool_driver(port, driver.name);
 	if (err)
-		loader_driver_refusal(rc, &driver, loader_kernel_said(), err);
-	return loader_driver_attach_error(rc, &driver, loader_kernel_said());
+		loader_driver_refusal(rc, &driver, libbpf_log_kernel_message(), err);
+	return loader_driver_attach_error(rc, &driver, libbpf_log_kernel_message());
 }

@@ -43,7 +43,10 @@ bool loader_driver_opens_checksums(const char *driver);
 bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus);
 /* That may come to be, which drivers count. */
 uint32_t loader_cpus(void);
-/* As it is now; 0: it cannot be read. */
+/* The port's MTU now; 0: it cannot be read. */
 uint32_t loader_driver_mtu(const char *port);
+
+/* loader_fail_errno() for a port that takes no native program, with what is known of its driver. */
+int loader_fail_native(int rc, const char *port, char *err);
 
 #endif

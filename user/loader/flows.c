@@ -10,7 +10,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "paths.h"
 
 #define FUNCTION "flowtable_forwards"
 #define MISSING \
@@ -110,7 +114,7 @@ static int load(struct loader_flows *flows, const char *path, int prog_fd, char 
 	}
 	bpf_object__close(object);
 	/* of libbpf, which has not found what the program calls */
-	flows->missing = !loader_refused() && (rc == -EINVAL || rc == -ESRCH);
+	flows->missing = !libbpf_log_verifier() && (rc == -EINVAL || rc == -ESRCH);
 	return flows->missing
 		       ? loader_fail(err, -EOPNOTSUPP, MISSING)
 		       : loader_fail_errno(err, rc, "the kernel refused the program of %s", path);

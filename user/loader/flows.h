@@ -6,7 +6,9 @@
 #ifndef USER_LOADER_FLOWS_H
 #define USER_LOADER_FLOWS_H
 
-#include "loader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct loader_flows;
 

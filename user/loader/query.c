@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What runs on a port, and whose it is. A program is sixlane's by the names of its maps, not by
- * its own: whoever loads it may name it. Changes nothing.
- */
+/* See query.h. */
 #include "query.h"
 
 #include <bpf/bpf.h>
@@ -10,6 +7,11 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <string.h>
+
+#include "../lib/util.h"
+#include "dispatch.h"
+#include "libbpf_log.h"
+#include "pin.h"
 
 #define MAX_PROG_MAPS 64
 
@@ -178,7 +180,7 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 	uint32_t id;
 	int rc;
 
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_xdp_query((int)ifindex, 0, &query);
 	if (rc)
 		return rc;

@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "arena.h"
-#include "loader_internal.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "paths.h"
 
 struct loader_run {
 	struct bpf_object *object;
@@ -188,7 +191,7 @@ static int run_frame(const struct loader_run *run, uint32_t ifindex, const void 
 	opts.ctx_in = &ctx;
 	opts.ctx_size_in = sizeof(ctx);
 	opts.repeat = 1;
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_prog_test_run_opts(run->prog_fd, &opts);
 	if (rc)
 		return loader_fail_errno(

@@ -8,8 +8,12 @@
 #ifndef USER_LOADER_RUN_H
 #define USER_LOADER_RUN_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "../../bpf/abi/trace.h"
-#include "loader.h"
+#include "compiler.h"
+#include "pin.h"
 
 /* Longer frames than any port takes. */
 #define LOADER_RUN_ROOM 16384u

@@ -13,7 +13,7 @@
 
 #include "../../../user/cli/doctor.h"
 #include "../../../user/loader/driver.h"
-#include "../../../user/loader/loader_internal.h"
+#include "../../../user/loader/pin_dir.h"
 #include "../unit.h"
 
 static void add(struct findings *findings, enum finding_severity severity, const char *port,

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The names of ports in sixlaned's settings, in a file for `sixlane status`. Which of them are
- * missing the reader finds out, in the daemon's network namespace only: elsewhere other devices
- * have the names.
- */
-#include <errno.h>
+/* See port_names.h. */
+#include "port_names.h"
+
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "loader.h"
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "run_file.h"
 
 #define NETNS "netns"
 
-static void name_file(char name[LOADER_LOG_NAME])
+static void name_file(char name[RUN_FILE_NAME])
 {
-	loader_file_name("names", "", name, LOADER_LOG_NAME);
+	run_file_name("names", "", name);
 }
 
-/* Never the same for two since boot, other than an inode's number. 0: it cannot be told. */
+/* Unique since boot, unlike the namespace's inode number. 0: it cannot be found out. */
 static uint64_t netns_cookie(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -45,22 +44,22 @@ static void write_names(FILE *file, const void *ctx)
 int loader_names_write(const struct loader_port_name *names, size_t n)
 {
 	const struct list list = { .names = names, .n = n };
-	char file[LOADER_LOG_NAME];
+	char file[RUN_FILE_NAME];
 
 	name_file(file);
 	if (n)
-		return loader_file_write(file, write_names, &list);
-	loader_file_remove(file);
+		return run_file_write(file, write_names, &list);
+	run_file_remove(file);
 	return 0;
 }
 
 void loader_names_read(loader_name_fn fn, void *ctx)
 {
-	char path[LOADER_LOG_NAME], line[256], setting[32], name[129];
+	char path[RUN_FILE_NAME], line[256], setting[32], name[129];
 	_cleanup_fclose_ FILE *file = NULL;
 
 	name_file(path);
-	file = loader_file_open(path);
+	file = run_file_open(path);
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%31s %128s", setting, name) != 2)
 			continue;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Files that outlive a process, below a directory that only root can make, and never in one that
- * everybody may write to. Pin directories are told apart by device and inode, as those of other
- * mounts have the same path.
- */
+/* See run_file.h. */
+#include "run_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "loader.h"
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "paths.h"
 
-void loader_file_name(const char *kind, const char *end, char *name, size_t size)
+void run_file_name(const char *kind, const char *end, char name[RUN_FILE_NAME])
 {
 	struct stat pins = { 0 };
 
 	if (stat(loader_pin_dir(), &pins))
 		pins = (struct stat){ 0 };
-	snprintf(name, size, "%s.%llx.%llx%s", kind, (unsigned long long)pins.st_dev,
+	snprintf(name, RUN_FILE_NAME, "%s.%llx.%llx%s", kind, (unsigned long long)pins.st_dev,
 		 (unsigned long long)pins.st_ino, end);
 }
 
@@ -27,9 +27,9 @@ static int open_run_dir(bool make)
 	_cleanup_close_ int fd = -1;
 	struct stat dir;
 
-	if (make && mkdir(LOADER_RUN_DIR, 0700) && errno != EEXIST)
+	if (make && mkdir(RUN_FILE_DIR, 0700) && errno != EEXIST)
 		return -errno;
-	fd = open(LOADER_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(RUN_FILE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &dir))
 		return -errno;
 	if ((dir.st_uid && dir.st_uid != geteuid()) || dir.st_mode & (S_IWGRP | S_IWOTH))
@@ -52,11 +52,10 @@ static int fill(int fd, void (*write_to)(FILE *file, const void *ctx), const voi
 	return fclose(file) || failed ? -EIO : 0;
 }
 
-int loader_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx),
-		      const void *ctx)
+int run_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
 {
 	_cleanup_close_ int dir = open_run_dir(true);
-	char fresh[LOADER_LOG_NAME + 4];
+	char fresh[RUN_FILE_NAME + 4];
 	int fd, rc;
 
 	if (dir < 0)
@@ -74,7 +73,7 @@ int loader_file_write(const char *name, void (*write_to)(FILE *file, const void 
 	return rc;
 }
 
-FILE *loader_file_open(const char *name)
+FILE *run_file_open(const char *name)
 {
 	_cleanup_close_ int dir = open_run_dir(false);
 	int fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -85,7 +84,7 @@ FILE *loader_file_open(const char *name)
 	return file;
 }
 
-void loader_file_remove(const char *name)
+void run_file_remove(const char *name)
 {
 	_cleanup_close_ int dir = open_run_dir(false);
 
