@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Write netlink_captures.h: netlink messages of IPv6 as the running kernel really sends them, each
-with the command that provoked it, for test_parse and fuzz_parse. Run by hand, as root, when a newer
-kernel says something new; it works in a network namespace of its own and leaves nothing behind:
+Write captures.txt: IPv6 netlink messages as the running kernel sends them, each with the command
+that caused it, for test_captures and fuzz_parse. Run by hand, as root, when a newer kernel says
+something new. It works in a network namespace of its own and leaves nothing behind:
 
-    unshare -n ./capture_netlink.py > netlink_captures.h
-    unshare -n ./capture_netlink.py lan > netlink_captures_lan.h
+    unshare -n ./capture_netlink.py > captures.txt
+    unshare -n ./capture_netlink.py lan >> captures.txt
 
-The second is for a kernel with 802.1Q, VRF and bonding (../vm/vm.py --kernel 6.12 -- sh -c …).
+The second line needs a kernel with 802.1Q, VRF and bonding (tests/vm/vm.py --kernel 6.12 -- sh -c …).
 Needs iproute2 and clang (a two-instruction XDP program, so that a link shows IFLA_XDP).
 """
 import os
@@ -36,6 +36,10 @@ SIX0_MAC = "02:00:00:00:00:10"
 GENL_ID_CTRL = 16
 # LINK, NEIGH, IPV6_IFADDR, IPV6_ROUTE, IPV6_IFINFO, IPV6_RULE, IPV6_NETCONF, NEXTHOP
 GROUPS = (1, 3, 9, 11, 12, 19, 25, 32)
+HEAD = """\
+# Netlink messages as a kernel sent them: name, the command that caused it, and the message in hexadecimal.
+# Written by capture_netlink.py, never by hand. Little-endian. six0 and six1 are a veth pair, sixbond is a bond of
+# six0 and six2, sixvrf a VRF with six1."""
 SKIP_STATS = struct.pack("HHI", 8, 29, 1 << 3)  # IFLA_EXT_MASK: RTEXT_FILTER_SKIP_STATS
 
 
@@ -82,14 +86,14 @@ class Capture:
         self.keep(name, how, found[-1:] if last_only else found)
 
     def wait(self, kind, family):
-        """The kernel tells some of it (RTM_NEWADDR, moved buckets) after the command is done."""
+        """The kernel sends some (RTM_NEWADDR, moved buckets) after the command has ended."""
         found, deadline = [], time.monotonic() + 10
         while not found and time.monotonic() < deadline:
             found = [m for k, m in self.drain() if k == kind and m[16] == family]
         return found
 
     def event_of_request(self, name, how, kind, body):
-        """The same of what iproute2 has no words for: a request that is answered by its like."""
+        """The same for what iproute2 cannot ask for: a request that causes a notification of its kind."""
         self.drain()
         self.ask(NETLINK_ROUTE, kind, NLM_F_ACK | NLM_F_CREATE, body)
         self.keep(name, how, self.wait(kind, body[0]))
@@ -124,7 +128,7 @@ def attributes(data):
 
 
 def one_link(cap, name, how, device):
-    """What the kernel says of a device after a command that was run."""
+    """The description of a device after a command that was run."""
     index = socket.if_nametoindex(device)
     body = struct.pack("BxHiII", AF_UNSPEC, 0, index, 0, 0) + SKIP_STATS
     cap.keep(name, how, cap.ask(NETLINK_ROUTE, GETLINK, NLM_F_ACK, body))
@@ -179,7 +183,7 @@ def capture_lan(cap):
 
 
 def inet6_link(cap, name, how):
-    """What a dump of AF_INET6 says of six0 after a command."""
+    """The description of six0 in a dump of AF_INET6 after a command."""
     run(how)
     answer = cap.ask(NETLINK_ROUTE, GETLINK, NLM_F_DUMP, struct.pack("BxHiII", AF_INET6, *[0] * 4))
     index = socket.if_nametoindex("six0")
@@ -208,7 +212,7 @@ def dump_routes(cap):
     return cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_DUMP, body)
 
 
-def settle():
+def wait_for_dad():
     """Until no address is tentative: the routes of one that becomes valid are announced late."""
     deadline = time.monotonic() + 10
     while subprocess.check_output(["ip", "-6", "address", "show", "tentative"]):
@@ -217,7 +221,7 @@ def settle():
 
 
 def capture_expired(cap):
-    """A route that is past its lifetime, and not collected yet."""
+    """A route that is past its lifetime and not collected yet."""
     how = "ip -6 route add 2001:db8:10::/48 dev six0 expires 1"
     run(how)
     found, deadline = [], time.monotonic() + 10
@@ -234,7 +238,7 @@ def lifetime(message):
 
 
 def capture_routes(cap):
-    settle()
+    wait_for_dad()
     add = "ip -6 route add "
     for name, what in (
         ("route_on_link", "2001:db8:1::/48 dev six0"),
@@ -285,7 +289,8 @@ def inject(source, destination, icmpv6):
     total = (total & 0xffff) + (total >> 16)
     total = (total & 0xffff) + (total >> 16)
     icmpv6 = icmpv6[:2] + struct.pack("!H", ~total & 0xffff) + icmpv6[4:]
-    frame = bytes.fromhex(SIX0_MAC.replace(":", "") + "02000000000186dd") + struct.pack("!IHBB", 6 << 28, len(icmpv6), 58, 255)
+    frame = bytes.fromhex(SIX0_MAC.replace(":", "") + "02000000000186dd")
+    frame += struct.pack("!IHBB", 6 << 28, len(icmpv6), 58, 255)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
         sock.bind(("six1", 0))
         sock.send(frame + addresses + icmpv6)
@@ -307,7 +312,7 @@ def redirect(destination, gateway):
 
 
 def capture_exceptions(cap):
-    """What the kernel learns of single destinations, of which it tells only who asks."""
+    """What the kernel learned of single destinations; it announces none, so they are dumped."""
     run("ip -6 route add 2001:db8:12::/48 via fe80::1 dev six0 proto bird metric 7")
     run("ip -6 route add 2001:db8:13::/48 dev six0 mtu lock 1400 table 70000")
     run("ip -6 rule add pref 5 to 2001:db8:13::/48 lookup 70000")
@@ -455,50 +460,16 @@ def capture_generic(cap):
              cap.ask(NETLINK_GENERIC, family, NLM_F_ACK, body))
 
 
-def write_rows(taken):
-    for name, how, message in taken:
-        print(f'\t{{ "{name}", "{how}",')
-        text = message.hex()
-        lines = [text[at:at + 80] for at in range(0, len(text), 80)]
-        print("\n".join(f'\t  "{line}"' for line in lines) + " },")
-
-
 def kernel():
-    """Its version; Debian's release does not tell all of it."""
+    """Its version; the release of Debian's kernels is shorter."""
     release, version = os.uname().release.split("-")[0], os.uname().version.split()
     return version[version.index("Debian") + 1] if "Debian" in version else release
 
 
-def write_lan(taken):
-    print(f"""/* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * More rows of netlink_captures.h, which see, from Linux {kernel()}: devices that need modules.
- * sixbond is a bond of six0 and six2, sixvrf a VRF with six1.
- */
-/* clang-format off */""")
-    write_rows(taken)
-
-
 def write(taken):
-    print(f"""/* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Netlink messages as Linux {kernel()} sent them, in hexadecimal.
- * Written by capture_netlink.py (which see), never by hand. Little-endian; six0 and six1 are a
- * veth pair.
- */
-#ifndef NETLINK_CAPTURES_H
-#define NETLINK_CAPTURES_H
-
-struct netlink_capture {{
-	const char *name;
-	const char *how; /* the command that provoked it */
-	const char *hex;
-}};
-
-/* clang-format off */
-static const struct netlink_capture netlink_captures[] = {{""")
-    write_rows(taken)
-    print('#include "netlink_captures_lan.h"\n};\n/* clang-format on */\n\n#endif')
+    print(f"# Linux {kernel()}")
+    for name, how, message in taken:
+        print(name, how, message.hex(), sep="\t")
 
 
 def main():
@@ -510,8 +481,9 @@ def main():
     cap = Capture()
     if sys.argv[1:] == ["lan"]:
         capture_lan(cap)
-        write_lan(cap.taken)
+        write(cap.taken)
         return
+    print(HEAD)
     for part in (capture_links, capture_netconf, capture_routes, capture_next_hops,
                  capture_neighbours, capture_addresses, capture_rules, capture_generic,
                  capture_exceptions):
