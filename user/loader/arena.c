@@ -19,7 +19,8 @@ size_t loader_arena_bytes(void)
 	return SIXLANE_FIB_ARENA_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Not by libbpf: from 1.4 on it maps what it makes, and unmaps it with the object. */
+/* Without libbpf, which from 1.4 on maps the arenas that it makes and unmaps them with the object.
+ */
 int loader_arena_new(uint64_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -69,7 +70,7 @@ const char *loader_arena_hint(const struct loader_maps *maps, int error)
 	return hint;
 }
 
-/* A process with fewer addresses may need all of them for its routes. */
+/* A process with less address space (ulimit -v) may need all of it for its routes. */
 #define ENOUGH_ADDRESSES (4ull << 30)
 
 static bool can_map(int fd)
@@ -85,7 +86,7 @@ static bool can_map(int fd)
 	return at;
 }
 
-/* 0 or -errno: the kernel makes the map also where its JIT, which alone knows arenas, is off. */
+/* Loads a program that reads an arena: the kernel makes arenas even if its JIT cannot read them. */
 static int load_reader(int fd)
 {
 	const struct bpf_insn insns[] = {
@@ -100,13 +101,13 @@ static int load_reader(int fd)
 	return prog < 0 ? -errno : 0;
 }
 
-/* 1, 0 or -errno. */
+/* Makes one and maps it. 1, 0 or -errno. */
 static int try_arena(void)
 {
 	_cleanup_close_ int fd = loader_arena_new(SIXLANE_FIB_ARENA);
 	int rc = fd < 0 ? fd : load_reader(fd);
 
-	/* no such type of map, no JIT for it, or no 4 GiB of the kernel's own addresses */
+	/* no such map type, no JIT for it, or no 4 GiB of kernel address space */
 	if (rc == -EINVAL || rc == -EOPNOTSUPP || rc == -ENOMEM)
 		return 0;
 	return rc ?: can_map(fd);
@@ -121,7 +122,7 @@ int loader_arena_usable(void)
 	return usable;
 }
 
-/* 1, 0 or -errno. */
+/* 1 if the object has an arena, 0 or -errno. */
 static int reads_arena(const char *object, char *err)
 {
 	struct bpf_object *opened;
@@ -137,7 +138,7 @@ static int reads_arena(const char *object, char *err)
 	return rc;
 }
 
-/* Also the object for frames of several buffers, if there is one for array maps. */
+/* The arena flavour must also have an xdp.frags flavour if the object for array maps has one. */
 static bool is_complete(const char *object, const char *arena)
 {
 	char frags[PATH_MAX];

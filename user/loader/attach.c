@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See attach.h. */
-#include <net/if.h> /* first: linux/if.h gives way to it */
+#include <net/if.h> /* before linux/if.h, which then defines less */
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -29,7 +29,7 @@
 #include "refusal.h"
 #include "run.h"
 
-/* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
+/* Headers in the buffer before a packet: Ethernet with two tags, and virtio_net's own. */
 #define HEADERS (ETH_HLEN + 2 * 4 + 20)
 
 static uint32_t mode_flags(enum xdp_mode mode)
@@ -44,8 +44,7 @@ static uint32_t mode_flags(enum xdp_mode mode)
 	}
 }
 
-/* The port's ifindex, or -ENODEV and iproute2's words. name becomes the device's own, where port
- * is an alternative one. */
+/* port: a name of any kind; name becomes the device's own. Returns the ifindex or -ENODEV. */
 static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
 {
 	uint32_t ifindex = nl_link_find(port, name);
@@ -65,7 +64,7 @@ static int query_port(int ifindex, const char *port, const struct loader_maps *m
 	return 0;
 }
 
-/* Load the object's program with the pinned maps, for a port. Returns its descriptor or -errno. */
+/* Loads the object's program with the pinned maps. Returns its descriptor or -errno. */
 static int load_prog(const char *path, const char *port, char *err)
 {
 	struct bpf_object *object;
@@ -133,9 +132,9 @@ static bool is_jumbo(const char *port)
 	return loader_mtu_is_jumbo(loader_driver_mtu(port));
 }
 
-/* What to offer a driver, in this order. */
+/* The flavours to try, in this order. */
 struct flavours {
-	const char *first, *second; /* second: NULL if there is none */
+	const char *first, *second; /* second may be NULL */
 	char frags[PATH_MAX];
 };
 
@@ -156,7 +155,7 @@ int loader_touch(int ifindex)
 	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
 }
 
-/* fd in the place of old_fd, -1 for none. */
+/* Replaces the program old_fd by fd; -1: no program. */
 static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
@@ -165,7 +164,7 @@ static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
 	return bpf_xdp_attach(ifindex, fd, mode | XDP_FLAGS_REPLACE, &opts);
 }
 
-/* Also if there is no telling: what is right for a bond does for others. */
+/* True also if that is unknown: what a bond needs is right for every driver. */
 static bool is_of_bonding_driver(const char *port)
 {
 	struct ifbond bond;
@@ -176,7 +175,7 @@ static bool is_of_bonding_driver(const char *port)
 	return fd < 0 || !ioctl(fd, SIOCBONDINFOQUERY, &request);
 }
 
-/* fd where no program is. The old one comes back if the driver refuses it. */
+/* Attaches fd to a port without a program. If the driver refuses it, old_fd is attached again. */
 static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
 	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
@@ -199,9 +198,9 @@ static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port,
 }
 
 /*
- * A bond in native mode lets go of a program only when it is taken off: one that another replaces
- * is in memory with all its maps until the next boot (bond_xdp_set(), from Linux 5.15 on). So not
- * in one step here, and packets pass to the kernel in between. No signal ends the process there.
+ * bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
+ * the next boot; it frees one that is detached. So this takes two steps, and packets pass to the
+ * kernel in between. Signals are blocked, so that none ends the process in between.
  */
 static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
@@ -219,7 +218,8 @@ static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char 
 	return rc;
 }
 
-static int held_by_link(int ifindex, const char *port, const struct loader_prog *prog, char *err)
+static int fail_held_by_link(int ifindex, const char *port, const struct loader_prog *prog,
+			     char *err)
 {
 	char advice[LOADER_LINK_ADVICE];
 
@@ -228,7 +228,7 @@ static int held_by_link(int ifindex, const char *port, const struct loader_prog 
 			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
 }
 
-/* Swap a program that is attached directly for this object's, or for none (object NULL). */
+/* Replaces a program that is attached directly by this object's. object NULL: detaches it. */
 static int swap_object(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *old, char *err)
 {
@@ -249,15 +249,15 @@ static int swap_object(const char *object, int ifindex, const char *port,
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
 	if (!rc)
 		return 0;
-	/* first, since to ask for a link makes the kernel say something else */
+	/* before the query for a link, which replaces the kernel's message */
 	loader_fail_errno(err, rc, "cannot %s the program on %s", object ? "replace" : "detach",
 			  port);
 	if (rc == -EBUSY && loader_query_link((uint32_t)ifindex, old))
-		return held_by_link(ifindex, port, old, err);
+		return fail_held_by_link(ifindex, port, old, err);
 	return rc;
 }
 
-/* old: the program that is replaced, in its mode; NULL: there is none. */
+/* old: the program to replace, in its mode. NULL: attach in the given mode. */
 static int install(const char *path, int ifindex, const char *port, const struct loader_prog *old,
 		   enum loader_mode mode, char *err)
 {
@@ -305,9 +305,9 @@ static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
 	}
 }
 
-/* How to take off what runs on a port. */
-static void take_off_advice(int ifindex, const char *port, const struct loader_prog *prog,
-			    char buf[LOADER_LINK_ADVICE])
+/* Advice on how to detach what runs on a port. */
+static void detach_advice(int ifindex, const char *port, const struct loader_prog *prog,
+			  char buf[LOADER_LINK_ADVICE])
 {
 	uint32_t link_id = loader_query_link((uint32_t)ifindex, prog);
 
@@ -321,13 +321,13 @@ static void take_off_advice(int ifindex, const char *port, const struct loader_p
 			 prog->mode == XDP_MODE_GENERIC ? "generic" : "");
 }
 
-/* -EEXIST, and who is there. */
-static int occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
+/* Reports the program that is there. Returns -EEXIST. */
+static int fail_occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
 {
 	const char *how = prog->dispatcher ? "dispatcher" : loader_xdp_mode_name(prog->mode);
 	char advice[LOADER_LINK_ADVICE];
 
-	take_off_advice(ifindex, port, prog, advice);
+	detach_advice(ifindex, port, prog, advice);
 	if (prog->owner != LOADER_FOREIGN)
 		return loader_fail(err, -EEXIST, "%s already runs sixlane in %s mode (id %u): %s",
 				   port, how, prog->id, advice);
@@ -341,24 +341,23 @@ static int occupied(const struct loader_prog *prog, int ifindex, const char *por
 			   prog->name, prog->id, how, advice);
 }
 
-/* The same, and 0 also if another process, the daemon mostly, was faster to put sixlane there anew.
- */
-static int replace_or_outrun(const char *object, int ifindex, const char *port,
-			     const struct loader_prog *prog, char *err)
+/* replace(), but 0 also if another process, usually the daemon, has replaced it meanwhile. */
+static int replace_or_lose_race(const char *object, int ifindex, const char *port,
+				const struct loader_prog *prog, char *err)
 {
 	struct loader_prog now;
 	int rc = replace(object, ifindex, port, prog, err);
 
-	/* without maps to compare, any sixlane has others */
+	/* without maps to compare, every sixlane program is LOADER_OTHER_MAPS */
 	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) &&
 	    now.owner == LOADER_OTHER_MAPS && now.id != prog->id)
 		return 0;
 	return rc;
 }
 
-/* In the place of a program that does not read the arena, one of the object, if that does. */
-static int give_arena(const char *object, int ifindex, const char *port,
-		      const struct loader_prog *prog, char *err)
+/* Replaces a program that does not read the arena, if the object's does. */
+static int replace_by_arena_flavour(const char *object, int ifindex, const char *port,
+				    const struct loader_prog *prog, char *err)
 {
 	int reads = loader_wants_arena(object, err);
 
@@ -374,16 +373,16 @@ static int give_arena(const char *object, int ifindex, const char *port,
 			err, -ENOENT,
 			"lookups on %s use the LPM trie: neither its program nor %s reads the compiled FIB's arena; install sixlane.arena.bpf.o and sixlane.arena.frags.bpf.o beside it",
 			port, object);
-	return replace_or_outrun(object, ifindex, port, prog, err);
+	return replace_or_lose_race(object, ifindex, port, prog, err);
 }
 
-/* What runs under a dispatcher is not replaced. */
+/* A program under a dispatcher is never replaced. */
 static bool is_outgrown(const struct loader_prog *prog, const char *port)
 {
 	return !prog->dispatcher && loader_prog_outgrown(prog, loader_driver_mtu(port));
 }
 
-/* Attach where prog runs now, the maps being pinned. */
+/* Attaches where prog runs now. The maps are pinned. */
 static int attach_over(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *prog, enum loader_mode mode, char *err)
 {
@@ -393,17 +392,17 @@ static int attach_over(const char *object, int ifindex, const char *port,
 	case LOADER_OURS:
 		if (same && prog->no_arena && !prog->dispatcher &&
 		    loader_wants_arena(object, NULL) > 0)
-			return give_arena(object, ifindex, port, prog, err);
+			return replace_by_arena_flavour(object, ifindex, port, prog, err);
 		if (same && is_outgrown(prog, port))
-			return replace_or_outrun(object, ifindex, port, prog, err);
-		return same ? 0 : occupied(prog, ifindex, port, err);
+			return replace_or_lose_race(object, ifindex, port, prog, err);
+		return same ? 0 : fail_occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
 			return replace(object, ifindex, port, prog, err);
-		return occupied(prog, ifindex, port, err);
+		return fail_occupied(prog, ifindex, port, err);
 	case LOADER_FOREIGN:
 		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
-			return occupied(prog, ifindex, port, err);
+			return fail_occupied(prog, ifindex, port, err);
 		break;
 	case LOADER_NO_PROG:
 		break;
@@ -435,7 +434,7 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	loader_close_maps(&maps);
 	if (!rc)
 		loader_refusal_forget(port);
-	/* A failure leaves nothing behind that was not there before. */
+	/* after a failure, remove the pins that were made here */
 	if (rc && !had_pins && !loader_daemon_runs())
 		loader_unpin(NULL);
 	return rc;
@@ -483,10 +482,10 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	if (rc)
 		return rc;
 	if (prog.no_arena)
-		return give_arena(object, (int)ifindex, port, &prog, err);
+		return replace_by_arena_flavour(object, (int)ifindex, port, &prog, err);
 	if (prog.owner == LOADER_OURS)
 		return is_outgrown(&prog, port)
-			       ? replace_or_outrun(object, (int)ifindex, port, &prog, err)
+			       ? replace_or_lose_race(object, (int)ifindex, port, &prog, err)
 			       : 0;
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);

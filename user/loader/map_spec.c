@@ -85,7 +85,7 @@ bool loader_map_is_mmapable(enum loader_map map)
 static const char advice[] =
 	"use that version, or run 'sixlane detach all' and 'sixlane unpin', then start again";
 
-/* Compare a map with the layout of this version. where, hint: for the message. */
+/* Compares a map with the layout of this version. where, hint: for the message. */
 static int check_layout(enum loader_map map, const struct map_spec *is, const char *where,
 			const char *hint, char *err)
 {

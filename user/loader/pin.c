@@ -54,7 +54,7 @@ static int open_pin(enum loader_map map, const char *path, bool read_only)
 	return bpf_obj_get_opts(path, &opts);
 }
 
-/* Open and check it. -ENOENT, with nothing said: there is none. */
+/* Opens and checks a pin. -ENOENT, without a message: there is none. */
 static int open_one(enum loader_map map, bool read_only, struct loader_maps *maps, char *err)
 {
 	char path[PATH_MAX];
@@ -75,8 +75,8 @@ static int open_arena(struct loader_maps *maps, char *err)
 }
 
 /*
- * Open and check the pins that exist; the others are -1 in maps. Returns the number of those that
- * are needed or -errno, with nothing left open.
+ * Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
+ * none left open.
  */
 static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 {
@@ -128,7 +128,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 		loader_pin_dir(), loader_object_path());
 }
 
-/* Pin the maps of a program that pinned none. Nothing is pinned unless 0 is returned. */
+/* Pins the maps of a program that pinned none. After a failure, none is pinned. */
 static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, char *err)
 {
 	char path[PATH_MAX];
@@ -137,7 +137,7 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 	uint32_t id;
 
 	for (i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		/* A map that the program does not use is made from the object later. */
+		/* a map that the program does not use is made from the object later */
 		if (of->fd[i] >= 0)
 			rc = loader_check_map(i, of->fd[i], port, &id, err);
 	}
@@ -147,13 +147,13 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 		if (of->fd[i] < 0)
 			continue;
 		loader_pin_path(i, path);
-		/* one that is alone is of no set: of a start that was cut short */
+		/* an arena alone belongs to no set: an earlier start was interrupted */
 		if (!loader_map_is_needed(i))
 			unlink(path);
 		if (bpf_obj_pin(of->fd[i], path))
 			rc = loader_fail_errno(err, -errno, "cannot pin %s", path);
 	}
-	/* only what was pinned here */
+	/* remove only what was pinned here */
 	while (rc && --i >= 0) {
 		loader_pin_path(i, path);
 		if (of->fd[i] >= 0)
@@ -162,7 +162,7 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 	return rc;
 }
 
-/* Make the maps of the first port that has sixlane, but no pins, the pinned ones. */
+/* Pins the maps of the first port that runs sixlane without pins. */
 static int adopt_unpinned(char *err)
 {
 	struct if_nameindex *ports = if_nameindex();
@@ -184,7 +184,7 @@ static int adopt_unpinned(char *err)
 	return rc;
 }
 
-/* Let libbpf make and pin the maps that are missing: an object without programs to load. */
+/* libbpf makes and pins the missing maps when it loads the object without programs. */
 static int create_pins(const char *path, char *err)
 {
 	struct bpf_object *object;
@@ -208,7 +208,7 @@ static int create_pins(const char *path, char *err)
 	return rc;
 }
 
-/* Complete the set of pins, of which found are there. */
+/* Makes the missing pins; found exist. */
 static int make_missing(const char *object, int found, struct loader_maps *maps, char *err)
 {
 	int wants = loader_wants_arena(object, err), rc = wants < 0 ? wants : 0;
@@ -221,7 +221,7 @@ static int make_missing(const char *object, int found, struct loader_maps *maps,
 		rc = create_pins(object, err);
 	if (!rc)
 		rc = loader_open_maps(maps, false, err);
-	/* Half a set would only be in the way of whoever tries next. */
+	/* an incomplete set would make the next attempt fail */
 	if (rc && !found)
 		loader_unpin(NULL);
 	return rc;
@@ -288,7 +288,7 @@ static int clear_arena(const struct loader_maps *maps, char *err)
 static int remove_arena(struct loader_maps *maps, char *err)
 {
 	char path[PATH_MAX];
-	/* one that no daemon has written is empty */
+	/* an arena that no daemon has written is empty */
 	int rc = maps->fib_memory == SIXLANE_FIB_IN_ARENA && maps->arena ? clear_arena(maps, err)
 									 : 0;
 

@@ -32,14 +32,14 @@ int loader_check_bpffs(char *err)
 			   mnt, mnt);
 }
 
-/* A descriptor of the pin directory, made if missing and make is set; or -errno. */
+/* Returns a descriptor of the pin directory or -errno. make: create it if it is missing. */
 static int open_pin_dir(bool make)
 {
 	char tc[PATH_MAX];
 	int fd;
 
 	if (make) {
-		/* Modes as iproute2 makes them: nobody else may put maps there. */
+		/* the modes of iproute2: nobody else may pin maps there */
 		snprintf(tc, sizeof(tc), "%s/tc", loader_bpffs());
 		if (mkdir(tc, 0700) && errno != EEXIST)
 			return -errno;
@@ -50,7 +50,7 @@ static int open_pin_dir(bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Whoever owns the directories can take the maps away, or put others in their place. */
+/* The owner of the directories could replace the maps. */
 static int check_owner(int fd, char *err)
 {
 	struct stat dir, parent;
@@ -72,7 +72,7 @@ int loader_make_pin_dir(char *err)
 	if (rc)
 		return rc;
 	libbpf_log_reset();
-	/* a bpffs may be open to all: leave no directory behind that could not be filled anyway */
+	/* in a bpffs that all may write to, make no directory that would stay empty */
 	if (!loader_has_cap(CAP_BPF) && !loader_has_cap(CAP_SYS_ADMIN))
 		return loader_fail_errno(err, -EPERM, "cannot create maps in %s", loader_pin_dir());
 	fd = open_pin_dir(true);
@@ -83,7 +83,7 @@ int loader_make_pin_dir(char *err)
 
 int loader_lock(char *err)
 {
-	static const struct timespec nap = { .tv_nsec = LOCK_PAUSE_NS };
+	static const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
 	_cleanup_close_ int fd = -1;
 	int rc = loader_make_pin_dir(err);
 
@@ -97,7 +97,7 @@ int loader_lock(char *err)
 			return util_take_fd(&fd);
 		if (errno != EWOULDBLOCK)
 			return loader_fail_errno(err, -errno, "cannot lock %s", loader_pin_dir());
-		nanosleep(&nap, NULL);
+		nanosleep(&pause, NULL);
 	}
 	return loader_fail(err, -EBUSY, "another sixlaned serves the maps in %s; stop it first",
 			   loader_pin_dir());
@@ -121,8 +121,8 @@ bool loader_daemon_runs(void)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
-/* Of the lock, among those that this process may see. */
-static pid_t find_locker(const struct stat *pins)
+/* The process that holds the lock, if /proc/locks shows it to this process; else 0. */
+static pid_t find_lock_holder(const struct stat *pins)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/locks", "re");
 	char line[256];
@@ -146,7 +146,7 @@ pid_t loader_daemon_elsewhere(void)
 
 	if (fd < 0 || fstat(fd, &pins))
 		return 0;
-	pid = find_locker(&pins);
+	pid = find_lock_holder(&pins);
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 	if (pid <= 0 || stat("/proc/self/ns/net", &own) || stat(path, &its))
 		return 0;

@@ -34,8 +34,8 @@ void loader_prog_maps_close(struct loader_prog_maps *maps)
 	}
 }
 
-/* Keep the descriptor in out if the map has one of sixlane's names. */
-static int take_map(uint32_t map_id, struct loader_prog_maps *out)
+/* Adds the map to out if it has one of sixlane's names. */
+static int add_map(uint32_t map_id, struct loader_prog_maps *out)
 {
 	_cleanup_close_ int fd = bpf_map_get_fd_by_id(map_id);
 	struct bpf_map_info info = { 0 };
@@ -55,7 +55,7 @@ static int take_map(uint32_t map_id, struct loader_prog_maps *out)
 	return 0;
 }
 
-/* The number of map ids or -errno. name may be NULL. */
+/* Returns the number of map ids or -errno. name may be NULL. */
 static int prog_info(uint32_t prog_id, char name[16], uint32_t map_ids[MAX_PROG_MAPS])
 {
 	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
@@ -82,7 +82,7 @@ static int open_named(const uint32_t *map_ids, int n_maps, struct loader_prog_ma
 		out->id[i] = 0;
 	}
 	for (int i = 0; i < n_maps; i++) {
-		rc = take_map(map_ids[i], out);
+		rc = add_map(map_ids[i], out);
 		if (!rc || rc == -ENOENT)
 			continue;
 		loader_prog_maps_close(out);
@@ -99,7 +99,7 @@ int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out)
 	return n_maps < 0 ? n_maps : open_named(map_ids, n_maps, out);
 }
 
-/* Whose program it is. out->owner, id and name are set unless an error is returned. */
+/* Finds out whose program it is. Sets all of out but its mode and dispatcher. */
 static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loader_prog *out)
 {
 	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
@@ -119,7 +119,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 	if (of.fd[LOADER_META] < 0 || of.fd[LOADER_ROUTES] < 0) {
 		out->owner = LOADER_FOREIGN;
 	} else {
-		/* One map of another set is enough to forward by contents that nobody serves. */
+		/* with one map of another set it would forward by contents that nobody serves */
 		out->owner = maps ? LOADER_OURS : LOADER_OTHER_MAPS;
 		for (int i = 0; maps && i < LOADER_N_MAPS; i++) {
 			if (of.fd[i] >= 0 && of.id[i] != maps->id[i])
@@ -132,7 +132,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 	return 0;
 }
 
-/* A dispatcher runs: report sixlane if it is one of its programs, else the dispatcher. */
+/* Reports sixlane if it runs under the dispatcher, else the dispatcher itself. */
 static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 			       struct loader_prog *out)
 {
@@ -151,7 +151,7 @@ static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 	return 0;
 }
 
-/* The program that sees received packets first, and how it is attached. */
+/* The program that gets received packets first, and its mode. */
 static uint32_t running_prog(const struct bpf_xdp_query_opts *query, enum xdp_mode *mode)
 {
 	switch (query->attach_mode) {
@@ -191,7 +191,7 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 			rc = identify_dispatched(ifindex, maps, &prog);
 		if (rc && rc != -ENOENT)
 			return rc;
-		if (rc) /* detached since the query */
+		if (rc) /* it was detached meanwhile */
 			prog = (struct loader_prog){ .owner = LOADER_NO_PROG };
 	}
 	*out = prog;
@@ -206,7 +206,7 @@ static bool is_among(uint32_t id, const uint32_t *ids, size_t n)
 	return false;
 }
 
-/* What `sixlane explain` loads counts for itself. */
+/* `sixlane explain` loads programs with counters of their own: those do not count. */
 static bool has_maps_of(uint32_t prog_id, const struct loader_maps *maps)
 {
 	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };

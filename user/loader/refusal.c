@@ -28,9 +28,7 @@ static const struct {
 	FIELD(port), FIELD(object), FIELD(kernel), FIELD(compiler), FIELD(reason), FIELD(advice),
 };
 
-/* --- the file ------------------------------------------------------------------------------- */
-
-/* port: "" for `sixlane explain`, whose program is for none. */
+/* port "": the program of `sixlane explain`, which is for no port. */
 static void name_log(const char *port, char name[RUN_FILE_NAME])
 {
 	char end[IFNAMSIZ + sizeof(".log")];
@@ -39,36 +37,36 @@ static void name_log(const char *port, char name[RUN_FILE_NAME])
 	run_file_name(*port ? "verifier" : "explain", end, name);
 }
 
-struct kept {
+struct log_file {
 	const struct loader_refusal *refusal;
 	const char *log;
 };
 
 static void write_log(FILE *file, const void *ctx)
 {
-	const struct kept *kept = ctx;
-	const struct loader_refusal *refusal = kept->refusal;
-	size_t length = strlen(kept->log), left_out = 0;
+	const struct log_file *log_file = ctx;
+	const struct loader_refusal *refusal = log_file->refusal;
+	size_t length = strlen(log_file->log), left_out = 0;
 
 	if (length > LOG_MAX_BYTES)
-		left_out =
-			(size_t)(strchrnul(kept->log + length - LOG_MAX_BYTES, '\n') - kept->log);
+		left_out = (size_t)(strchrnul(log_file->log + length - LOG_MAX_BYTES, '\n') -
+				    log_file->log);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		fprintf(file, "%s: %s\n", fields[i].name, (const char *)refusal + fields[i].offset);
 	fprintf(file, "\n");
 	if (left_out)
 		fprintf(file, "(the first %zu bytes are left out)", left_out);
-	fputs(kept->log + left_out, file);
+	fputs(log_file->log + left_out, file);
 }
 
 /* Sets refusal->log. */
-static void keep_log(struct loader_refusal *refusal, const char *log)
+static void save_log(struct loader_refusal *refusal, const char *log)
 {
-	const struct kept kept = { .refusal = refusal, .log = log };
+	const struct log_file log_file = { .refusal = refusal, .log = log };
 	char name[RUN_FILE_NAME];
 
 	name_log(refusal->port, name);
-	if (!run_file_write(name, write_log, &kept))
+	if (!run_file_write(name, write_log, &log_file))
 		snprintf(refusal->log, sizeof(refusal->log), RUN_FILE_DIR "/%s", name);
 }
 
@@ -107,8 +105,6 @@ void loader_refusal_forget(const char *port)
 	run_file_remove(name);
 }
 
-/* --- the line ------------------------------------------------------------------------------- */
-
 void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 {
 	snprintf(
@@ -145,7 +141,7 @@ int loader_fail_refused(char *err, int rc, const char *object, const char *port)
 		snprintf(
 			refusal.advice, sizeof(refusal.advice),
 			"try an object by another clang ('make clean all CLANG=clang-NN') or another kernel, and report it with the log");
-	keep_log(&refusal, log);
+	save_log(&refusal, log);
 	loader_refusal_text(&refusal, err);
 	return rc;
 }

@@ -21,7 +21,7 @@ void run_file_name(const char *kind, const char *end, char name[RUN_FILE_NAME])
 		 (unsigned long long)pins.st_ino, end);
 }
 
-/* A descriptor or -errno. */
+/* Returns a descriptor or -errno. */
 static int open_run_dir(bool make)
 {
 	_cleanup_close_ int fd = -1;
@@ -37,8 +37,7 @@ static int open_run_dir(bool make)
 	return util_take_fd(&fd);
 }
 
-/* Closes fd. */
-static int fill(int fd, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
+static int write_and_close(int fd, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
 {
 	FILE *file = fdopen(fd, "w");
 	bool failed;
@@ -65,7 +64,7 @@ int run_file_write(const char *name, void (*write_to)(FILE *file, const void *ct
 	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	rc = fill(fd, write_to, ctx);
+	rc = write_and_close(fd, write_to, ctx);
 	if (!rc && renameat(dir, fresh, dir, name))
 		rc = -errno;
 	if (rc)

@@ -188,7 +188,7 @@ static const struct built_case cases[] = {
 	{ "... 255", LINK_INET6, { CONF([DEVCONF_HOPLIMIT] = 255) }, "ipv6 7 mtu 0 hop_limit 255" },
 	{ "... 0", LINK_INET6, { CONF([DEVCONF_HOPLIMIT] = 0) }, "ipv6 7 mtu 0 hop_limit 0" },
 	{ "... -1", LINK_INET6, { CONF([DEVCONF_HOPLIMIT] = -1) }, "ipv6 7 mtu 0 hop_limit 0" },
-	{ "... 256", LINK_INET6, { CONF([DEVCONF_HOPLIMIT] = 256) }, "ipv6 7 mtu 0 hop_limit 0" },
+	{ "... 257", LINK_INET6, { CONF([DEVCONF_HOPLIMIT] = 257) }, "ipv6 7 mtu 0 hop_limit 0" },
 	{ "... own addresses only", LINK_INET6, { CONF([DEVCONF_USE_OIF_ADDRS_ONLY] = 1) },
 	  "ipv6 7 mtu 0 hop_limit 0 own_addrs_only" },
 	{ "... none on the device", LINK_AF_SPEC, { { 0 } }, "ENOMSG" },

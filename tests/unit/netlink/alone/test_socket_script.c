@@ -136,7 +136,7 @@ static int script_end(void **state)
 
 static void dump_interrupted(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 
 	for (int where = 0; where < 4; where++) {
 		struct seen seen = { 0 };
@@ -163,7 +163,7 @@ static void dump_filtered(void **state)
 		{ 0, 0, NLM_F_DUMP_FILTERED, false, true },
 		{ 0, 0, 0, false, false },
 	};
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct seen seen = { 0 };
@@ -182,7 +182,7 @@ static void dump_filtered(void **state)
 
 static void dump_that_fails_in_the_end(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct nlmsgerr err = { .error = -EOPNOTSUPP };
 	struct seen seen = { 0 };
 
@@ -200,7 +200,7 @@ static void dump_that_fails_in_the_end(void **state)
 
 static void dump_without_an_end(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
 	script_begin(true);
@@ -212,7 +212,7 @@ static void dump_without_an_end(void **state)
 
 static void dump_ignores_what_is_no_answer(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 	int ended = 0;
 
@@ -231,7 +231,7 @@ static void dump_ignores_what_is_no_answer(void **state)
 
 static void dump_damaged(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 
 	for (int how = 0; how < 4; how++) {
 		struct seen seen = { 0 };
@@ -258,7 +258,7 @@ static void dump_damaged(void **state)
 
 static void read_overruns(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
 	/* ENOBUFS comes first, what is still there after it is handed on all the same. */
@@ -293,7 +293,7 @@ static void read_overruns(void **state)
 
 static void read_damaged(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
 	script_begin(false);
@@ -310,7 +310,7 @@ static void read_damaged(void **state)
 
 static void read_skips_control_messages(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 	struct datagram *d;
 
@@ -326,7 +326,7 @@ static void read_skips_control_messages(void **state)
 
 static void read_lets_go_of_a_storm(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
 	script_begin(false);
