@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices: RTM_NEWLINK and RTM_DELLINK, what their kinds add to them (IFLA_LINKINFO) and what IPv6
- * adds (IFLA_INET6_CONF), and RTM_NEWNETCONF. The array in IFLA_INET6_CONF grows at its end from
- * kernel to kernel: a value beyond its end is one that this kernel does not have.
+ * Devices: RTM_NEWLINK and RTM_DELLINK, with the attributes of their kinds (IFLA_LINKINFO) and of
+ * IPv6 (IFLA_INET6_CONF), and RTM_NEWNETCONF. Newer kernels have more values at the end of the
+ * array in IFLA_INET6_CONF: a value beyond its end is 0.
  */
 #include "parse.h"
 
@@ -92,7 +92,7 @@ static const struct attr_spec family_attrs[] = {
 	[AF_INET6] = ATTR_NEST,
 };
 
-/* ignore_routes_with_linkdown is older than every kernel that sixlane runs on. */
+/* Every kernel that sixlane supports has ignore_routes_with_linkdown. */
 static const struct attr_spec inet6_attrs[] = {
 	[IFLA_INET6_CONF] = ATTR_MIN((DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) * sizeof(int32_t)),
 };
@@ -108,7 +108,7 @@ static int macvlan_parse(const struct nlattr *nest, struct link *link)
 	return r;
 }
 
-/* A map whose every entry was taken out again, or maps to 0, is told as an empty nest. */
+/* IFLA_VLAN_EGRESS_QOS is an empty nest if all entries were removed, or map to 0. */
 static int vlan_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(vlan_attrs)];
@@ -127,7 +127,7 @@ static int vlan_parse(const struct nlattr *nest, struct link *link)
 	return 0;
 }
 
-/* The one attribute that specs has: a flag, or a byte that may be 0. */
+/* The only attribute of specs: a flag, or a byte that may be 0. */
 static int external_parse(const struct nlattr *nest, const struct attr_spec *specs, size_t n,
 			  struct link *link)
 {
@@ -168,9 +168,8 @@ static int vrf_parse(const struct nlattr *nest, struct link *link)
 }
 
 /*
- * bond_xdp_get_xmit_slave(). With encap3+4 bond_xmit_hash() takes the NIC's hash of a frame that
- * came in, which a redirected frame has lost; with vlan+srcmac, and in other modes, it takes none
- * at all.
+ * How bond_xdp_get_xmit_slave() chooses. With encap3+4, bond_xmit_hash() uses the NIC's hash of the
+ * received frame, which a redirected frame has lost. It refuses vlan+srcmac, and other modes.
  */
 static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
 {
@@ -212,7 +211,7 @@ static int bond_slave_parse(const struct nlattr *nest, struct link *link)
 	return 0;
 }
 
-/* Data whose layout depends on the kind; of other kinds it is not looked at. */
+/* The layout of the data depends on the kind; data of other kinds is ignored. */
 struct kind_parser {
 	const char *kind;
 	int (*parse)(const struct nlattr *nest, struct link *link);
@@ -258,7 +257,7 @@ static int info_parse(const struct nlattr *nest, struct link *link)
 			       at[IFLA_INFO_SLAVE_DATA], link);
 }
 
-/* An attribute or a mode that is not known may mean one more program, also on the way out. */
+/* An unknown attribute or mode may mean another program, also on transmit. */
 static int xdp_parse(const struct nlattr *nest, struct link *link)
 {
 	static const enum xdp_mode modes[] = {
@@ -279,7 +278,7 @@ static int xdp_parse(const struct nlattr *nest, struct link *link)
 	if (attached >= ARRAY_SIZE(modes))
 		link->unknown_attr = attr_unknown(IFLA_XDP_ATTACHED);
 	link->xdp_mode = link->unknown_attr ? XDP_MODE_UNKNOWN : modes[attached];
-	/* With several programs there is no IFLA_XDP_PROG_ID: the driver's comes first. */
+	/* with several programs there is no IFLA_XDP_PROG_ID: the driver's comes first */
 	for (size_t i = 0; i < ARRAY_SIZE(id_types) && link->xdp_prog_id == 0; i++)
 		link->xdp_prog_id = attr_u32(at[id_types[i]], 0);
 	return 0;
@@ -297,7 +296,7 @@ static void link_fill(const struct ifinfomsg *ifi, const struct nlattr **at, str
 	link->n_tx_queues = attr_u32(at[IFLA_NUM_TX_QUEUES], 0);
 	attr_copy_string(link->name, sizeof(link->name), at[IFLA_IFNAME]);
 	link->moved = at[IFLA_NEW_NETNSID] || at[IFLA_NEW_IFINDEX];
-	/* In another namespace the same number means another device. */
+	/* in another namespace the same number is another device */
 	if (!at[IFLA_LINK_NETNSID])
 		link->lower = attr_u32(at[IFLA_LINK], 0);
 	if (link->lower == link->ifindex)
@@ -325,7 +324,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 		return r;
 	if (ifi->ifi_index <= 0)
 		return -EBADMSG;
-	/* Wireless events come as RTM_NEWLINK too, and say nothing else of the device. */
+	/* a wireless event is an RTM_NEWLINK too, but does not describe the device */
 	if (!at[IFLA_IFNAME] || !at[IFLA_MTU])
 		return -ENOMSG;
 	if (info_parse(at[IFLA_LINKINFO], &link) < 0 || xdp_parse(at[IFLA_XDP], &link) < 0)
@@ -335,7 +334,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 	return 0;
 }
 
-/* Where IFLA_INET6_CONF's parent is depends on whom the message is from. */
+/* The parent of IFLA_INET6_CONF depends on the message's family. */
 static int inet6_nest(const struct ifinfomsg *ifi, const struct nlattr **at,
 		      const struct nlattr **nest)
 {
@@ -411,18 +410,10 @@ static const struct attr_spec netconf_attrs[] = {
 
 int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out)
 {
-	const struct netconfmsg *ncm = attr_header(nlh, sizeof(*ncm));
 	const struct nlattr *at[ARRAY_SIZE(netconf_attrs)];
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWNETCONF, sizeof(struct netconfmsg), netconf_attrs,
+				ARRAY_SIZE(netconf_attrs), at, NULL);
 
-	if (nlh->nlmsg_type != RTM_NEWNETCONF && nlh->nlmsg_type != RTM_DELNETCONF)
-		return -ENOMSG;
-	if (!ncm)
-		return -EBADMSG;
-	if (ncm->ncm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ncm), netconf_attrs, ARRAY_SIZE(netconf_attrs), at,
-			      NULL);
 	if (r < 0)
 		return r;
 	if (!at[NETCONFA_IFINDEX])
