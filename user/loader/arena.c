@@ -14,7 +14,8 @@
 #include "error.h"
 #include "paths.h"
 
-size_t loader_arena_bytes(void)
+/* The size of the address range; less of it is in use. */
+static size_t arena_bytes(void)
 {
 	return SIXLANE_FIB_ARENA_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -41,14 +42,14 @@ void *loader_arena_map(int fd, int prot)
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return NULL;
-	at = mmap((void *)(uintptr_t)info.map_extra, loader_arena_bytes(), prot,
+	at = mmap((void *)(uintptr_t)info.map_extra, arena_bytes(), prot,
 		  MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
 	return at == MAP_FAILED ? NULL : at;
 }
 
 void loader_arena_unmap(void *at)
 {
-	munmap(at, loader_arena_bytes());
+	munmap(at, arena_bytes());
 }
 
 const char *loader_arena_hint(const struct loader_maps *maps, int error)
@@ -60,7 +61,7 @@ const char *loader_arena_hint(const struct loader_maps *maps, int error)
 		snprintf(
 			hint, sizeof(hint),
 			" (the compiled FIB's arena needs %zu MiB of address space: raise ulimit -v)",
-			loader_arena_bytes() >> 20);
+			arena_bytes() >> 20);
 	if (maps->arena && error == -EEXIST)
 		snprintf(
 			hint, sizeof(hint),

@@ -10,16 +10,12 @@
 #define USER_LOADER_ARENA_H
 
 #include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "pin.h"
 
 /* 1: the kernel has arenas, its JIT reads them, and this process can map one. 0 or -errno. */
 int loader_arena_usable(void);
-
-/* The size of its address range; less of it is in use. */
-size_t loader_arena_bytes(void);
 
 /* at: an address whose lower half is SIXLANE_FIB_ARENA. Returns a descriptor or -errno. */
 int loader_arena_new(uint64_t at);

@@ -2,6 +2,7 @@
 /* See port_names.h. */
 #include "port_names.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,30 +28,23 @@ static uint64_t netns_cookie(void)
 	return fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
 }
 
-struct list {
-	const struct loader_port_name *names;
-	size_t n;
-};
-
-static void write_names(FILE *file, const void *ctx)
-{
-	const struct list *list = ctx;
-
-	fprintf(file, NETNS " %llu\n", (unsigned long long)netns_cookie());
-	for (size_t i = 0; i < list->n; i++)
-		fprintf(file, "%s %s\n", list->names[i].setting, list->names[i].name);
-}
-
 int loader_names_write(const struct loader_port_name *names, size_t n)
 {
-	const struct list list = { .names = names, .n = n };
-	char file[RUN_FILE_NAME];
+	char name[RUN_FILE_NAME];
+	FILE *file;
 
-	name_file(file);
-	if (n)
-		return run_file_write(file, write_names, &list);
-	run_file_remove(file);
-	return 0;
+	name_file(name);
+	if (!n) {
+		run_file_remove(name);
+		return 0;
+	}
+	file = run_file_create(name);
+	if (!file)
+		return -errno;
+	fprintf(file, NETNS " %llu\n", (unsigned long long)netns_cookie());
+	for (size_t i = 0; i < n; i++)
+		fprintf(file, "%s %s\n", names[i].setting, names[i].name);
+	return run_file_commit(file, name);
 }
 
 void loader_names_read(loader_name_fn fn, void *ctx)

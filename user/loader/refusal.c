@@ -37,36 +37,27 @@ static void name_log(const char *port, char name[RUN_FILE_NAME])
 	run_file_name(*port ? "verifier" : "explain", end, name);
 }
 
-struct log_file {
-	const struct loader_refusal *refusal;
-	const char *log;
-};
-
-static void write_log(FILE *file, const void *ctx)
+/* Sets refusal->log, unless it fails. */
+static void save_log(struct loader_refusal *refusal, const char *log)
 {
-	const struct log_file *log_file = ctx;
-	const struct loader_refusal *refusal = log_file->refusal;
-	size_t length = strlen(log_file->log), left_out = 0;
+	size_t length = strlen(log);
+	char name[RUN_FILE_NAME];
+	const char *rest = log;
+	FILE *file;
 
-	if (length > LOG_MAX_BYTES)
-		left_out = (size_t)(strchrnul(log_file->log + length - LOG_MAX_BYTES, '\n') -
-				    log_file->log);
+	name_log(refusal->port, name);
+	file = run_file_create(name);
+	if (!file)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		fprintf(file, "%s: %s\n", fields[i].name, (const char *)refusal + fields[i].offset);
 	fprintf(file, "\n");
-	if (left_out)
-		fprintf(file, "(the first %zu bytes are left out)", left_out);
-	fputs(log_file->log + left_out, file);
-}
-
-/* Sets refusal->log. */
-static void save_log(struct loader_refusal *refusal, const char *log)
-{
-	const struct log_file log_file = { .refusal = refusal, .log = log };
-	char name[RUN_FILE_NAME];
-
-	name_log(refusal->port, name);
-	if (!run_file_write(name, write_log, &log_file))
+	if (length > LOG_MAX_BYTES) {
+		rest = strchrnul(log + length - LOG_MAX_BYTES, '\n');
+		fprintf(file, "(the first %zu bytes are left out)", (size_t)(rest - log));
+	}
+	fputs(rest, file);
+	if (!run_file_commit(file, name))
 		snprintf(refusal->log, sizeof(refusal->log), RUN_FILE_DIR "/%s", name);
 }
 

@@ -37,38 +37,43 @@ static int open_run_dir(bool make)
 	return util_take_fd(&fd);
 }
 
-static int write_and_close(int fd, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
+static void name_temporary(const char *name, char temporary[RUN_FILE_NAME + 4])
 {
-	FILE *file = fdopen(fd, "w");
-	bool failed;
-
-	if (!file) {
-		close(fd);
-		return -ENOMEM;
-	}
-	write_to(file, ctx);
-	failed = ferror(file);
-	return fclose(file) || failed ? -EIO : 0;
+	snprintf(temporary, RUN_FILE_NAME + 4, "%s.new", name);
 }
 
-int run_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
+FILE *run_file_create(const char *name)
 {
 	_cleanup_close_ int dir = open_run_dir(true);
-	char fresh[RUN_FILE_NAME + 4];
-	int fd, rc;
+	char temporary[RUN_FILE_NAME + 4];
+	FILE *file;
+	int fd;
 
-	if (dir < 0)
-		return dir;
-	snprintf(fresh, sizeof(fresh), "%s.new", name);
-	unlinkat(dir, fresh, 0);
-	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	rc = write_and_close(fd, write_to, ctx);
-	if (!rc && renameat(dir, fresh, dir, name))
+	if (dir < 0) {
+		errno = -dir;
+		return NULL;
+	}
+	name_temporary(name, temporary);
+	unlinkat(dir, temporary, 0);
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+int run_file_commit(FILE *file, const char *name)
+{
+	_cleanup_close_ int dir = open_run_dir(false);
+	bool failed = ferror(file);
+	char temporary[RUN_FILE_NAME + 4];
+	int rc = fclose(file) || failed ? -EIO : 0;
+
+	name_temporary(name, temporary);
+	if (!rc && renameat(dir, temporary, dir, name))
 		rc = -errno;
 	if (rc)
-		unlinkat(dir, fresh, 0);
+		unlinkat(dir, temporary, 0);
 	return rc;
 }
 

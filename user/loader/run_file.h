@@ -17,9 +17,11 @@
 /* KIND.DEV.INODE and end. */
 void run_file_name(const char *kind, const char *end, char name[RUN_FILE_NAME]);
 
-/* Replaces the file as a whole. 0 or -errno. */
-int run_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx),
-		   const void *ctx);
+/* For writing a new version of the file, which nobody sees yet. NULL with errno: it failed. */
+FILE *run_file_create(const char *name);
+
+/* Closes it and replaces the old file. 0 or -errno. */
+int run_file_commit(FILE *file, const char *name);
 
 /* For reading. NULL: there is none. */
 FILE *run_file_open(const char *name);
