@@ -15,6 +15,7 @@
 
 #include <linux/fib_rules.h>
 #include <linux/if_link.h>
+#include <linux/lwtunnel.h>
 #include <linux/rtnetlink.h>
 
 /* Parses a copy of the message in memory of exactly its size, which AddressSanitizer watches. */
