@@ -153,3 +153,17 @@ int loader_check_object(const struct bpf_object *object, const char *path, char 
 	}
 	return 0;
 }
+
+void loader_reset_maps(struct loader_maps *maps)
+{
+	*maps = (struct loader_maps){ 0 };
+	for (int i = 0; i < LOADER_N_MAPS; i++)
+		maps->fd[i] = -1;
+}
+
+void loader_close_maps(struct loader_maps *maps)
+{
+	for (int i = 0; i < LOADER_N_MAPS; i++)
+		util_close(&maps->fd[i]);
+	loader_reset_maps(maps);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The maps of sixlane by name, with the layout that bpf/abi/sixlane.h gives each. A pin may be of
- * another version, or not sixlane's at all, so every map is checked before anybody uses it.
+ * another version, or not sixlane's at all, so every map is checked before anybody uses it. Also
+ * the set of open maps.
  */
 #ifndef USER_LOADER_MAP_SPEC_H
 #define USER_LOADER_MAP_SPEC_H
@@ -56,5 +57,22 @@ int loader_check_map(enum loader_map map, int fd, const char *where, uint32_t *i
 
 /* The same for the maps that an object defines, so that it makes none of another version. */
 int loader_check_object(const struct bpf_object *object, const char *path, char *err);
+
+struct loader_maps {
+	int fd[LOADER_N_MAPS];	    /* -1: not open */
+	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids; 0: no such map, or not for programs */
+	/*
+	 * The arena is open: the last daemon compiled its FIB into it, or no daemon has run yet.
+	 * Otherwise it is not open, even if one is pinned.
+	 */
+	bool arena;
+	uint64_t fib_memory; /* SIXLANE_FIB_IN_*, from the last daemon; 0: none has run */
+};
+
+/* None is open. */
+void loader_reset_maps(struct loader_maps *maps);
+
+/* Closes those that are open, and resets. */
+void loader_close_maps(struct loader_maps *maps);
 
 #endif

@@ -31,20 +31,6 @@ static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, 
 		where, meta->abi, SIXLANE_ABI);
 }
 
-static void reset_maps(struct loader_maps *maps)
-{
-	*maps = (struct loader_maps){ 0 };
-	for (int i = 0; i < LOADER_N_MAPS; i++)
-		maps->fd[i] = -1;
-}
-
-void loader_close_maps(struct loader_maps *maps)
-{
-	for (int i = 0; i < LOADER_N_MAPS; i++)
-		util_close(&maps->fd[i]);
-	reset_maps(maps);
-}
-
 static int open_pin(enum loader_map map, const char *path, bool read_only)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts);
@@ -83,7 +69,7 @@ static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 	struct sixlane_meta meta = { 0 };
 	int found = 0, rc = 0;
 
-	reset_maps(maps);
+	loader_reset_maps(maps);
 	libbpf_log_reset();
 	for (int i = 0; i < LOADER_N_MAPS && !rc; i++) {
 		rc = loader_map_is_needed(i) ? open_one(i, read_only, maps, err) : -ENOENT;
@@ -129,7 +115,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 }
 
 /* Pins the maps of a program that pinned none. After a failure, none is pinned. */
-static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, char *err)
+static int pin_prog_maps(const struct loader_maps *of, const char *port, char *err)
 {
 	char path[PATH_MAX];
 	struct sixlane_meta meta;
@@ -166,17 +152,17 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 static int adopt_unpinned(char *err)
 {
 	struct if_nameindex *ports = if_nameindex();
-	struct loader_prog_maps of;
+	struct loader_maps of;
 	struct loader_prog prog;
 	int rc = 0;
 
 	for (struct if_nameindex *port = ports; port && port->if_index; port++) {
 		if (loader_query(port->if_index, NULL, &prog) || prog.owner != LOADER_OTHER_MAPS)
 			continue;
-		if (loader_prog_maps_open(prog.id, &of))
+		if (loader_open_prog_maps(prog.id, NULL, &of))
 			continue;
 		rc = pin_prog_maps(&of, port->if_name, err);
-		loader_prog_maps_close(&of);
+		loader_close_maps(&of);
 		break;
 	}
 	if (ports)

@@ -11,17 +11,6 @@
 
 #include "map_spec.h"
 
-struct loader_maps {
-	int fd[LOADER_N_MAPS];	    /* -1: not open */
-	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids; 0: no such map, or not for programs */
-	/*
-	 * The arena is open: the last daemon compiled its FIB into it, or no daemon has run yet.
-	 * Otherwise it is not open, even if one is pinned.
-	 */
-	bool arena;
-	uint64_t fib_memory; /* SIXLANE_FIB_IN_*, from the last daemon; 0: none has run */
-};
-
 /*
  * Opens the pinned maps of an existing sixlane. Checks the layouts and sixlane_meta.abi (0 is
  * accepted: no daemon has run yet). read_only: for the CLI's reading commands. -ENOENT: there are
@@ -37,7 +26,6 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err);
  * nowhere (xdp-loader without -p). Mounts nothing: a missing bpffs is an error.
  */
 int loader_make_maps(const char *object, struct loader_maps *maps, char *err);
-void loader_close_maps(struct loader_maps *maps);
 
 /*
  * A pin with the name of one of sixlane's maps exists, of whatever version. Whoever finds none,

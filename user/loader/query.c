@@ -11,7 +11,6 @@
 #include "../lib/util.h"
 #include "dispatch.h"
 #include "libbpf_log.h"
-#include "pin.h"
 
 #define MAX_PROG_MAPS 64
 
@@ -26,16 +25,8 @@ const char *loader_xdp_mode_name(enum xdp_mode mode)
 	return names[mode];
 }
 
-void loader_prog_maps_close(struct loader_prog_maps *maps)
-{
-	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		util_close(&maps->fd[i]);
-		maps->fd[i] = -1;
-	}
-}
-
 /* Adds the map to out if it has one of sixlane's names. */
-static int add_map(uint32_t map_id, struct loader_prog_maps *out)
+static int add_map(uint32_t map_id, struct loader_maps *out)
 {
 	_cleanup_close_ int fd = bpf_map_get_fd_by_id(map_id);
 	struct bpf_map_info info = { 0 };
@@ -73,44 +64,29 @@ static int prog_info(uint32_t prog_id, char name[16], uint32_t map_ids[MAX_PROG_
 	return info.nr_map_ids < MAX_PROG_MAPS ? (int)info.nr_map_ids : MAX_PROG_MAPS;
 }
 
-static int open_named(const uint32_t *map_ids, int n_maps, struct loader_prog_maps *out)
-{
-	int rc;
-
-	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		out->fd[i] = -1;
-		out->id[i] = 0;
-	}
-	for (int i = 0; i < n_maps; i++) {
-		rc = add_map(map_ids[i], out);
-		if (!rc || rc == -ENOENT)
-			continue;
-		loader_prog_maps_close(out);
-		return rc;
-	}
-	return 0;
-}
-
-int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out)
+int loader_open_prog_maps(uint32_t prog_id, char name[16], struct loader_maps *out)
 {
 	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
-	int n_maps = prog_info(prog_id, NULL, map_ids);
+	int n = prog_info(prog_id, name, map_ids), rc = n < 0 ? n : 0;
 
-	return n_maps < 0 ? n_maps : open_named(map_ids, n_maps, out);
+	loader_reset_maps(out);
+	for (int i = 0; i < n && !rc; i++) {
+		rc = add_map(map_ids[i], out);
+		if (rc == -ENOENT) /* removed meanwhile */
+			rc = 0;
+	}
+	if (rc)
+		loader_close_maps(out);
+	return rc;
 }
 
 /* Finds out whose program it is. Sets all of out but its mode and dispatcher. */
 static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loader_prog *out)
 {
-	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
-	struct loader_prog_maps of;
 	char name[sizeof(out->name)];
-	int n_maps, rc;
+	struct loader_maps of;
+	int rc = loader_open_prog_maps(prog_id, name, &of);
 
-	n_maps = prog_info(prog_id, name, map_ids);
-	if (n_maps < 0)
-		return n_maps;
-	rc = open_named(map_ids, n_maps, &of);
 	if (rc)
 		return rc;
 	out->id = prog_id;
@@ -128,7 +104,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 		out->no_arena =
 			out->owner == LOADER_OURS && maps->arena && of.fd[LOADER_FIB_ARENA] < 0;
 	}
-	loader_prog_maps_close(&of);
+	loader_close_maps(&of);
 	return 0;
 }
 

@@ -16,8 +16,6 @@
 /* The program's name in the flavour for frames of several buffers. */
 #define LOADER_FRAGS_PROG "sixlane_frags"
 
-struct loader_maps;
-
 enum loader_owner {
 	LOADER_NO_PROG,
 	LOADER_OURS,	   /* sixlane with the maps given */
@@ -45,15 +43,11 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
  */
 uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n);
 
-/* A program's maps that have the names of sixlane's; -1 and 0 where it has none. */
-struct loader_prog_maps {
-	int fd[LOADER_N_MAPS];
-	uint32_t id[LOADER_N_MAPS];
-};
-
-/* 0 or -errno. */
-int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out);
-void loader_prog_maps_close(struct loader_prog_maps *maps);
+/*
+ * Opens a program's maps that have the names of sixlane's; the others are not open in *out. name,
+ * which may be NULL, becomes the program's. 0 or -errno.
+ */
+int loader_open_prog_maps(uint32_t prog_id, char name[16], struct loader_maps *out);
 
 /* "native", "generic" … */
 const char *loader_xdp_mode_name(enum xdp_mode mode);

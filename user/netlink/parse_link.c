@@ -64,10 +64,6 @@ static const struct attr_spec geneve_attrs[] = {
 static const struct attr_spec gre_attrs[] = {
 	[IFLA_GRE_COLLECT_METADATA] = ATTR_ANY,
 };
-_Static_assert(ARRAY_SIZE(geneve_attrs) <= ARRAY_SIZE(vxlan_attrs) &&
-		       ARRAY_SIZE(gre_attrs) <= ARRAY_SIZE(vxlan_attrs),
-	       "external_parse() has room for the largest");
-
 static const struct attr_spec vrf_attrs[] = {
 	[IFLA_VRF_TABLE] = ATTR_U32,
 };
@@ -97,26 +93,17 @@ static const struct attr_spec inet6_attrs[] = {
 	[IFLA_INET6_CONF] = ATTR_MIN((DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) * sizeof(int32_t)),
 };
 
-static int macvlan_parse(const struct nlattr *nest, struct link *link)
+static void macvlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(macvlan_attrs)];
-	int r = attr_walk_nest(nest, macvlan_attrs, ARRAY_SIZE(macvlan_attrs), at);
-
-	if (r == 0)
-		link->takes_frames = attr_u32(at[IFLA_MACVLAN_MODE], 0) &
-				     (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
-	return r;
+	link->takes_frames =
+		attr_u32(at[IFLA_MACVLAN_MODE], 0) & (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
 }
 
 /* IFLA_VLAN_EGRESS_QOS is an empty nest if all entries were removed, or map to 0. */
-static int vlan_parse(const struct nlattr *nest, struct link *link)
+static void vlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(vlan_attrs)];
 	struct ifla_vlan_flags flags = { 0 };
-	int r = attr_walk_nest(nest, vlan_attrs, ARRAY_SIZE(vlan_attrs), at);
 
-	if (r < 0)
-		return r;
 	link->vlan_id = attr_u16(at[IFLA_VLAN_ID], 0);
 	link->vlan_protocol = ntohs(attr_u16(at[IFLA_VLAN_PROTOCOL], htons(ETH_P_8021Q)));
 	link->vlan_maps_priority =
@@ -124,47 +111,26 @@ static int vlan_parse(const struct nlattr *nest, struct link *link)
 	if (at[IFLA_VLAN_FLAGS])
 		attr_copy(&flags, at[IFLA_VLAN_FLAGS], sizeof(flags));
 	link->vlan_reorders = flags.flags & VLAN_FLAG_REORDER_HDR;
-	return 0;
 }
 
-/* The only attribute of specs: a flag, or a byte that may be 0. */
-static int external_parse(const struct nlattr *nest, const struct attr_spec *specs, size_t n,
-			  struct link *link)
+static void vxlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(vxlan_attrs)];
-	const struct nlattr *flag;
-	int r = attr_walk_nest(nest, specs, n, at);
-
-	if (r < 0)
-		return r;
-	flag = at[n - 1];
-	link->keeps_tunnel = flag && (!mnl_attr_get_payload_len(flag) || attr_u8(flag, 0));
-	return 0;
+	link->keeps_tunnel = attr_u8(at[IFLA_VXLAN_COLLECT_METADATA], 0);
 }
 
-static int vxlan_parse(const struct nlattr *nest, struct link *link)
+static void geneve_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, vxlan_attrs, ARRAY_SIZE(vxlan_attrs), link);
+	link->keeps_tunnel = at[IFLA_GENEVE_COLLECT_METADATA];
 }
 
-static int geneve_parse(const struct nlattr *nest, struct link *link)
+static void gre_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, geneve_attrs, ARRAY_SIZE(geneve_attrs), link);
+	link->keeps_tunnel = at[IFLA_GRE_COLLECT_METADATA];
 }
 
-static int gre_parse(const struct nlattr *nest, struct link *link)
+static void vrf_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, gre_attrs, ARRAY_SIZE(gre_attrs), link);
-}
-
-static int vrf_parse(const struct nlattr *nest, struct link *link)
-{
-	const struct nlattr *at[ARRAY_SIZE(vrf_attrs)];
-	int r = attr_walk_nest(nest, vrf_attrs, ARRAY_SIZE(vrf_attrs), at);
-
-	if (r == 0)
-		link->vrf_table = attr_u32(at[IFLA_VRF_TABLE], 0);
-	return r;
+	link->vrf_table = attr_u32(at[IFLA_VRF_TABLE], 0);
 }
 
 /*
@@ -187,53 +153,64 @@ static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
 	return BOND_CHOICE_UNKNOWN;
 }
 
-static int bond_parse(const struct nlattr *nest, struct link *link)
+static void bond_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(bond_attrs)];
-	int r = attr_walk_nest(nest, bond_attrs, ARRAY_SIZE(bond_attrs), at);
-
-	if (r == 0)
-		link->bond_choice = bond_choice(attr_u8(at[IFLA_BOND_MODE], UINT8_MAX),
-						attr_u8(at[IFLA_BOND_XMIT_HASH_POLICY], UINT8_MAX));
-	return r;
+	link->bond_choice = bond_choice(attr_u8(at[IFLA_BOND_MODE], UINT8_MAX),
+					attr_u8(at[IFLA_BOND_XMIT_HASH_POLICY], UINT8_MAX));
 }
 
-static int bond_slave_parse(const struct nlattr *nest, struct link *link)
+static void bond_slave_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(bond_slave_attrs)];
-	int r = attr_walk_nest(nest, bond_slave_attrs, ARRAY_SIZE(bond_slave_attrs), at);
-
-	if (r < 0)
-		return r;
 	link->slave_active =
 		attr_u8(at[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
 	link->slave_link = attr_u8(at[IFLA_BOND_SLAVE_MII_STATUS], BOND_LINK_DOWN) == BOND_LINK_UP;
-	return 0;
 }
 
 /* The layout of the data depends on the kind; data of other kinds is ignored. */
 struct kind_parser {
 	const char *kind;
-	int (*parse)(const struct nlattr *nest, struct link *link);
+	const struct attr_spec *specs;
+	size_t n_specs;
+	void (*fill)(const struct nlattr **at, struct link *link);
 };
 
+#define KIND(kind, name)                                                  \
+	{                                                                 \
+		kind, name##_attrs, ARRAY_SIZE(name##_attrs), name##_fill \
+	}
+#define MAX_KIND_ATTRS 32
+
 static const struct kind_parser kind_parsers[] = {
-	{ "macvlan", macvlan_parse }, { "macvtap", macvlan_parse }, { "vlan", vlan_parse },
-	{ "vrf", vrf_parse },	      { "vxlan", vxlan_parse },	    { "geneve", geneve_parse },
-	{ "gretap", gre_parse },      { "ip6gretap", gre_parse },   { "erspan", gre_parse },
-	{ "ip6erspan", gre_parse },   { "bond", bond_parse },
+	KIND("macvlan", macvlan), KIND("macvtap", macvlan), KIND("vlan", vlan),
+	KIND("vrf", vrf),	  KIND("vxlan", vxlan),	    KIND("geneve", geneve),
+	KIND("gretap", gre),	  KIND("ip6gretap", gre),   KIND("erspan", gre),
+	KIND("ip6erspan", gre),	  KIND("bond", bond),
 };
 
 static const struct kind_parser slave_parsers[] = {
-	{ "bond", bond_slave_parse },
+	KIND("bond", bond_slave),
 };
+
+_Static_assert(ARRAY_SIZE(vxlan_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(geneve_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(gre_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(bond_attrs) <= MAX_KIND_ATTRS,
+	       "kind_data_parse() has room for the largest");
 
 static int kind_data_parse(const struct kind_parser *parsers, size_t n_parsers, const char *kind,
 			   const struct nlattr *data, struct link *link)
 {
-	for (size_t i = 0; i < n_parsers; i++)
-		if (strcmp(parsers[i].kind, kind) == 0)
-			return parsers[i].parse(data, link);
+	const struct nlattr *at[MAX_KIND_ATTRS];
+
+	for (size_t i = 0; i < n_parsers; i++) {
+		const struct kind_parser *parser = &parsers[i];
+
+		if (strcmp(parser->kind, kind) != 0)
+			continue;
+		if (attr_walk_nest(data, parser->specs, parser->n_specs, at) < 0)
+			return -EBADMSG;
+		parser->fill(at, link);
+	}
 	return 0;
 }
 
