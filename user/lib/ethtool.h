@@ -18,7 +18,7 @@ int ethtool_get_channels(const char *dev, struct ethtool_channels *out);
 /* A feature as `ethtool -k` calls it. -ENOENT: this kernel has none of that name. */
 struct nic_feature {
 	bool on;
-	bool fixed; /* the driver lets nobody change it */
+	bool fixed; /* it cannot be changed */
 };
 int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out);
 

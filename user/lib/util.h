@@ -43,10 +43,10 @@ static inline void util_fclose(FILE **file)
 /* Returns the descriptor and sets *fd to -1, so that the cleanup does not close it. */
 static inline int util_take_fd(int *fd)
 {
-	int taken = *fd;
+	int owned = *fd;
 
 	*fd = -1;
-	return taken;
+	return owned;
 }
 
 /* CLOCK_MONOTONIC in nanoseconds. */

@@ -155,7 +155,7 @@ const char *loader_object_for(const char *object, const struct loader_maps *maps
 											   : object;
 }
 
-int loader_wants_arena(const char *object, char *err)
+int loader_object_reads_arena(const char *object, char *err)
 {
 	static const struct loader_maps with_arena = { .arena = true };
 	int usable = loader_arena_usable(), reads;

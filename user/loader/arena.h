@@ -32,7 +32,7 @@ const char *loader_object_for(const char *object, const struct loader_maps *maps
 			      char path[PATH_MAX]);
 
 /* 1: the object's programs read an arena, and this kernel has arenas. 0 or -errno. */
-int loader_wants_arena(const char *object, char *err);
+int loader_object_reads_arena(const char *object, char *err);
 
 /* Makes and pins an arena, unless one is pinned. 0 or -errno. */
 int loader_arena_pin(char *err);

@@ -359,7 +359,7 @@ static int replace_or_lose_race(const char *object, int ifindex, const char *por
 static int replace_by_arena_flavour(const char *object, int ifindex, const char *port,
 				    const struct loader_prog *prog, char *err)
 {
-	int reads = loader_wants_arena(object, err);
+	int reads = loader_object_reads_arena(object, err);
 
 	if (prog->dispatcher)
 		return loader_fail(
@@ -391,7 +391,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 	switch (prog->owner) {
 	case LOADER_OURS:
 		if (same && prog->no_arena && !prog->dispatcher &&
-		    loader_wants_arena(object, NULL) > 0)
+		    loader_object_reads_arena(object, NULL) > 0)
 			return replace_by_arena_flavour(object, ifindex, port, prog, err);
 		if (same && is_outgrown(prog, port))
 			return replace_or_lose_race(object, ifindex, port, prog, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Error messages of the loader. Every function that can fail for a reason that a person must mend
+ * Error messages of the loader. Every function that can fail for a reason that a person must fix
  * writes that reason, with what to do, to err (LOADER_ERR bytes, or NULL) and returns -errno.
  */
 #ifndef USER_LOADER_ERROR_H

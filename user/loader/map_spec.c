@@ -62,7 +62,7 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 			      sizeof(struct sixlane_counters), SIXLANE_MAX_PORTS, 0 },
 };
 
-bool loader_map_is_needed(enum loader_map map)
+bool loader_map_is_required(enum loader_map map)
 {
 	return map != LOADER_FIB_ARENA;
 }
@@ -135,7 +135,7 @@ int loader_check_object(const struct bpf_object *object, const char *path, char 
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
 		map = bpf_object__find_map_by_name(object, specs[i].name);
-		if (!map && !loader_map_is_needed(i))
+		if (!map && !loader_map_is_required(i))
 			continue;
 		if (!map)
 			return loader_fail(err, -EPROTO,

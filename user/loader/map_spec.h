@@ -43,7 +43,7 @@ enum loader_map {
 
 /* All but the arena: every object and every set of pins has them. */
 #define LOADER_N_REQUIRED_MAPS (LOADER_N_MAPS - 1)
-bool loader_map_is_needed(enum loader_map map);
+bool loader_map_is_required(enum loader_map map);
 
 /* "sl_routes" … */
 const char *loader_map_name(enum loader_map map);

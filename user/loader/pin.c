@@ -72,7 +72,7 @@ static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 	loader_reset_maps(maps);
 	libbpf_log_reset();
 	for (int i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		rc = loader_map_is_needed(i) ? open_one(i, read_only, maps, err) : -ENOENT;
+		rc = loader_map_is_required(i) ? open_one(i, read_only, maps, err) : -ENOENT;
 		found += !rc;
 		rc = rc == -ENOENT ? 0 : rc;
 	}
@@ -134,7 +134,7 @@ static int pin_prog_maps(const struct loader_maps *of, const char *port, char *e
 			continue;
 		loader_pin_path(i, path);
 		/* an arena alone belongs to no set: an earlier start was interrupted */
-		if (!loader_map_is_needed(i))
+		if (!loader_map_is_required(i))
 			unlink(path);
 		if (bpf_obj_pin(of->fd[i], path))
 			rc = loader_fail_errno(err, -errno, "cannot pin %s", path);
@@ -197,11 +197,11 @@ static int create_pins(const char *path, char *err)
 /* Makes the missing pins; found exist. */
 static int make_missing(const char *object, int found, struct loader_maps *maps, char *err)
 {
-	int wants = loader_wants_arena(object, err), rc = wants < 0 ? wants : 0;
+	int reads = loader_object_reads_arena(object, err), rc = reads < 0 ? reads : 0;
 
 	if (!rc && !found)
 		rc = adopt_unpinned(err);
-	if (!rc && wants)
+	if (!rc && reads)
 		rc = loader_arena_pin(err);
 	if (!rc)
 		rc = create_pins(object, err);
@@ -292,11 +292,11 @@ static int remove_arena(struct loader_maps *maps, char *err)
 
 int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
 {
-	int wants = loader_wants_arena(object, err), rc;
+	int reads = loader_object_reads_arena(object, err), rc;
 
-	if (wants < 0)
-		return wants;
-	if (!wants)
+	if (reads < 0)
+		return reads;
+	if (!reads)
 		return remove_arena(maps, err);
 	if (maps->arena)
 		return 0;

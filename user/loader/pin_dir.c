@@ -17,7 +17,8 @@
 #include "libbpf_log.h"
 #include "paths.h"
 
-/* A reader holds the lock for microseconds: a daemon that finds it taken tries again. */
+/* A reader holds the lock for microseconds: a daemon that finds the directory locked tries again.
+ */
 #define LOCK_TRIES 50
 #define LOCK_PAUSE_NS 2000000
 

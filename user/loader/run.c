@@ -37,7 +37,7 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
 		map = bpf_object__find_map_by_name(object, loader_map_name(i));
-		if (!map && !loader_map_is_needed(i))
+		if (!map && !loader_map_is_required(i))
 			continue;
 		if (!map)
 			return loader_fail(err, -EPROTO,

@@ -31,7 +31,7 @@ static bool is_readable(int fd)
 	return poll(&entry, 1, 0) == 1;
 }
 
-static void wakeups(void **state)
+static void sent_and_drained(void **state)
 {
 	int fd;
 
@@ -63,7 +63,7 @@ static void wakeups(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wakeups),
+		cmocka_unit_test(sent_and_drained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_dir);

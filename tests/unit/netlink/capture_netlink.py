@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Write captures.txt: IPv6 netlink messages as the running kernel sends them, each with the command
-that caused it, for test_captures and fuzz_parse. Run by hand, as root, when a newer kernel says
+that caused it, for test_captures and fuzz_parse. Run by hand, as root, when a newer kernel sends
 something new. It works in a network namespace of its own and leaves nothing behind:
 
     unshare -n ./capture_netlink.py > captures.txt
@@ -66,7 +66,7 @@ class Capture:
         self.notify.bind((0, 0))
         for group in GROUPS:
             self.notify.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group)
-        self.taken = []
+        self.kept = []
 
     def drain(self):
         seen = []
@@ -82,7 +82,7 @@ class Capture:
             sys.exit(f"{name}: nothing captured by '{how}'")
         for index, message in enumerate(found):
             suffix = f"_{index + 1}" if len(found) > 1 else ""
-            self.taken.append((name + suffix, how, message))
+            self.kept.append((name + suffix, how, message))
 
     def event(self, name, how, kind, family, last_only=False):
         """Run a command and keep its notifications of one kind and family."""
@@ -162,8 +162,8 @@ def inet6_link(cap, name, how):
     run(how)
     answer = cap.ask(NETLINK_ROUTE, GETLINK, NLM_F_DUMP, struct.pack("BxHiII", AF_INET6, *[0] * 4))
     index = socket.if_nametoindex("six0")
-    wanted = [m for m in answer if struct.unpack_from("i", m, 20)[0] == index]
-    cap.keep(name, how + "; ip -6 link show six0", wanted)
+    found = [m for m in answer if struct.unpack_from("i", m, 20)[0] == index]
+    cap.keep(name, how + "; ip -6 link show six0", found)
 
 
 def netconf(cap):
@@ -350,9 +350,9 @@ def kernel():
     return version[version.index("Debian") + 1] if "Debian" in version else release
 
 
-def write(taken):
+def write(kept):
     print(f"# Linux {kernel()}")
-    for name, how, message in taken:
+    for name, how, message in kept:
         print(name, how, message.hex(), sep="\t")
 
 
@@ -384,7 +384,7 @@ def main():
     capture(cap, lan)
     if not lan:
         print(HEAD)
-    write(cap.taken)
+    write(cap.kept)
 
 
 if __name__ == "__main__":

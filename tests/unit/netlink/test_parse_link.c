@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The parsers of devices and their settings on built messages: limits, what older kernels say, and
- * what no machine with captures was brought to send.
+ * The parsers of devices and their settings on built messages: limits, what older kernels send, and
+ * what captures.txt does not have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,7 +168,7 @@ static const struct built_case cases[] = {
 	  BOND_STATE_ACTIVE),
 	  U8(IFLA_BOND_SLAVE_MII_STATUS, BOND_LINK_BACK)) },
 	  LINK_IS " master 9 of bond slave_active" },
-	{ "... nothing said", LINK, { SLAVE("bond", EMPTY(200)) }, LINK_IS " master 9 of bond" },
+	{ "... no state", LINK, { SLAVE("bond", EMPTY(200)) }, LINK_IS " master 9 of bond" },
 	{ "... of a VRF", LINK, { SLAVE("vrf", U8(IFLA_BOND_SLAVE_STATE, BOND_STATE_ACTIVE)) },
 	  LINK_IS " master 9 of vrf" },
 	{ "... of a long kind", LINK, { SLAVE("an_out_of_tree_master", U8(IFLA_BOND_SLAVE_STATE,

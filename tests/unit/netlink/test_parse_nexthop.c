@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The parsers of next-hop objects and of resilient groups' buckets on built messages: what only
- * older kernels say, limits, and what must be refused or punted.
+ * older kernels send, limits, and what must be refused or punted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static const struct built_case cases[] = {
 	  OTHER " dev 3 unknown 19" },
 	{ "... of a group", GROUP, { U16(18, 1) }, OTHER " is_group 6*1 unknown 19" },
 
-	/* before 6.12 nothing says whether the bytes behind the weight mean anything */
+	/* before 6.12 it is unknown whether the bytes behind the weight are valid */
 	{ "weight 1", GROUP, { MEMBERS(0, 0, 0) }, TWO "1" },
 	{ "... 256", GROUP, { MEMBERS(255, 0, 0) }, TWO "256" },
 	{ "... or more", GROUP, { MEMBERS(0, 1, 0) }, OTHER " is_group" },
@@ -92,7 +92,7 @@ static const struct built_case cases[] = {
 	{ "type to come", GROUP, { U16(NHA_GROUP_TYPE, 2) }, OTHER " is_group 6*1" },
 	{ "last type", GROUP, { U16(NHA_GROUP_TYPE, 65535), BUCKETS(8) }, OTHER " is_group 6*1" },
 
-	/* whatever the kernel says of an object that is gone, only the id counts */
+	/* only the id of a deleted object counts */
 	{ "deleted", NEXT_HOP, { SET_TYPE(RTM_DELNEXTHOP), SET(nhmsg, nh_family, AF_UNSPEC) },
 	  OTHER },
 	{ "... group without members", GROUP, { SET_TYPE(RTM_DELNEXTHOP), EMPTY(NHA_GROUP),
@@ -119,7 +119,7 @@ static void documented(void **state)
 	assert_cases(cases);
 }
 
-/* A gateway of IPv4 is none that an IPv6 route could be sent by here. */
+/* struct next_hop has no IPv4 gateways. */
 static void gateways(void **state)
 {
 	static const uint8_t zeros[32];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The parsers of routes, neighbours, addresses and generic netlink on built messages: limits, and
- * what no machine with captures was brought to send.
+ * what captures.txt does not have.
  */
 #include <setjmp.h>
 #include <stdarg.h>

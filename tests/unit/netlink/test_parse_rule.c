@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The parser of rules on built messages: selectors that may mean more than is known, selectors
- * that hold for no forwarded packet, and values at their limits.
+ * The parser of rules on built messages: selectors with an unknown meaning, selectors that no
+ * forwarded packet matches, and values at their limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,7 +133,7 @@ struct port_case {
 	struct port_range range;
 };
 
-/* Whether a range says of each port what fib_rule_port_match() would. */
+/* For each port, the range matches if fib_rule_port_match() does. */
 static void assert_ports(const struct port_case *c, const struct port_range *range)
 {
 	for (unsigned int port = 0; port <= UINT16_MAX; port++) {

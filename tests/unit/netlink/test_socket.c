@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The netlink sockets against the real kernel, in a network namespace of the test's own. */
+/* The netlink sockets against the kernel, in a network namespace of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "../unit.h"
 #include "netlink_requests.h"
 
-/* 2001:db8:N::/48 to nowhere. */
+/* A blackhole route of 2001:db8:N::/48. */
 static int route_change(struct nl_socket *socket, uint16_t type, uint16_t n, uint8_t prefix_len)
 {
 	struct nlmsghdr *nlh = request(type, sizeof(struct rtmsg));
@@ -90,7 +90,7 @@ static void errors_of_the_kernel(void **state)
 	assert_string_equal(nl_socket_error(socket), "");
 	assert_int_equal(route_add(socket, 1), -EEXIST);
 	assert_int_equal(route_del(socket, 1), 0);
-	/* Strict checking refuses a dump of rules by something that a rule dump cannot filter. */
+	/* Strict checking refuses a filter that dumps of rules do not have. */
 	nlh = request(RTM_GETRULE, sizeof(struct rtmsg));
 	((struct rtmsg *)mnl_nlmsg_get_payload(nlh))->rtm_dst_len = 64;
 	assert_int_equal(dump(socket, nlh, &seen, NULL), -EINVAL);
@@ -98,7 +98,7 @@ static void errors_of_the_kernel(void **state)
 	assert_int_equal(seen.messages, 0);
 }
 
-static void large_dump_survives_its_own_interruption(void **state)
+static void failing_callback_leaves_the_socket_usable(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { .fail_at = 3, .fail_with = -EXFULL };
@@ -108,8 +108,7 @@ static void large_dump_survives_its_own_interruption(void **state)
 	nlh = route_dump();
 	assert_int_equal(dump(socket, nlh, &seen, NULL), -EXFULL);
 	assert_int_equal(seen.messages, 3);
-	/* The kernel must not think that the first dump still goes on; nor may what is sent
-	 * meanwhile disturb the second. */
+	/* the first dump must have ended, and requests from idle must not disturb the second */
 	seen = (struct seen){ .send_on = socket };
 	assert_int_equal(dump(socket, nlh, &seen, NULL), 0);
 	assert_true(seen.messages >= 1000);
@@ -132,7 +131,7 @@ static void dump_in_pieces(void **state)
 	change_routes(other, route_add, 0, 1000);
 	assert_int_equal(nl_socket_dump_start(socket, route_dump()), 0);
 	while ((r = nl_socket_dump_next(socket, count, &seen)) == 1) {
-		/* neither disturbs the other */
+		/* neither socket disturbs the other */
 		assert_int_equal(route_add(socket, 0), -EINVAL);
 		assert_int_equal(route_add(other, 0), -EEXIST);
 		pieces++;
@@ -140,7 +139,7 @@ static void dump_in_pieces(void **state)
 	assert_int_equal(r, 0);
 	assert_true(seen.messages >= 1000);
 	assert_true(pieces > 3);
-	/* and another one, which fails in its midst: freed as it is */
+	/* another dump, which fails halfway: the socket can be freed */
 	seen = (struct seen){ .fail_at = 3, .fail_with = -EXFULL };
 	assert_int_equal(nl_socket_dump_start(socket, route_dump()), 0);
 	assert_int_equal(nl_socket_dump_next(socket, count, &seen), -EXFULL);
@@ -174,8 +173,8 @@ static void one_answer(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* What answers nothing that anybody waits for does not stay in the buffer. */
-static void answers_nobody_waits_for(void **state)
+/* The error reply to nl_socket_send() is dropped by the next request. */
+static void replies_to_nl_socket_send(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct nlmsghdr *wrong = destination(AF_UNIX);
@@ -205,7 +204,7 @@ static void notifications(void **state)
 	assert_int_equal(seen.messages, 2);
 	assert_int_equal(seen.last_type, RTM_DELROUTE);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 0);
-	/* Would swallow notifications. */
+	/* they would lose notifications */
 	assert_int_equal(dump(socket, link_dump(), &seen, NULL), -EINVAL);
 	assert_int_equal(nl_socket_request(socket, link_dump(), count, &seen, TIMEOUT_MS), -EINVAL);
 }
@@ -239,7 +238,7 @@ static void real_overrun(void **state)
 		change_routes(requests, route_add, 0, 100);
 		assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 		assert_in_range(seen.messages, 1, 99);
-		/* The very next change is seen: the kernel has stopped dropping. */
+		/* the kernel has stopped dropping: the next change is seen */
 		seen.messages = 0;
 		assert_int_equal(route_del(requests, 0), 0);
 		assert_int_equal(nl_socket_read(socket, count, &seen), 1);
@@ -267,13 +266,13 @@ static void other_senders_are_ignored(void **state)
 	assert_int_equal(seen.messages, 0);
 }
 
-static void route_dumps_are_always_called_filtered(void **state)
+static void route_dumps_are_always_filtered(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { 0 };
 	bool filtered = false;
 
-	/* Because they leave out exceptions (rt6_dump_route): the mark says nothing of routes. */
+	/* because they exclude exceptions (rt6_dump_route()): for routes the flag means nothing */
 	assert_int_equal(dump(socket, route_dump(), &seen, &filtered), 0);
 	assert_true(seen.messages > 0);
 	assert_true(filtered);
@@ -302,15 +301,15 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_of_links),
 		cmocka_unit_test(errors_of_the_kernel),
-		cmocka_unit_test(large_dump_survives_its_own_interruption),
+		cmocka_unit_test(failing_callback_leaves_the_socket_usable),
 		cmocka_unit_test(dump_in_pieces),
 		cmocka_unit_test(one_answer),
-		cmocka_unit_test(answers_nobody_waits_for),
+		cmocka_unit_test(replies_to_nl_socket_send),
 		cmocka_unit_test(notifications),
 		cmocka_unit_test(group_above_31),
 		cmocka_unit_test(real_overrun),
 		cmocka_unit_test(other_senders_are_ignored),
-		cmocka_unit_test(route_dumps_are_always_called_filtered),
+		cmocka_unit_test(route_dumps_are_always_filtered),
 	};
 
 	return cmocka_run_group_tests_name("socket", tests, namespace_enter, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink sockets against a script: this program's own recvmsg() and sendto() stand in front
- * of libc's and play what a kernel does only when it is pressed.
+ * The netlink sockets against a script: this program's recvmsg() and sendto() replace those of libc
+ * and do what a kernel does only under pressure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,15 +28,15 @@ static struct datagram script[16];
 static size_t script_size, script_at;
 static bool scripted, armed;
 static uint32_t sent_sequence;
-static unsigned int endless; /* repeat the script's last datagram so often */
+static unsigned int repeats; /* of the script's last datagram */
 
-#define ANSWER 0xffffffffu /* stands for the request's sequence number */
+#define ANSWER 0xffffffffu /* is replaced by the request's sequence number */
 
 static void script_begin(bool by_request)
 {
 	memset(script, 0, sizeof(script));
 	script_size = script_at = 0;
-	endless = 0;
+	repeats = 0;
 	scripted = true;
 	armed = !by_request;
 }
@@ -47,7 +47,7 @@ static struct datagram *script_add(void)
 	return &script[script_size++];
 }
 
-/* Another message in a datagram. */
+/* Appends a message to a datagram. */
 static void message_add(struct datagram *d, uint16_t type, uint16_t flags, uint32_t sequence,
 			const void *payload, size_t size)
 {
@@ -97,8 +97,8 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	if (!scripted)
 		return syscall(SYS_recvmsg, fd, msg, flags);
-	if (armed && script_at + 1 == script_size && endless > 0) {
-		endless--;
+	if (armed && script_at + 1 == script_size && repeats > 0) {
+		repeats--;
 		return script_play(&script[script_at], msg);
 	}
 	if (armed && script_at < script_size)
@@ -125,7 +125,7 @@ static int dump_scripted(struct nl_socket *socket, struct seen *seen, int timeou
 	return nl_socket_dump(socket, link_dump(), count, seen, idle, seen, timeout_ms, filtered);
 }
 
-/* Nothing of the script is left: the end of the dump was read. */
+/* The whole script was read, to the end of the dump. */
 #define assert_played() assert_int_equal(script_at, script_size)
 
 static int script_end(void **state)
@@ -180,7 +180,7 @@ static void dump_filtered(void **state)
 	}
 }
 
-static void dump_that_fails_in_the_end(void **state)
+static void dump_that_fails_at_its_end(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct nlmsgerr err = { .error = -EOPNOTSUPP };
@@ -261,7 +261,7 @@ static void read_overruns(void **state)
 	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	/* ENOBUFS comes first, what is still there after it is handed on all the same. */
+	/* ENOBUFS comes first; the datagrams behind it are handled all the same. */
 	script_begin(false);
 	script_add()->error = ENOBUFS;
 	answer_add(RTM_NEWLINK, 0);
@@ -280,7 +280,7 @@ static void read_overruns(void **state)
 	answer_add(RTM_DELLINK, 0);
 	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 	assert_int_equal(seen.last_type, RTM_DELLINK);
-	/* Another failure does not make it forgotten. */
+	/* It is reported even after another failure. */
 	seen = (struct seen){ .fail_at = 1, .fail_with = -ENOMEM };
 	script_begin(false);
 	script_add()->error = ENOBUFS;
@@ -324,23 +324,23 @@ static void read_skips_control_messages(void **state)
 	assert_int_equal(seen.messages, 1);
 }
 
-static void read_lets_go_of_a_storm(void **state)
+static void read_returns_during_a_storm(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
 	script_begin(false);
 	answer_add(RTM_NEWLINK, 0);
-	endless = NL_SOCKET_READ_MAX + 9;
+	repeats = NL_SOCKET_READ_MAX + 9;
 	assert_int_equal(nl_socket_read(socket, count, &seen), NL_SOCKET_READ_MAX);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 10);
 	assert_int_equal(seen.messages, NL_SOCKET_READ_MAX + 10);
-	/* But not after an overrun, when all must be read before anything is asked anew. */
+	/* But not after an overrun: all must be read before the next dump. */
 	seen = (struct seen){ 0 };
 	script_begin(false);
 	script_add()->error = ENOBUFS;
 	answer_add(RTM_NEWLINK, 0);
-	endless = NL_SOCKET_READ_MAX + 9;
+	repeats = NL_SOCKET_READ_MAX + 9;
 	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 	assert_int_equal(seen.messages, NL_SOCKET_READ_MAX + 10);
 }
@@ -350,14 +350,14 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(dump_interrupted, script_end),
 		cmocka_unit_test_teardown(dump_filtered, script_end),
-		cmocka_unit_test_teardown(dump_that_fails_in_the_end, script_end),
+		cmocka_unit_test_teardown(dump_that_fails_at_its_end, script_end),
 		cmocka_unit_test_teardown(dump_without_an_end, script_end),
 		cmocka_unit_test_teardown(dump_ignores_what_is_no_answer, script_end),
 		cmocka_unit_test_teardown(dump_damaged, script_end),
 		cmocka_unit_test_teardown(read_overruns, script_end),
 		cmocka_unit_test_teardown(read_damaged, script_end),
 		cmocka_unit_test_teardown(read_skips_control_messages, script_end),
-		cmocka_unit_test_teardown(read_lets_go_of_a_storm, script_end),
+		cmocka_unit_test_teardown(read_returns_during_a_storm, script_end),
 	};
 
 	return cmocka_run_group_tests_name("socket_script", tests, NULL, NULL);
