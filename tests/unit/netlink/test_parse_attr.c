@@ -181,8 +181,7 @@ static void sizes_of_names(void **state)
 	 BIT(RTA_CACHEINFO) | BIT(RTA_TABLE) | BIT(RTA_VIA) | BIT(RTA_PREF) | \
 	 BIT(RTA_ENCAP_TYPE) | BIT(RTA_ENCAP) | BIT(RTA_EXPIRES) | BIT(RTA_PAD) | BIT(RTA_NH_ID))
 
-/* The known attributes, whose empty ones are refused or change nothing,
-  and where others are named. */
+/* known: attributes whose empty one is refused, or changes nothing. Others are reported. */
 static const struct {
 	enum base base;
 	struct put before[4];
@@ -290,6 +289,14 @@ static void prefixes_of_every_length(void **state)
 	}
 }
 
+static void messages_without_a_header(void **state)
+{
+	for (enum base base = 0; base < N_BASES; base++)
+		assert_int_equal(
+			BUILT(base, { PUT_SET, 0, 4, sizeof(struct nlmsghdr) + 3, NULL })->result,
+			-EBADMSG);
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +304,7 @@ UNIT_TESTS()
 		cmocka_unit_test(sizes_of_names),
 		cmocka_unit_test(every_other_attribute_is_unknown),
 		cmocka_unit_test(prefixes_of_every_length),
+		cmocka_unit_test(messages_without_a_header),
 	};
 
 	return cmocka_run_group_tests_name("parse_attr", tests, NULL, NULL);

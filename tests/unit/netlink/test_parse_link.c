@@ -95,6 +95,8 @@ static const struct built_case cases[] = {
 	  LINK_IS " kind ipvlan" },
 	{ "... of another size", LINK, { KIND("gre", U8(IFLA_VRF_TABLE, 1)) },
 	  LINK_IS " kind gre" },
+	{ "kind that begins another", LINK, { KIND("gre", EMPTY(IFLA_GRE_COLLECT_METADATA)) },
+	  LINK_IS " kind gre" },
 	{ "long kind", LINK, { KIND("an_out_of_tree_driver", U32(IFLA_MACVLAN_MODE, 8)) },
 	  LINK_IS " kind an_out_of_tree_" },
 	{ "vrf", LINK, { KIND("vrf", U32(IFLA_VRF_TABLE, 70000)) }, LINK_IS " kind vrf vrf 70000" },

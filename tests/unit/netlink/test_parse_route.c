@@ -122,6 +122,7 @@ static const struct built_case cases[] = {
 	  "ENOMSG" },
 	{ "... group without an id", FAMILY, { OPEN(CTRL_ATTR_MCAST_GROUPS), OPEN(1),
 	  STRING(CTRL_ATTR_MCAST_GRP_NAME, "mgmt"), CLOSE, CLOSE }, "ENOMSG" },
+	{ "... malformed groups", FAMILY, { DATA(CTRL_ATTR_MCAST_GROUPS, 3, zeros) }, "EBADMSG" },
 	{ "... another command", FAMILY, { SET(genlmsghdr, cmd, CTRL_CMD_DELFAMILY) }, "ENOMSG" },
 	{ "netdev without a device", NETDEV, { U32(1, 0) }, "EBADMSG" },
 };
