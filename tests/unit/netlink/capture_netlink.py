@@ -5,10 +5,11 @@ Write captures.txt: IPv6 netlink messages as the running kernel sends them, each
 that caused it, for test_captures and fuzz_parse. Run by hand, as root, when a newer kernel sends
 something new. It works in a network namespace of its own and leaves nothing behind:
 
-    unshare -n ./capture_netlink.py > captures.txt
-    unshare -n ./capture_netlink.py lan >> captures.txt
+    unshare -n ./capture_netlink.py > new
+    unshare -n ./capture_netlink.py lan >> new
 
 The second line needs a kernel with 802.1Q, VRF and bonding (tests/vm/vm.py --kernel 6.12 -- sh -c …).
+The head and the third column of captures.txt are carried over.
 Needs iproute2, scapy and clang (a two-instruction XDP program, so that a link shows IFLA_XDP).
 """
 import os
@@ -41,10 +42,7 @@ SIX0_MAC = "02:00:00:00:00:10"
 GENL_ID_CTRL = 16
 # LINK, NEIGH, IPV6_IFADDR, IPV6_ROUTE, IPV6_IFINFO, IPV6_RULE, IPV6_NETCONF, NEXTHOP
 GROUPS = (1, 3, 9, 11, 12, 19, 25, 32)
-HEAD = """\
-# Netlink messages as a kernel sent them: name, the command that caused it, and the message in hexadecimal.
-# Written by capture_netlink.py, never by hand. Little-endian. six0 and six1 are a veth pair, sixbond is a bond of
-# six0 and six2, sixvrf a VRF with six1."""
+CAPTURES = pathlib.Path(__file__).with_name("captures.txt")
 SKIP_STATS = struct.pack("HHI", 8, 29, 1 << 3)  # IFLA_EXT_MASK: RTEXT_FILTER_SKIP_STATS
 
 
@@ -350,10 +348,14 @@ def kernel():
     return version[version.index("Debian") + 1] if "Debian" in version else release
 
 
-def write(kept):
+def write(kept, lan):
+    lines = CAPTURES.read_text(encoding="ascii").splitlines()
+    if not lan:
+        print("\n".join(line for line in lines[:10] if line[0] == "#" and line[2:7] != "Linux"))
+    parsed = {row[0]: row[2] for row in (line.split("\t") for line in lines) if len(row) == 4}
     print(f"# Linux {kernel()}")
     for name, how, message in kept:
-        print(name, how, message.hex(), sep="\t")
+        print(name, how, parsed.get(name, "?"), message.hex(), sep="\t")
 
 
 def capture(cap, lan):
@@ -382,9 +384,7 @@ def main():
     cap = Capture()
     lan = sys.argv[1:] == ["lan"]
     capture(cap, lan)
-    if not lan:
-        print(HEAD)
-    write(cap.kept)
+    write(cap.kept, lan)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See captures.h. A line of either file begins with a name and a tab, or is a comment. */
+/* See captures.h. */
 #include "captures.h"
 
 #include <stdio.h>
@@ -7,14 +7,12 @@
 #include <string.h>
 
 #define MAX_CAPTURES 128
-#define FOLDER "tests/unit/netlink/"
 
-#define TEXT(symbol, file)                                                        \
-	__asm__(".pushsection .rodata\n" symbol ": .incbin \"" FOLDER file "\"\n" \
-		".byte 0\n.popsection\n")
-TEXT("captures_text", "captures.txt");
-TEXT("captures_parsed_text", "captures_parsed.txt");
-extern const char captures_text[], captures_parsed_text[];
+__asm__(".pushsection .rodata\n"
+	"captures_text: .incbin \"tests/unit/netlink/captures.txt\"\n"
+	".byte 0\n"
+	".popsection\n");
+extern const char captures_text[];
 
 static uint8_t *decode(const char *hex, size_t size)
 {
@@ -29,26 +27,17 @@ static uint8_t *decode(const char *hex, size_t size)
 	return bytes;
 }
 
-/* The rest of the line of captures_parsed.txt that has the capture's name. */
-static void find_parsed(struct capture *capture)
-{
-	size_t length = strlen(capture->name);
-
-	for (const char *line = captures_parsed_text; *line; line = strchr(line, '\n') + 1)
-		if (!strncmp(line, capture->name, length) && line[length] == '\t')
-			snprintf(capture->parsed, sizeof(capture->parsed), "%.*s",
-				 (int)strcspn(line + length + 1, "\n"), line + length + 1);
-}
-
-/* A line: name, command and message in hexadecimal, with tabs between them. */
+/* A line: name, command, text of what is parsed, and hexadecimal message, with tabs between them.
+ */
 static void load(const char *line, struct capture *out)
 {
-	const char *command = strchr(line, '\t') + 1, *hex = strchr(command, '\t') + 1;
+	const char *parsed = strchr(strchr(line, '\t') + 1, '\t') + 1;
+	const char *hex = strchr(parsed, '\t') + 1;
 
-	snprintf(out->name, sizeof(out->name), "%.*s", (int)(command - line - 1), line);
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)strcspn(line, "\t"), line);
+	snprintf(out->parsed, sizeof(out->parsed), "%.*s", (int)(hex - parsed - 1), parsed);
 	out->size = strcspn(hex, "\n") / 2;
 	out->bytes = decode(hex, out->size);
-	find_parsed(out);
 }
 
 const struct capture *captures(size_t *n)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The messages of captures.txt, with what the parsers are to make of them (captures_parsed.txt).
- * Both files are part of the program.
- */
+/* The messages of captures.txt, which is part of the program. */
 #ifndef NETLINK_CAPTURES_H
 #define NETLINK_CAPTURES_H
 

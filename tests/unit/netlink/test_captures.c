@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The netlink parsers on what a kernel really sent (captures.txt): each message is accepted by its
- * own parsers only, and every field is as captures_parsed.txt says. Damaged copies of the messages
- * break no contract, and AddressSanitizer sees no read beyond their end.
+ * own parsers only, and every field is as that file says. Damaged copies of the messages break no
+ * contract, and AddressSanitizer sees no read beyond their end.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -131,7 +131,8 @@ static const struct {
 	{ "without an end", { LINK() }, -ETIMEDOUT, 1, -1 },
 	{ "among datagrams that are no reply", {
 		{ .type = NLMSG_DONE, .payload_len = 4 },
-		NOTIFICATION(.sequence = 12345), LINK(), LINK(.sender = 77), FAILURE(EINTR), DONE() },
+		NOTIFICATION(.sequence = 12345), LINK(), LINK(.sender = 77), FAILURE(EINTR),
+		DONE() },
 	  0, 1, 0 },
 	{ "truncated", { LINK(), LINK(.flags = MSG_TRUNC), DONE() }, -EBADMSG, 1, -1 },
 	{ "longer than its datagram", { LINK(), LINK(.length = 17), DONE() }, -EBADMSG, 1, -1 },
