@@ -144,6 +144,9 @@ peers:
 
 # --- tests ------------------------------------------------------------------------------
 
+# Carries this file within itself.
+$(B)/asan/tests/unit/netlink/captures.o: tests/unit/netlink/captures.txt
+
 .SECONDARY:
 $(B)/asan/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -181,7 +184,7 @@ $(UNIT_PROGRAMS): $(call asan_obj,tests/unit/unit.c) $(UNIT_LIBRARIES)
 	@echo "  LINK  $@"
 	@$(CC) $(SANITIZE) -o $@ $(filter %.o,$^) $(UNIT_LIBRARIES) -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
 
-$(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
+$(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(UNIT_LIBRARIES)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(SANITIZE) -o $@ $^ -lmnl -lnftnl

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a legacy table, and what is taken of it through the judgement of rules. With
- * libFuzzer (clang -fsanitize=fuzzer,address,undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
- * the entry below is all there is; otherwise main() makes a bounded run: tables as the tool makes
- * them, mutated, from a seed that it prints.
+ * Any bytes as a legacy table, and the judgement of rules on what is accepted of it: tables as the
+ * tool makes them, mutated.
  *
  *   fuzz_ip6_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
@@ -14,8 +12,6 @@
 #include "../../user/guard/ruleset_query.h"
 #include "../unit/guard/ip6_tables_blob.h"
 #include "mutate.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void judge(const struct guard_ruleset *rules)
 {
@@ -32,7 +28,7 @@ static void judge(const struct guard_ruleset *rules)
 	(void)guard_ruleset_tracks(rules, reason);
 }
 
-/* The table's head, then its entries. Returns whether it was taken. */
+/* The table's head, then its entries. Returns whether it was accepted. */
 static int parse(const uint8_t *data, size_t size)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
@@ -45,7 +41,7 @@ static int parse(const uint8_t *data, size_t size)
 		return false;
 	memcpy(&info, data, sizeof(info));
 	size -= sizeof(info);
-	entries = malloc(size + 1); /* its very size, for ASan, and not aligned */
+	entries = malloc(size + 1); /* exactly its size, for ASan, and not aligned */
 	if (!entries)
 		abort();
 	memcpy(entries + 1, data + sizeof(info), size);
@@ -56,11 +52,7 @@ static int parse(const uint8_t *data, size_t size)
 	return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	(void)parse(data, size);
-	return 0;
-}
+FUZZ_ENTRY(parse)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 

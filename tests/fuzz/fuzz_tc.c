@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes through the parsers of traffic control, and what they take of qdiscs through the
- * judgement. With libFuzzer (clang -fsanitize=fuzzer,address,undefined
- * -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) the entry below is all there is; otherwise main()
- * makes a bounded run: messages as the kernel makes them, mutated, from a seed that it prints.
+ * Any bytes through the parsers of traffic control, and the judgement of the qdiscs that they
+ * accept: messages as the kernel makes them, mutated.
  *
  *   fuzz_tc [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
@@ -13,8 +11,6 @@
 #include "../../user/guard/tc_parse.h"
 #include "../unit/guard/tc_build.h"
 #include "mutate.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_string(const char *text, size_t size)
 {
@@ -34,41 +30,31 @@ static void check_qdisc(const struct qdisc *qdisc)
 	check_string(reason, sizeof(reason));
 }
 
-/* How many of the parsers took it. */
+/* The number of parsers that accepted it. */
 static int parse_all(const uint8_t *data, size_t size)
 {
 	struct qdisc_device device;
 	struct filter filter;
 	struct qdisc qdisc;
-	struct nlmsghdr *nlh;
-	int taken = 0;
+	_cleanup_free_ struct nlmsghdr *nlh = message_copy(data, size);
+	int accepted = 0;
 
-	if (size < sizeof(*nlh))
-		return 0;
-	nlh = malloc(size); /* its very size, for ASan */
 	if (!nlh)
-		abort();
-	memcpy(nlh, data, size);
-	nlh->nlmsg_len = (uint32_t)size;
+		return 0;
 	if (!tc_parse_qdisc(nlh, &qdisc)) {
 		check_qdisc(&qdisc);
-		taken++;
+		accepted++;
 	}
 	if (!tc_parse_filter(nlh, &filter)) {
 		check_string(filter.kind, sizeof(filter.kind));
-		taken++;
+		accepted++;
 	}
-	taken += !tc_parse_device(nlh, &device);
+	accepted += !tc_parse_device(nlh, &device);
 	(void)tc_parse_matters(nlh);
-	free(nlh);
-	return taken;
+	return accepted;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	(void)parse_all(data, size);
-	return 0;
-}
+FUZZ_ENTRY(parse_all)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes through the parsers of NETLINK_XFRM, and what they take through policies_entries().
- * With libFuzzer (clang -fsanitize=fuzzer,address,undefined
- * -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) the entry below is all there is; otherwise main()
- * makes a bounded run: messages as the kernel makes them, mutated, from a seed that it prints.
+ * Any bytes through the parsers of NETLINK_XFRM, and policies_entries() on what they accept:
+ * messages as the kernel makes them, mutated.
  *
  *   fuzz_xfrm [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
@@ -15,8 +13,6 @@
 #include "../../user/rib/radix.h"
 #include "../unit/guard/xfrm_messages.h"
 #include "mutate.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool is_in_order(const struct prefix *prefix)
 {
@@ -36,7 +32,7 @@ static int check_key(void *ctx, const struct sixlane_route_key *key, uint32_t va
 		       : -1;
 }
 
-/* What was taken is in order, among policies of other messages, too. */
+/* What was accepted is in order, also among policies of other messages. */
 static void check_policy(const struct policy *policy)
 {
 	static struct policies *policies;
@@ -56,36 +52,26 @@ static void check_policy(const struct policy *policy)
 	policies = NULL;
 }
 
-/* How many of the parsers took it. */
+/* The number of parsers that accepted it. */
 static int parse_all(const uint8_t *data, size_t size)
 {
 	char reason[GUARD_REASON_LEN];
 	struct policy policy;
-	struct nlmsghdr *nlh;
-	int taken = 0, r;
+	_cleanup_free_ struct nlmsghdr *nlh = message_copy(data, size);
+	int accepted = 0, r;
 
-	if (size < sizeof(*nlh))
-		return 0;
-	nlh = malloc(size); /* its very size, for ASan */
 	if (!nlh)
-		abort();
-	memcpy(nlh, data, size);
-	nlh->nlmsg_len = (uint32_t)size;
+		return 0;
 	r = xfrm_parse_policy(nlh, &policy);
 	if (r > 0)
 		check_policy(&policy);
-	taken += r >= 0;
-	taken += xfrm_parse_default(nlh, reason) == 0;
+	accepted += r >= 0;
+	accepted += xfrm_parse_default(nlh, reason) == 0;
 	(void)xfrm_parse_is_change(nlh);
-	free(nlh);
-	return taken;
+	return accepted;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	(void)parse_all(data, size);
-	return 0;
-}
+FUZZ_ENTRY(parse_all)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the fuzzers of netlink messages share: a source of random numbers that a seed repeats, and
- * the changes that break parsers.
+ * What the fuzzers share: random numbers that a seed repeats, the changes that break parsers, a
+ * bounded run for main(), and libFuzzer's entry (clang -fsanitize=fuzzer,address,undefined
+ * -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION), which needs no main().
  */
 #ifndef FUZZ_MUTATE_H
 #define FUZZ_MUTATE_H
 
+#include <linux/netlink.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +15,37 @@
 #include "../../user/lib/util.h"
 
 #define DEFAULT_SEED 20250101
+#ifndef MUTATE_ITERATIONS
 #define MUTATE_ITERATIONS 1000000
+#endif
 #define MAX_BYTES 8192
+
+/* The entry of libFuzzer. */
+#define FUZZ_ENTRY(parse)                                             \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)  \
+	{                                                             \
+		(void)parse(data, size);                              \
+		return 0;                                             \
+	}
+
+/*
+ * A message in memory of exactly its size, for AddressSanitizer, to be freed. NULL: it is shorter
+ * than a header.
+ */
+static inline struct nlmsghdr *message_copy(const uint8_t *data, size_t size)
+{
+	struct nlmsghdr *nlh = NULL;
+
+	if (size < sizeof(*nlh))
+		return NULL;
+	nlh = malloc(size);
+	if (!nlh)
+		abort();
+	memcpy(nlh, data, size);
+	nlh->nlmsg_len = (uint32_t)size;
+	return nlh;
+}
 
 static uint64_t random_state;
 
@@ -39,7 +70,7 @@ static inline size_t random_below(size_t bound)
 	return bound ? random_next() % bound : 0;
 }
 
-/* Lengths and types are 16 bits at even offsets: what hits them finds more than single bits do. */
+/* Changes of 16 bits at even offsets hit lengths and types, and find more than single bits do. */
 static inline size_t mutate(uint8_t *bytes, size_t size)
 {
 	static const uint16_t lengths[] = { 0, 1, 3, 4, 5, 8, 12, 16, 20, 255, 0x7fff, 0xffff };
@@ -80,7 +111,7 @@ static inline size_t mutate(uint8_t *bytes, size_t size)
 	return size;
 }
 
-/* Some changes at once. */
+/* One to four changes. */
 static inline size_t mutate_often(uint8_t *bytes, size_t size)
 {
 	for (size_t n = 1 + random_below(4); n > 0; n--)
@@ -89,37 +120,29 @@ static inline size_t mutate_often(uint8_t *bytes, size_t size)
 }
 
 /*
- * A bounded run: what build() writes into MAX_BYTES, and returns the size of, is mutated and given
- * to parse(), which returns whether any parser took it. 0 iterations: until stopped. Returns the
- * exit status: a mutator that spoils everything, or nothing, tests nothing.
+ * main() of NAME [ITERATIONS [SEED]]; 0 iterations: until stopped. build() writes a message of up
+ * to MAX_BYTES and returns its size; a mutated copy goes to parse(), which returns whether a parser
+ * accepted it. Fails if all were accepted, or none: such a mutator tests nothing.
  */
-static inline int mutate_run(unsigned long iterations, size_t (*build)(uint8_t *bytes),
-			     int (*parse)(const uint8_t *bytes, size_t size))
-{
-	static uint8_t bytes[MAX_BYTES];
-	unsigned long taken = 0;
-
-	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
-		size_t size = mutate_often(bytes, build(bytes));
-
-		taken += parse(bytes, size) > 0;
-	}
-	printf("%lu of them parsed\n", taken);
-	return taken == 0 || taken == iterations;
-}
-
-/* The same for main(): NAME [ITERATIONS [SEED]]. */
 static inline int mutate_main(const char *name, int argc, char **argv,
 			      size_t (*build)(uint8_t *bytes),
 			      int (*parse)(const uint8_t *bytes, size_t size))
 {
+	static uint8_t bytes[MAX_BYTES];
 	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : MUTATE_ITERATIONS;
+	unsigned long accepted = 0;
 
 	random_start(argc > 2 ? argv[2] : NULL);
 	printf("%s: %lu mutated messages from seed %llu\n", name, iterations,
 	       (unsigned long long)random_state);
 	fflush(stdout);
-	return mutate_run(iterations, build, parse);
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
+		size_t size = mutate_often(bytes, build(bytes));
+
+		accepted += parse(bytes, size) > 0;
+	}
+	printf("%lu of them parsed\n", accepted);
+	return accepted == 0 || accepted == iterations;
 }
 
 #endif

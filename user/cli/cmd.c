@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../lib/poke.h"
+#include "../lib/wakeup.h"
 #include "../loader/arena.h"
 #include "args.h"
 
@@ -41,7 +41,7 @@ bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns
 	static const struct timespec pause = { .tv_nsec = 200000 };
 	const uint64_t until = util_now_ns() + timeout_ns;
 
-	poke_send();
+	wakeup_send(loader_pin_dir());
 	while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < number) {
 		if (util_now_ns() >= until)
 			return false;

@@ -32,7 +32,7 @@ static void read_occupancy(const struct maps *maps, struct occupancy out[N_OCCUP
 		       { LOADER_ROUTES, meta->routes, meta->max_routes ?: SIXLANE_MAX_ROUTES },
 		       { LOADER_SOURCES, meta->sources, SIXLANE_MAX_SOURCES },
 		       { LOADER_NEXT_HOPS, meta->next_hops, SIXLANE_MAX_NEXT_HOPS - 1 },
-		       { LOADER_BUCKETS, meta->buckets, SIXLANE_MAX_NH_BUCKETS },
+		       { LOADER_NH_BUCKETS, meta->buckets, SIXLANE_MAX_NH_BUCKETS },
 		       { LOADER_NEIGHBOURS, meta->neighbours, SIXLANE_MAX_NEIGHBOURS - 1 },
 		       { LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 },
 		       { LOADER_VLANS, vlans, SIXLANE_MAX_VLANS },

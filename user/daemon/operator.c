@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../lib/poke.h"
+#include "../lib/wakeup.h"
 #include "state.h"
 
 #define LOOK_INTERVAL_NS 1000000000ull
@@ -180,7 +180,7 @@ void operator_run(struct sync *sync)
 
 	/* first: who pokes has counted before */
 	if (list->poke_fd >= 0)
-		poke_drain(list->poke_fd);
+		wakeup_drain(list->poke_fd);
 	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
 	if (!list->reading)
@@ -212,7 +212,7 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->poke_fd = poke_open();
+	list->poke_fd = wakeup_open(loader_pin_dir());
 	if (list->poke_fd < 0)
 		log_warning(
 			"cannot listen for changes by 'sixlane exception': %s; they take effect within a second",

@@ -26,27 +26,14 @@ static int run(const char *dev, void *request)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Structures that begin with cmd and have a fixed size. */
-static int get(const char *dev, uint32_t cmd, void *out, size_t size)
-{
-	uint32_t *request = calloc(1, size);
-	int ret;
-
-	if (!request)
-		return -ENOMEM;
-	*request = cmd;
-	ret = run(dev, request);
-	if (!ret) {
-		*request = 0;
-		memcpy(out, request, size);
-	}
-	free(request);
-	return ret;
-}
-
 int ethtool_get_channels(const char *dev, struct ethtool_channels *out)
 {
-	return get(dev, ETHTOOL_GCHANNELS, out, sizeof(*out));
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	int ret = run(dev, &channels);
+
+	if (!ret)
+		*out = channels;
+	return ret;
 }
 
 static uint32_t count_distinct(const uint32_t *at, uint32_t n)
@@ -110,7 +97,7 @@ static int count_strings(const char *dev, uint32_t set_id, uint32_t *n)
 	return 0;
 }
 
-/* *out is the caller's to free. */
+/* *out is to be freed by the caller. */
 static int get_strings(const char *dev, uint32_t set_id, struct ethtool_gstrings **out)
 {
 	struct ethtool_gstrings *strings;
@@ -119,7 +106,7 @@ static int get_strings(const char *dev, uint32_t set_id, struct ethtool_gstrings
 
 	if (ret)
 		return ret;
-	/* room to spare: the kernel writes as many as there are by then */
+	/* some room more: their number may have grown since, and the kernel writes them all */
 	strings = calloc(1, sizeof(*strings) + (size_t)(n + 64) * ETH_GSTRING_LEN);
 	if (!strings)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What `ethtool` shows, by its ioctl: queues, features and the driver's name. Mechanism only: every
- * call is of one device, in the caller's network namespace, and returns 0 or -errno with nothing
- * said. -EOPNOTSUPP: the driver has no such thing.
+ * What ethtool(8) shows, by its ioctl: queues, features and the driver's name. Every call is for
+ * one device in the caller's network namespace, returns 0 or -errno, and logs nothing. -EOPNOTSUPP:
+ * the driver has no such thing.
  */
 #ifndef USER_LIB_ETHTOOL_H
 #define USER_LIB_ETHTOOL_H
@@ -13,17 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* cmd of the structure is 0 on return. */
 int ethtool_get_channels(const char *dev, struct ethtool_channels *out);
 
 /* A feature as `ethtool -k` calls it. -ENOENT: this kernel has none of that name. */
 struct nic_feature {
 	bool on;
-	bool fixed; /* the driver lets nobody change it */
+	bool fixed; /* it cannot be changed */
 };
 int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out);
 
-/* How many queues the indirection table of receive side scaling names. */
+/* The number of distinct queues in the indirection table of receive side scaling. */
 int ethtool_count_rss_queues(const char *dev, uint32_t *n);
 
 /* The driver's name, "" if it has none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files that a person names for a command to read. "-" is standard input, in every command. */
+/* Input files of commands. The name "-" is standard input, in every command. */
 #ifndef USER_LIB_INPUT_H
 #define USER_LIB_INPUT_H
 
@@ -8,10 +8,10 @@
 
 bool input_is_stdin(const char *path);
 
-/* The path, or "standard input": for messages. */
+/* For messages: the path, or "standard input". */
 const char *input_name(const char *path);
 
-/* Opens it for reading; close with fclose(). NULL with errno: EISDIR for a directory too. */
+/* For reading; close with fclose(). NULL with errno, which is EISDIR for a directory. */
 FILE *input_open(const char *path);
 
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Messages to stderr. A message is one line and one write, so that lines of several processes
- * never mix; what is in it came from outside in part (names of devices, the kernel's words), so
- * control characters are taken out. errno survives.
- */
+/* See log.h. */
 #include "log.h"
 
 #include <errno.h>
@@ -29,17 +25,17 @@ void log_init(const char *program, enum log_level level)
 	log_threshold = level;
 }
 
-/* What snprintf says it would have written, cut to what fits. */
-static size_t fitting(int wanted, size_t room)
+/* The number of bytes that snprintf(), which returned length, wrote into room bytes. */
+static size_t written_bytes(int length, size_t room)
 {
-	if (wanted < 0)
+	if (length < 0)
 		return 0;
-	return (size_t)wanted < room ? (size_t)wanted : room - 1;
+	return (size_t)length < room ? (size_t)length : room - 1;
 }
 
 struct line {
 	char text[LINE_MAX_BYTES];
-	size_t room; /* in text, but for the newline */
+	size_t room; /* of text, without the newline */
 	size_t length;
 	int saved_errno;
 };
@@ -48,7 +44,7 @@ static void line_begin(struct line *line, enum log_level level)
 {
 	line->saved_errno = errno;
 	line->room = sizeof(line->text) - 1;
-	line->length = fitting(
+	line->length = written_bytes(
 		snprintf(line->text, line->room, "%s: %s: ", log_program, log_level_names[level]),
 		line->room);
 	errno = line->saved_errno; /* for %m */
@@ -69,12 +65,12 @@ static void line_end(struct line *line)
 	errno = line->saved_errno;
 }
 
-/* What is left of the line, for snprintf; used up by line_grow with what that returned. */
+/* The rest of the line, for snprintf(), whose result goes to line_grow(). */
 #define LINE_REST(line) (line)->text + (line)->length, (line)->room - (line)->length
 
-static void line_grow(struct line *line, int wanted)
+static void line_grow(struct line *line, int length)
 {
-	line->length += fitting(wanted, line->room - line->length);
+	line->length += written_bytes(length, line->room - line->length);
 }
 
 void log_msg(enum log_level level, const char *fmt, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Small helpers that every user-space module may use: cleanup attributes in the manner
- * of systemd and bpfilter, and arithmetic on arrays. Knows nothing of sixlane.
+ * Helpers for every user-space module: cleanup attributes as in systemd and bpfilter, clocks, sizes
+ * of arrays. Knows nothing of sixlane.
  */
 #ifndef USER_LIB_UTIL_H
 #define USER_LIB_UTIL_H
@@ -40,13 +40,13 @@ static inline void util_fclose(FILE **file)
 #define _cleanup_close_ _cleanup_(util_close)
 #define _cleanup_fclose_ _cleanup_(util_fclose)
 
-/* Hand an owned descriptor to the caller: the cleanup then finds -1. */
+/* Returns the descriptor and sets *fd to -1, so that the cleanup does not close it. */
 static inline int util_take_fd(int *fd)
 {
-	int taken = *fd;
+	int owned = *fd;
 
 	*fd = -1;
-	return taken;
+	return owned;
 }
 
 /* CLOCK_MONOTONIC in nanoseconds. */
@@ -58,7 +58,6 @@ static inline uint64_t util_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Of two times, or deadlines. */
 static inline uint64_t util_earlier(uint64_t a_ns, uint64_t b_ns)
 {
 	return a_ns < b_ns ? a_ns : b_ns;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Arenas for the compiled FIB: which kernels and objects can, making and mapping one, and whether
- * the pinned maps have one. What a program reads is decided when its maps are made, and once at
- * each start of the daemon; from then on every program that is loaded is of the flavour that they
- * are of.
- */
+/* See arena.h. */
+#include "arena.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "arena.h"
-#include "query.h"
+#include "../../bpf/abi/sixlane.h"
+#include "../lib/util.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "paths.h"
 
-size_t loader_arena_bytes(void)
+/* The size of the address range; less of it is in use. */
+static size_t arena_bytes(void)
 {
 	return SIXLANE_FIB_ARENA_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Not by libbpf: from 1.4 on it maps what it makes, and unmaps it with the object. */
+/* Without libbpf, which from 1.4 on maps the arenas that it makes and unmaps them with the object.
+ */
 int loader_arena_new(uint64_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
@@ -41,14 +42,14 @@ void *loader_arena_map(int fd, int prot)
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return NULL;
-	at = mmap((void *)(uintptr_t)info.map_extra, loader_arena_bytes(), prot,
+	at = mmap((void *)(uintptr_t)info.map_extra, arena_bytes(), prot,
 		  MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
 	return at == MAP_FAILED ? NULL : at;
 }
 
 void loader_arena_unmap(void *at)
 {
-	munmap(at, loader_arena_bytes());
+	munmap(at, arena_bytes());
 }
 
 const char *loader_arena_hint(const struct loader_maps *maps, int error)
@@ -60,7 +61,7 @@ const char *loader_arena_hint(const struct loader_maps *maps, int error)
 		snprintf(
 			icmp_event, sizeof(icmp_event),
 			" (the compiled FIB's arena needs %zu MiB of address space: raise ulimit -v)",
-			loader_arena_bytes() >> 20);
+			arena_bytes() >> 20);
 	if (maps->arena && error == -EEXIST)
 		snprintf(
 			icmp_event, sizeof(icmp_event),
@@ -70,7 +71,7 @@ const char *loader_arena_hint(const struct loader_maps *maps, int error)
 	return icmp_event;
 }
 
-/* A process with fewer addresses may need all of them for its routes. */
+/* A process with less address space (ulimit -v) may need all of it for its routes. */
 #define ENOUGH_ADDRESSES (4ull << 30)
 
 static bool can_map(int fd)
@@ -86,7 +87,7 @@ static bool can_map(int fd)
 	return at;
 }
 
-/* 0 or -errno: the kernel makes the map also where its JIT, which alone knows arenas, is off. */
+/* Loads a program that reads an arena: the kernel makes arenas even if its JIT cannot read them. */
 static int load_reader(int fd)
 {
 	const struct bpf_insn insns[] = {
@@ -101,13 +102,13 @@ static int load_reader(int fd)
 	return prog < 0 ? -errno : 0;
 }
 
-/* 1, 0 or -errno. */
+/* Makes one and maps it. 1, 0 or -errno. */
 static int try_arena(void)
 {
 	_cleanup_close_ int fd = loader_arena_new(SIXLANE_FIB_ARENA);
 	int rc = fd < 0 ? fd : load_reader(fd);
 
-	/* no such type of map, no JIT for it, or no 4 GiB of the kernel's own addresses */
+	/* no such map type, no JIT for it, or no 4 GiB of kernel address space */
 	if (rc == -EINVAL || rc == -EOPNOTSUPP || rc == -ENOMEM)
 		return 0;
 	return rc ?: can_map(fd);
@@ -122,7 +123,7 @@ int loader_arena_usable(void)
 	return usable;
 }
 
-/* 1, 0 or -errno. */
+/* 1 if the object has an arena, 0 or -errno. */
 static int reads_arena(const char *object, char *err)
 {
 	struct bpf_object *opened;
@@ -138,7 +139,7 @@ static int reads_arena(const char *object, char *err)
 	return rc;
 }
 
-/* Also the object for frames of several buffers, if there is one for array maps. */
+/* The arena flavour must also have an xdp.frags flavour if the object for array maps has one. */
 static bool is_complete(const char *object, const char *arena)
 {
 	char frags[PATH_MAX];
@@ -154,7 +155,7 @@ const char *loader_object_for(const char *object, const struct loader_maps *maps
 											   : object;
 }
 
-int loader_wants_arena(const char *object, char *err)
+int loader_object_reads_arena(const char *object, char *err)
 {
 	static const struct loader_maps with_arena = { .arena = true };
 	int usable = loader_arena_usable(), reads;
@@ -182,51 +183,4 @@ int loader_arena_pin(char *err)
 	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return loader_fail_errno(err, -errno, "cannot pin %s", path);
 	return 0;
-}
-
-/* From the next packet on no program finds a compiled FIB in it. 0 or -errno. */
-static int empty(const struct loader_maps *maps, char *err)
-{
-	struct sixlane_fib_head *head =
-		loader_arena_map(maps->fd[LOADER_FIB_ARENA], PROT_READ | PROT_WRITE);
-	int rc = head ? 0 : -errno;
-
-	if (rc)
-		return loader_fail(err, rc, "cannot map the pinned arena, to leave it empty: %s%s",
-				   strerror(-rc), loader_arena_hint(maps, rc));
-	__atomic_store_n(&head->fib.word, 0, __ATOMIC_RELAXED);
-	loader_arena_unmap(head);
-	return 0;
-}
-
-static int leave(struct loader_maps *maps, char *err)
-{
-	char path[PATH_MAX];
-	/* one that no daemon has written is empty */
-	int rc = maps->fib_memory == SIXLANE_FIB_IN_ARENA && maps->arena ? empty(maps, err) : 0;
-
-	if (rc)
-		return rc;
-	loader_pin_path(LOADER_FIB_ARENA, path);
-	if (unlink(path) && errno != ENOENT)
-		return loader_fail_errno(err, -errno, "cannot remove %s", path);
-	util_close(&maps->fd[LOADER_FIB_ARENA]);
-	maps->fd[LOADER_FIB_ARENA] = -1;
-	maps->id[LOADER_FIB_ARENA] = 0;
-	maps->arena = false;
-	return 0;
-}
-
-int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
-{
-	int wants = loader_wants_arena(object, err), rc;
-
-	if (wants < 0)
-		return wants;
-	if (!wants)
-		return leave(maps, err);
-	if (maps->arena)
-		return 0;
-	rc = loader_arena_pin(err);
-	return rc ? rc : loader_open_arena(maps, err);
 }

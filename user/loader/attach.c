@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Putting sixlane on a port, replacing it and taking it off, each in one step (replacing on a bond
- * in two) that fails rather than meet another program. Never falls back to another mode than the
- * one that was asked for.
- */
-#include <net/if.h> /* first: linux/if.h gives way to it */
+/* See attach.h. */
+#include <net/if.h> /* before linux/if.h, which then defines less */
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,11 +16,20 @@
 
 #include "../netlink/socket_link.h"
 #include "arena.h"
+#include "attach.h"
+#include "bpf_object.h"
+#include "dispatch.h"
 #include "driver.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "link.h"
+#include "paths.h"
+#include "pin_dir.h"
 #include "query.h"
+#include "refusal.h"
 #include "run.h"
 
-/* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
+/* Headers in the buffer before a packet: Ethernet with two tags, and virtio_net's own. */
 #define HEADERS (ETH_HLEN + 2 * 4 + 20)
 
 static uint32_t mode_flags(enum xdp_mode mode)
@@ -39,8 +44,7 @@ static uint32_t mode_flags(enum xdp_mode mode)
 	}
 }
 
-/* The port's ifindex, or -ENODEV and iproute2's words. name becomes the device's own, where port
- * is an alternative one. */
+/* port: a name of any kind; name becomes the device's own. Returns the ifindex or -ENODEV. */
 static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
 {
 	uint32_t ifindex = nl_link_find(port, name);
@@ -60,7 +64,7 @@ static int query_port(int ifindex, const char *port, const struct loader_maps *m
 	return 0;
 }
 
-/* Load the object's program with the pinned maps, for a port. Returns its descriptor or -errno. */
+/* Loads the object's program with the pinned maps. Returns its descriptor or -errno. */
 static int load_prog(const char *path, const char *port, char *err)
 {
 	struct bpf_object *object;
@@ -97,7 +101,7 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 
 	if (fd < 0)
 		return fd;
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_xdp_attach(ifindex, fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
@@ -128,9 +132,9 @@ static bool is_jumbo(const char *port)
 	return loader_mtu_is_jumbo(loader_driver_mtu(port));
 }
 
-/* What to offer a driver, in this order. */
+/* The flavours to try, in this order. */
 struct flavours {
-	const char *first, *second; /* second: NULL if there is none */
+	const char *first, *second; /* second may be NULL */
 	char frags[PATH_MAX];
 };
 
@@ -142,39 +146,16 @@ static void order_flavours(const char *object, bool frags_first, struct flavours
 	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
 }
 
-/*
- * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
- * fit in one: with as many different errors as there are drivers. Each flavour is offered; if both
- * are refused, what was said of the one for single buffers is the reason.
- */
-static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
-			 char *err)
-{
-	struct flavours flavours;
-	int rc;
-
-	if (mode != LOADER_NATIVE)
-		return attach_object(object, ifindex, port, mode, err);
-	order_flavours(object, is_jumbo(port), &flavours);
-	rc = attach_object(flavours.first, ifindex, port, mode, err);
-	/* what the verifier refuses is no matter of the driver's */
-	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
-		return rc;
-	if (flavours.second == object)
-		return attach_object(object, ifindex, port, mode, err);
-	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
-}
-
 int loader_touch(int ifindex)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 
-	loader_quiet();
+	libbpf_log_reset();
 	opts.old_prog_fd = -1;
 	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
 }
 
-/* fd in the place of old_fd, -1 for none. */
+/* Replaces the program old_fd by fd; -1: no program. */
 static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
@@ -183,7 +164,7 @@ static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
 	return bpf_xdp_attach(ifindex, fd, mode | XDP_FLAGS_REPLACE, &opts);
 }
 
-/* Also if there is no telling: what is right for a bond does for others. */
+/* True also if that is unknown: what a bond needs is right for every driver. */
 static bool is_of_bonding_driver(const char *port)
 {
 	struct ifbond bond;
@@ -194,7 +175,7 @@ static bool is_of_bonding_driver(const char *port)
 	return fd < 0 || !ioctl(fd, SIOCBONDINFOQUERY, &request);
 }
 
-/* fd where no program is. The old one comes back if the driver refuses it. */
+/* Attaches fd to a port without a program. If the driver refuses it, old_fd is attached again. */
 static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
 	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
@@ -217,9 +198,9 @@ static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port,
 }
 
 /*
- * A bond in native mode lets go of a program only when it is taken off: one that another replaces
- * is in memory with all its maps until the next boot (bond_xdp_set(), from Linux 5.15 on). So not
- * in one step here, and packets pass to the kernel in between. No signal ends the process there.
+ * bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
+ * the next boot; it frees one that is detached. So this takes two steps, and packets pass to the
+ * kernel in between. Signals are blocked, so that none ends the process in between.
  */
 static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
@@ -237,7 +218,8 @@ static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char 
 	return rc;
 }
 
-static int held_by_link(int ifindex, const char *port, const struct loader_prog *prog, char *err)
+static int fail_held_by_link(int ifindex, const char *port, const struct loader_prog *prog,
+			     char *err)
 {
 	char advice[LOADER_LINK_ADVICE];
 
@@ -246,7 +228,7 @@ static int held_by_link(int ifindex, const char *port, const struct loader_prog 
 			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
 }
 
-/* Swap a program that is attached directly for this object's, or for none (object NULL). */
+/* Replaces a program that is attached directly by this object's. object NULL: detaches it. */
 static int swap_object(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *old, char *err)
 {
@@ -261,35 +243,54 @@ static int swap_object(const char *object, int ifindex, const char *port,
 		if (fd < 0)
 			return fd;
 	}
-	loader_quiet();
+	libbpf_log_reset();
 	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
 	if (!rc)
 		return 0;
-	/* first, since to ask for a link makes the kernel say something else */
+	/* before the query for a link, which replaces the kernel's message */
 	loader_fail_errno(err, rc, "cannot %s the program on %s", object ? "replace" : "detach",
 			  port);
 	if (rc == -EBUSY && loader_query_link((uint32_t)ifindex, old))
-		return held_by_link(ifindex, port, old, err);
+		return fail_held_by_link(ifindex, port, old, err);
 	return rc;
 }
 
-/* The same with a flavour of the object that the driver takes, as attach_direct() finds it. */
-static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
-		   char *err)
+/* old: the program to replace, in its mode. NULL: attach in the given mode. */
+static int install(const char *path, int ifindex, const char *port, const struct loader_prog *old,
+		   enum loader_mode mode, char *err)
 {
-	bool native = old->mode == XDP_MODE_NATIVE;
+	return old ? swap_object(path, ifindex, port, old, err)
+		   : attach_object(path, ifindex, port, mode, err);
+}
+
+/*
+ * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+ * fit in one, with as many errors as there are drivers. So both flavours are tried. If both are
+ * refused, the error of the one for single buffers is reported.
+ */
+static int install_flavour(const char *object, int ifindex, const char *port,
+			   const struct loader_prog *old, enum loader_mode mode, char *err)
+{
+	bool native = old ? old->mode == XDP_MODE_NATIVE : mode == LOADER_NATIVE;
 	struct flavours flavours;
 	int rc;
 
-	order_flavours(object, old->frags || (native && is_jumbo(port)), &flavours);
-	rc = swap_object(flavours.first, ifindex, port, old, err);
-	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
+	order_flavours(object, (old && old->frags) || (native && is_jumbo(port)), &flavours);
+	rc = install(flavours.first, ifindex, port, old, mode, err);
+	/* what the verifier refuses does not depend on the driver */
+	if (!rc || rc == -EEXIST || libbpf_log_verifier() || !native || !flavours.second)
 		return rc;
 	if (flavours.second == object)
-		return swap_object(object, ifindex, port, old, err);
-	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
+		return install(object, ifindex, port, old, mode, err);
+	return install(flavours.second, ifindex, port, old, mode, NULL) ? rc : 0;
+}
+
+static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
+		   char *err)
+{
+	return install_flavour(object, ifindex, port, old, LOADER_NATIVE, err);
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
@@ -304,9 +305,9 @@ static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
 	}
 }
 
-/* How to take off what runs on a port. */
-static void take_off_advice(int ifindex, const char *port, const struct loader_prog *prog,
-			    char buf[LOADER_LINK_ADVICE])
+/* Advice on how to detach what runs on a port. */
+static void detach_advice(int ifindex, const char *port, const struct loader_prog *prog,
+			  char buf[LOADER_LINK_ADVICE])
 {
 	uint32_t link_id = loader_query_link((uint32_t)ifindex, prog);
 
@@ -320,13 +321,13 @@ static void take_off_advice(int ifindex, const char *port, const struct loader_p
 			 prog->mode == XDP_MODE_GENERIC ? "generic" : "");
 }
 
-/* -EEXIST, and who is there. */
-static int occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
+/* Reports the program that is there. Returns -EEXIST. */
+static int fail_occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
 {
 	const char *how = prog->dispatcher ? "dispatcher" : loader_xdp_mode_name(prog->mode);
 	char advice[LOADER_LINK_ADVICE];
 
-	take_off_advice(ifindex, port, prog, advice);
+	detach_advice(ifindex, port, prog, advice);
 	if (prog->owner != LOADER_FOREIGN)
 		return loader_fail(err, -EEXIST, "%s already runs sixlane in %s mode (id %u): %s",
 				   port, how, prog->id, advice);
@@ -340,26 +341,25 @@ static int occupied(const struct loader_prog *prog, int ifindex, const char *por
 			   prog->name, prog->id, how, advice);
 }
 
-/* The same, and 0 also if another process, the daemon mostly, was faster to put sixlane there anew.
- */
-static int replace_or_outrun(const char *object, int ifindex, const char *port,
-			     const struct loader_prog *prog, char *err)
+/* replace(), but 0 also if another process, usually the daemon, has replaced it meanwhile. */
+static int replace_or_lose_race(const char *object, int ifindex, const char *port,
+				const struct loader_prog *prog, char *err)
 {
 	struct loader_prog now;
 	int rc = replace(object, ifindex, port, prog, err);
 
-	/* without maps to compare, any sixlane has others */
+	/* without maps to compare, every sixlane program is LOADER_OTHER_MAPS */
 	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) &&
 	    now.owner == LOADER_OTHER_MAPS && now.id != prog->id)
 		return 0;
 	return rc;
 }
 
-/* In the place of a program that does not read the arena, one of the object, if that does. */
-static int give_arena(const char *object, int ifindex, const char *port,
-		      const struct loader_prog *prog, char *err)
+/* Replaces a program that does not read the arena, if the object's does. */
+static int replace_by_arena_flavour(const char *object, int ifindex, const char *port,
+				    const struct loader_prog *prog, char *err)
 {
-	int reads = loader_wants_arena(object, err);
+	int reads = loader_object_reads_arena(object, err);
 
 	if (prog->dispatcher)
 		return loader_fail(
@@ -373,16 +373,16 @@ static int give_arena(const char *object, int ifindex, const char *port,
 			err, -ENOENT,
 			"lookups on %s use the LPM trie: neither its program nor %s reads the compiled FIB's arena; install sixlane.arena.bpf.o and sixlane.arena.frags.bpf.o beside it",
 			port, object);
-	return replace_or_outrun(object, ifindex, port, prog, err);
+	return replace_or_lose_race(object, ifindex, port, prog, err);
 }
 
-/* What runs under a dispatcher is not replaced. */
+/* A program under a dispatcher is never replaced. */
 static bool is_outgrown(const struct loader_prog *prog, const char *port)
 {
 	return !prog->dispatcher && loader_prog_outgrown(prog, loader_driver_mtu(port));
 }
 
-/* Attach where prog runs now, the maps being pinned. */
+/* Attaches where prog runs now. The maps are pinned. */
 static int attach_over(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *prog, enum loader_mode mode, char *err)
 {
@@ -391,25 +391,25 @@ static int attach_over(const char *object, int ifindex, const char *port,
 	switch (prog->owner) {
 	case LOADER_OURS:
 		if (same && prog->no_arena && !prog->dispatcher &&
-		    loader_wants_arena(object, NULL) > 0)
-			return give_arena(object, ifindex, port, prog, err);
+		    loader_object_reads_arena(object, NULL) > 0)
+			return replace_by_arena_flavour(object, ifindex, port, prog, err);
 		if (same && is_outgrown(prog, port))
-			return replace_or_outrun(object, ifindex, port, prog, err);
-		return same ? 0 : occupied(prog, ifindex, port, err);
+			return replace_or_lose_race(object, ifindex, port, prog, err);
+		return same ? 0 : fail_occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
 			return replace(object, ifindex, port, prog, err);
-		return occupied(prog, ifindex, port, err);
+		return fail_occupied(prog, ifindex, port, err);
 	case LOADER_FOREIGN:
 		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
-			return occupied(prog, ifindex, port, err);
+			return fail_occupied(prog, ifindex, port, err);
 		break;
 	case LOADER_NO_PROG:
 		break;
 	}
 	if (mode == LOADER_DISPATCHER)
 		return dispatch_attach(object, loader_pin_dir(), ifindex, port, err);
-	return attach_direct(object, ifindex, port, mode, err);
+	return install_flavour(object, ifindex, port, NULL, mode, err);
 }
 
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err)
@@ -434,7 +434,7 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	loader_close_maps(&maps);
 	if (!rc)
 		loader_refusal_forget(port);
-	/* A failure leaves nothing behind that was not there before. */
+	/* after a failure, remove the pins that were made here */
 	if (rc && !had_pins && !loader_daemon_runs())
 		loader_unpin(NULL);
 	return rc;
@@ -482,10 +482,10 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	if (rc)
 		return rc;
 	if (prog.no_arena)
-		return give_arena(object, (int)ifindex, port, &prog, err);
+		return replace_by_arena_flavour(object, (int)ifindex, port, &prog, err);
 	if (prog.owner == LOADER_OURS)
 		return is_outgrown(&prog, port)
-			       ? replace_or_outrun(object, (int)ifindex, port, &prog, err)
+			       ? replace_or_lose_race(object, (int)ifindex, port, &prog, err)
 			       : 0;
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);

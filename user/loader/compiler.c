@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Which compiler built an object, or the program that the kernel has loaded: a tag in their BTF
- * says it. libbpf leaves the tag out where the kernel does not know tags (before Linux 5.16).
- */
+/* See compiler.h. */
+#include "compiler.h"
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "loader.h"
-#include "loader_internal.h"
+#include "../../bpf/abi/sixlane.h"
+#include "../lib/util.h"
+#include "libbpf_log.h"
 
 static void free_btf(struct btf **btf)
 {
 	btf__free(*btf);
 }
 
-bool loader_btf_compiler(const struct btf *btf, char *out)
+bool loader_btf_compiler(const struct btf *btf, char out[LOADER_COMPILER_LEN])
 {
 	const size_t prefix = strlen(SIXLANE_COMPILER_TAG);
 
@@ -35,7 +38,7 @@ bool loader_object_compiler(const char *path, char out[LOADER_COMPILER_LEN])
 {
 	_cleanup_(free_btf) struct btf *btf = NULL;
 
-	loader_quiet();
+	libbpf_log_init();
 	btf = btf__parse(path, NULL);
 	return loader_btf_compiler(btf, out);
 }
@@ -47,7 +50,7 @@ bool loader_prog_compiler(uint32_t prog_id, char out[LOADER_COMPILER_LEN])
 	struct bpf_prog_info info = { 0 };
 	uint32_t size = sizeof(info);
 
-	loader_quiet();
+	libbpf_log_init();
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) || !info.btf_id)
 		return false;
 	btf = btf__load_from_kernel_by_id(info.btf_id);

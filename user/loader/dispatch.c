@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane under libxdp's dispatcher, beside other XDP programs. The only caller of libxdp. libxdp
- * quietly attaches a single program by itself where the kernel refuses its dispatcher; that is
- * found out here and undone, since whoever asks for the dispatcher means to add more programs.
+ * See dispatch.h. Where the kernel refuses its dispatcher, libxdp silently attaches a single
+ * program without one. That is detected here and undone: whoever asks for the dispatcher means to
+ * add more programs.
  */
+#include "dispatch.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_link.h>
-#include <string.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <xdp/libxdp.h>
 
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "refusal.h"
 
-static int note_libxdp(enum libxdp_print_level level, const char *fmt, va_list ap)
+static int print(enum libxdp_print_level level, const char *fmt, va_list ap)
 {
-	_cleanup_free_ char *text = NULL;
-
-	if (level == LIBXDP_DEBUG)
-		return 0;
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	else
-		loader_note("libxdp", text);
+	if (level != LIBXDP_DEBUG)
+		libbpf_log_vadd("libxdp", fmt, ap);
 	return 0;
 }
 
-static void quiet(void)
+static void log_reset(void)
 {
-	loader_quiet();
-	libxdp_set_print(note_libxdp);
+	libbpf_log_reset();
+	libxdp_set_print(print);
 }
 
 static void close_multiprog(struct xdp_multiprog **mp)
@@ -44,18 +44,13 @@ static void close_program(struct xdp_program **prog)
 		xdp_program__close(*prog);
 }
 
-void dispatch_strerror(int rc, char *buf, size_t size)
-{
-	libxdp_strerror(rc, buf, size);
-}
-
 int dispatch_progs(int ifindex, uint32_t ids[DISPATCH_MAX_PROGS])
 {
 	_cleanup_(close_multiprog) struct xdp_multiprog *mp = NULL;
 	struct xdp_program *prog = NULL;
 	int n = 0;
 
-	quiet();
+	log_reset();
 	mp = xdp_multiprog__get_from_ifindex(ifindex);
 	if (libxdp_get_error(mp))
 		return (int)libxdp_get_error(mp);
@@ -64,7 +59,7 @@ int dispatch_progs(int ifindex, uint32_t ids[DISPATCH_MAX_PROGS])
 	return n;
 }
 
-/* Nothing but the given program runs there, without a dispatcher. */
+/* libxdp attached the program without a dispatcher. */
 static bool fell_back(int ifindex)
 {
 	_cleanup_(close_multiprog) struct xdp_multiprog *mp =
@@ -86,7 +81,7 @@ static int attach_prog(struct xdp_program *prog, const char *object, int ifindex
 {
 	int rc = xdp_program__attach(prog, ifindex, XDP_MODE_NATIVE, 0);
 
-	if (rc && loader_refused())
+	if (rc && libbpf_log_verifier())
 		return loader_fail_refused(err, rc, object, port);
 	if (rc)
 		return loader_fail_errno(
@@ -114,7 +109,7 @@ int dispatch_attach(const char *object, const char *pin_dir, int ifindex, const 
 	_cleanup_(close_program) struct xdp_program *prog = NULL;
 	int rc;
 
-	quiet();
+	log_reset();
 	opts.pin_root_path = pin_dir;
 	prog = xdp_program__open_file(object, "xdp", &opts);
 	rc = (int)libxdp_get_error(prog);
@@ -129,7 +124,7 @@ int dispatch_detach(int ifindex, uint32_t prog_id, const char *port, char *err)
 	struct xdp_program *prog = NULL;
 	int rc;
 
-	quiet();
+	log_reset();
 	mp = xdp_multiprog__get_from_ifindex(ifindex);
 	rc = (int)libxdp_get_error(mp);
 	if (rc)

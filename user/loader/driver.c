@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Why a driver takes no program in native mode, and what would help: from what the kernel said, and
- * from what is known of a driver that gives no figures. Knows no program.
- */
+/* See driver.h. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -13,14 +10,14 @@
 
 #include "../lib/ethtool.h"
 #include "driver.h"
-#include "loader.h"
-#include "loader_internal.h"
+#include "error.h"
+#include "libbpf_log.h"
 #include "run.h"
 
 #define VLAN_HLEN 4
 #define FRAME_EXTRA (ETH_HLEN + 2 * VLAN_HLEN + ETH_FCS_LEN)
 
-/* The largest MTU that igb takes: its receive buffers, two to a pair of pages. */
+/* Receive buffers of igb, in bytes: two of them share two pages. */
 #define IGB_BUFFER_OF_SMALL_PAGES 3072
 #define IGB_BUFFER 2048
 
@@ -35,8 +32,8 @@ uint32_t loader_driver_max_mtu(const char *driver, size_t page_bytes)
 	return 0;
 }
 
-/* A smaller MTU may do. What was said, if anything was, may be about it. */
-static bool mtu_matters(int rc, const struct loader_driver *driver, const char *said)
+/* A smaller MTU may help. */
+static bool mtu_matters(int rc, const struct loader_driver *driver, const char *message)
 {
 	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
 
@@ -45,8 +42,8 @@ static bool mtu_matters(int rc, const struct loader_driver *driver, const char *
 	if (max)
 		return driver->mtu > max;
 	return driver->mtu > ETH_DATA_LEN &&
-	       (!*said || strcasestr(said, "mtu") || strcasestr(said, "frame") ||
-		strcasestr(said, "buffer"));
+	       (!*message || strcasestr(message, "mtu") || strcasestr(message, "frame") ||
+		strcasestr(message, "buffer"));
 }
 
 bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus)
@@ -71,20 +68,17 @@ uint32_t loader_cpus(void)
 	return n > 0 ? (uint32_t)n : 1;
 }
 
-bool loader_driver_lacks_native(const char *said)
+/* The kernel's message for a driver without native XDP, whatever its settings. */
+static bool lacks_native(const char *message)
 {
-	return strstr(said, "does not support XDP in native mode");
+	return strstr(message, "does not support XDP in native mode");
 }
 
-int loader_driver_error(int rc, const char *said)
+int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *message)
 {
-	return rc == -EOPNOTSUPP && *said && !loader_driver_lacks_native(said) ? -EINVAL : rc;
-}
-
-int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *said)
-{
-	rc = loader_driver_error(rc, said);
-	return rc != -EOPNOTSUPP && mtu_matters(rc, driver, said) ? -EMSGSIZE : rc;
+	if (rc == -EOPNOTSUPP && *message && !lacks_native(message))
+		rc = -EINVAL;
+	return rc != -EOPNOTSUPP && mtu_matters(rc, driver, message) ? -EMSGSIZE : rc;
 }
 
 uint32_t loader_driver_mtu(const char *port)
@@ -96,14 +90,14 @@ uint32_t loader_driver_mtu(const char *port)
 	return fd < 0 || ioctl(fd, SIOCGIFMTU, &request) ? 0 : (uint32_t)request.ifr_mtu;
 }
 
-/* What to do about the MTU, to append to a reason; "" if it is no matter of that. */
-static void mtu_icmp_event(int rc, const struct loader_driver *driver, const char *said, char *out,
-			   size_t size)
+/* Advice about the MTU, to append to a reason; "" if the MTU does not matter. */
+static void mtu_hint(int rc, const struct loader_driver *driver, const char *message, char *out,
+		     size_t size)
 {
 	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
 
 	*out = '\0';
-	if (!mtu_matters(rc, driver, said))
+	if (!mtu_matters(rc, driver, message))
 		return;
 	if (max)
 		snprintf(out, size, "; its MTU is %u, and %s supports native XDP up to MTU %u",
@@ -112,14 +106,15 @@ static void mtu_icmp_event(int rc, const struct loader_driver *driver, const cha
 		snprintf(out, size, "; its MTU is %u, and a smaller one may work", driver->mtu);
 }
 
-void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out)
+void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *message,
+			   char *out)
 {
 	const char *port = driver->port;
-	char icmp_event[128], why[256];
+	char hint[128], why[256];
 
-	snprintf(why, sizeof(why), "%s", *said ? said : strerror(-rc));
-	mtu_icmp_event(rc, driver, said, icmp_event, sizeof(icmp_event));
-	if (loader_driver_lacks_native(said))
+	snprintf(why, sizeof(why), "%s", *message ? message : strerror(-rc));
+	mtu_hint(rc, driver, message, hint, sizeof(hint));
+	if (lacks_native(message))
 		snprintf(
 			out, LOADER_ERR,
 			"%s has no native XDP (%s): 'sixlane attach %s generic' uses the much slower generic mode",
@@ -128,10 +123,10 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 		snprintf(
 			out, LOADER_ERR,
 			"%s accepts no native program in its present configuration%s (%s)%s; 'sixlane attach %s generic' uses the much slower generic mode",
-			port, *said ? "" : ", or never", why, icmp_event, port);
+			port, *message ? "" : ", or never", why, hint, port);
 	else
 		snprintf(out, LOADER_ERR, "cannot attach to %s: %s%s%s%s", port, strerror(-rc),
-			 *said ? ": " : "", said, icmp_event);
+			 *message ? ": " : "", message, hint);
 }
 
 int loader_fail_native(int rc, const char *port, char *err)
@@ -140,11 +135,11 @@ int loader_fail_native(int rc, const char *port, char *err)
 					.mtu = loader_driver_mtu(port),
 					.page_bytes = (size_t)sysconf(_SC_PAGESIZE) };
 
-	/* rights, or another program: not the driver's affair */
+	/* missing rights, or another program: it does not depend on the driver */
 	if (rc == -EPERM || rc == -EACCES || rc == -EEXIST)
 		return loader_fail_errno(err, rc, "cannot attach to %s", port);
 	ethtool_driver(port, driver.name);
 	if (err)
-		loader_driver_refusal(rc, &driver, loader_kernel_said(), err);
-	return loader_driver_attach_error(rc, &driver, loader_kernel_said());
+		loader_driver_refusal(rc, &driver, libbpf_log_kernel_message(), err);
+	return loader_driver_attach_error(rc, &driver, libbpf_log_kernel_message());
 }

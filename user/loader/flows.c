@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The extension for flowtables. A link holds it in a program, and goes with this process: no lookup
- * outlives the daemon, which alone knows where packets may be looked up.
- */
+/* See flows.h. */
 #include "flows.h"
 
 #include <bpf/bpf.h>
@@ -10,7 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "paths.h"
 
 #define FUNCTION "flowtable_forwards"
 #define MISSING \
@@ -22,8 +23,8 @@ struct extended {
 };
 
 struct loader_flows {
-	struct bpf_object *object; /* loaded; NULL: not yet */
-	bool missing;		   /* bpf_xdp_flow_lookup() is; until no program is wanted */
+	struct bpf_object *object; /* the loaded extension, or NULL */
+	bool missing; /* the kernel has no bpf_xdp_flow_lookup(); until no id is given */
 	struct extended *at;
 	size_t n;
 };
@@ -68,15 +69,15 @@ bool loader_flows_has(const struct loader_flows *flows, uint32_t prog_id)
 	return false;
 }
 
-/* It keeps the module nf_flow_table and the program that it was loaded for. */
+/* The object keeps the module nf_flow_table and the program it was loaded for in memory. */
 static void unload(struct loader_flows *flows)
 {
 	bpf_object__close(flows->object);
 	flows->object = NULL;
 }
 
-/* A link keeps its program in memory, with all maps. */
-static void let_go(struct loader_flows *flows, const uint32_t *prog_ids, size_t n)
+/* Ends the extension of all other programs: a link keeps its program and maps in memory. */
+static void remove_others(struct loader_flows *flows, const uint32_t *prog_ids, size_t n)
 {
 	size_t kept = 0;
 
@@ -89,7 +90,7 @@ static void let_go(struct loader_flows *flows, const uint32_t *prog_ids, size_t 
 	flows->n = kept;
 }
 
-/* The extension is loaded for one program, and fits all whose function has the same prototype. */
+/* The extension is loaded for one program and fits all whose function has the same prototype. */
 static int load(struct loader_flows *flows, const char *path, int prog_fd, char *err)
 {
 	struct bpf_object *object;
@@ -109,8 +110,8 @@ static int load(struct loader_flows *flows, const char *path, int prog_fd, char 
 		return 0;
 	}
 	bpf_object__close(object);
-	/* of libbpf, which has not found what the program calls */
-	flows->missing = !loader_refused() && (rc == -EINVAL || rc == -ESRCH);
+	/* libbpf's errors if the kernel lacks the function that the program calls */
+	flows->missing = !libbpf_log_verifier() && (rc == -EINVAL || rc == -ESRCH);
 	return flows->missing
 		       ? loader_fail(err, -EOPNOTSUPP, MISSING)
 		       : loader_fail_errno(err, rc, "the kernel refused the program of %s", path);
@@ -146,7 +147,7 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 	char path[PATH_MAX];
 	int result = 0;
 
-	let_go(flows, prog_ids, n);
+	remove_others(flows, prog_ids, n);
 	if (is_none(prog_ids, n)) {
 		unload(flows);
 		flows->missing = false;
@@ -164,7 +165,7 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 	for (size_t i = 0; i < n; i++) {
 		int rc;
 
-		/* ports share programs, and what was refused once is not tried for each */
+		/* ports share programs: try each only once */
 		if (!prog_ids[i] || loader_flows_has(flows, prog_ids[i]) ||
 		    has(prog_ids, i, prog_ids[i]))
 			continue;

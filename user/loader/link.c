@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * BPF links: a program that one holds can neither be replaced nor taken off by netlink, so `ip link
- * set … xdp off` fails. Finds out whether a port's program is held so, and by which link.
- */
+/* See link.h. */
+#include "link.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 #include <string.h>
 
-#include "loader.h"
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "libbpf_log.h"
+#include "query.h"
 
-/* No program in the place of none, which changes nothing: if there is a link, the kernel says so
- * first. Not by UPDATE_IF_NOEXIST, which takes a program off where the new one is none. */
+/*
+ * Replaces no program by no program, which changes nothing: if there is a link, the kernel refuses
+ * that first. UPDATE_IF_NOEXIST would detach a program where the new one is none.
+ */
 static bool is_held(int ifindex, enum xdp_mode mode)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
@@ -20,10 +22,10 @@ static bool is_held(int ifindex, enum xdp_mode mode)
 			 : mode == XDP_MODE_OFFLOAD ? XDP_FLAGS_HW_MODE
 						    : XDP_FLAGS_DRV_MODE;
 
-	loader_quiet();
+	libbpf_log_reset();
 	opts.old_prog_fd = -1;
 	return bpf_xdp_attach(ifindex, -1, flags | XDP_FLAGS_REPLACE, &opts) &&
-	       strstr(loader_kernel_said(), "BPF XDP link");
+	       strstr(libbpf_log_kernel_message(), "BPF XDP link");
 }
 
 static bool is_of(uint32_t id, uint32_t ifindex, uint32_t prog_id)
@@ -37,8 +39,7 @@ static bool is_of(uint32_t id, uint32_t ifindex, uint32_t prog_id)
 	       info.prog_id == prog_id;
 }
 
-/* An interface of that number may be in another network namespace, too: then there is no telling.
- */
+/* Another network namespace may have a device of the same number: then the link is unknown. */
 static uint32_t find(uint32_t ifindex, uint32_t prog_id)
 {
 	uint32_t id = 0, found = 0;

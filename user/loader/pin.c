@@ -1,135 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The pinned maps: open, check, create, adopt, remove. Every map is held against the layouts of
- * bpf/abi/sixlane.h before anybody uses it, since a pin may be of another version, or not sixlane's
- * at all. Never changes what a map holds.
- */
+/* See pin.h. */
+#include "pin.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
-#include <net/if.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "arena.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "paths.h"
+#include "pin_dir.h"
 #include "query.h"
-
-/* What bpf/abi/sixlane.h says of each map. flags: those that must be set; the object may set more.
- */
-struct map_spec {
-	const char *name;
-	uint32_t type, key_size, value_size, max_entries, flags;
-};
-
-#define ARRAY_OF(type_, n) BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(type_), n, BPF_F_MMAPABLE
-#define TRIE_OF(n)                                                                    \
-	BPF_MAP_TYPE_LPM_TRIE, sizeof(struct sixlane_route_key), sizeof(uint32_t), n, \
-		BPF_F_NO_PREALLOC
-#define INDEX_OF(type_, n) BPF_MAP_TYPE_HASH, sizeof(type_), sizeof(uint32_t), n, 0
-
-static const struct map_spec specs[LOADER_N_MAPS] = {
-	[LOADER_META] = { "sl_meta", ARRAY_OF(struct sixlane_meta, 1) },
-	[LOADER_ROUTES] = { "sl_routes", TRIE_OF(SIXLANE_MAX_ROUTES) },
-	[LOADER_FIB] = { "sl_fib", BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), sizeof(uint32_t),
-			 SIXLANE_FIB_CHUNKS, 0 },
-	[LOADER_FIB_FIRST] = { "sl_fib_first", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
-			       SIXLANE_FIB_CHUNK_BYTES, 1, BPF_F_MMAPABLE },
-	[LOADER_FIB_ARENA] = { "sl_fib_arena", SIXLANE_MAP_TYPE_ARENA, 0, 0,
-			       SIXLANE_FIB_ARENA_PAGES, BPF_F_MMAPABLE },
-	[LOADER_SOURCES] = { "sl_src_routes", TRIE_OF(SIXLANE_MAX_SOURCES) },
-	[LOADER_NEXT_HOPS] = { "sl_next_hops",
-			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },
-	[LOADER_BUCKETS] = { "sl_nh_buckets",
-			     ARRAY_OF(union sixlane_nh_bucket, SIXLANE_MAX_NH_BUCKETS) },
-	[LOADER_EXCEPTIONS] = { "sl_exceptions", BPF_MAP_TYPE_PERCPU_HASH,
-				sizeof(union sixlane_addr), sizeof(struct sixlane_exception),
-				SIXLANE_MAX_EXCEPTIONS, BPF_F_NO_PREALLOC },
-	[LOADER_PUNTED] = { "sl_punted", ARRAY_OF(uint64_t, SIXLANE_PUNTED_WORDS) },
-	[LOADER_FRESH] = { "sl_fresh", ARRAY_OF(uint64_t, SIXLANE_FRESH_WORDS) },
-	[LOADER_OPERATOR] = { "sl_operator", BPF_MAP_TYPE_HASH, sizeof(union sixlane_addr),
-			      sizeof(struct sixlane_operator), SIXLANE_MAX_OPERATOR_EXCEPTIONS,
-			      BPF_F_NO_PREALLOC },
-	[LOADER_HINTS] = { "sl_icmp_events", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_ICMP_EVENTS_BYTES,
-			   0 },
-	[LOADER_CPU] = { "sl_cpu", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
-			 sizeof(struct sixlane_cpu), 1, 0 },
-	[LOADER_NEIGH_INDEX] = { "sl_neigh_index",
-				 INDEX_OF(struct sixlane_neigh_key, SIXLANE_MAX_NEIGHBOURS) },
-	[LOADER_NEIGHBOURS] = { "sl_neighbours",
-				ARRAY_OF(struct sixlane_neigh, SIXLANE_MAX_NEIGHBOURS) },
-	[LOADER_SAMPLES] = { "sl_samples", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_SAMPLES_BYTES, 0 },
-	[LOADER_PORT_INDEX] = { "sl_port_index", INDEX_OF(uint32_t, SIXLANE_MAX_PORTS) },
-	[LOADER_PORTS] = { "sl_ports", ARRAY_OF(struct sixlane_port, SIXLANE_MAX_PORTS) },
-	[LOADER_VLANS] = { "sl_vlans", INDEX_OF(struct sixlane_vlan_key, SIXLANE_MAX_VLANS) },
-	[LOADER_RULES] = { "sl_rules", ARRAY_OF(struct sixlane_rule, 2 * SIXLANE_MAX_RULES) },
-	[LOADER_GUARD] = { "sl_guard", ARRAY_OF(uint64_t, SIXLANE_GUARD_WORDS) },
-	[LOADER_POLICIES] = { "sl_policies", TRIE_OF(SIXLANE_MAX_POLICIES) },
-	[LOADER_COUNTERS] = { "sl_counters", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
-			      sizeof(struct sixlane_counters), SIXLANE_MAX_PORTS, 0 },
-};
-
-#define N_NEEDED (LOADER_N_MAPS - 1)
-
-bool loader_map_is_needed(enum loader_map map)
-{
-	return map != LOADER_FIB_ARENA;
-}
-
-const char *loader_map_name(enum loader_map map)
-{
-	return specs[map].name;
-}
-
-void loader_pin_path(enum loader_map map, char path[PATH_MAX])
-{
-	snprintf(path, PATH_MAX, "%s/%s", loader_pin_dir(), specs[map].name);
-}
-
-static const char start_anew[] =
-	"use that version, or run 'sixlane detach all' and 'sixlane unpin', then start again";
-
-/* Compare a map with the layout of this version. where, ICMP event: for the message. */
-static int check_layout(enum loader_map map, const struct map_spec *is, const char *where,
-			const char *icmp_event, char *err)
-{
-	const struct map_spec *want = &specs[map];
-	const struct {
-		const char *what;
-		uint32_t is, want;
-	} fields[] = {
-		{ "type", is->type, want->type },
-		{ "key size", is->key_size, want->key_size },
-		{ "value size", is->value_size, want->value_size },
-		{ "max entries", is->max_entries, want->max_entries },
-		{ "flags", is->flags & want->flags, want->flags },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		if (fields[i].is == fields[i].want)
-			continue;
-		return loader_fail(
-			err, -EPROTO,
-			"map %s in %s is of another version of sixlane (%s %u, this one has "
-			"%u): %s",
-			want->name, where, fields[i].what, fields[i].is, fields[i].want,
-			icmp_event);
-	}
-	return 0;
-}
-
-static int check_map(enum loader_map map, int fd, const char *where, uint32_t *id, char *err)
-{
-	struct bpf_map_info info = { 0 };
-	uint32_t size = sizeof(info);
-	struct map_spec is;
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return loader_fail_errno(err, -errno, "cannot inspect map %s", specs[map].name);
-	is = (struct map_spec){ info.name,	 info.type,	   info.key_size,
-				info.value_size, info.max_entries, info.map_flags };
-	*id = info.id;
-	return check_layout(map, &is, where, start_anew, err);
-}
 
 static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, char *err)
 {
@@ -145,31 +31,16 @@ static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, 
 		where, meta->abi, SIXLANE_ABI);
 }
 
-static void reset_maps(struct loader_maps *maps)
-{
-	*maps = (struct loader_maps){ 0 };
-	for (int i = 0; i < LOADER_N_MAPS; i++)
-		maps->fd[i] = -1;
-}
-
-void loader_close_maps(struct loader_maps *maps)
-{
-	for (int i = 0; i < LOADER_N_MAPS; i++)
-		util_close(&maps->fd[i]);
-	reset_maps(maps);
-}
-
-/* The kernel maps no array by a read-only descriptor, not even for reading. */
 static int open_pin(enum loader_map map, const char *path, bool read_only)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts);
 
-	if (read_only && !(specs[map].flags & BPF_F_MMAPABLE))
+	if (read_only && !loader_map_is_mmapable(map))
 		opts.file_flags = BPF_F_RDONLY;
 	return bpf_obj_get_opts(path, &opts);
 }
 
-/* Open and check it. -ENOENT, with nothing said: there is none. */
+/* Opens and checks a pin. -ENOENT, without a message: there is none. */
 static int open_one(enum loader_map map, bool read_only, struct loader_maps *maps, char *err)
 {
 	char path[PATH_MAX];
@@ -177,11 +48,11 @@ static int open_one(enum loader_map map, bool read_only, struct loader_maps *map
 	loader_pin_path(map, path);
 	maps->fd[map] = open_pin(map, path, read_only);
 	if (maps->fd[map] >= 0)
-		return check_map(map, maps->fd[map], loader_pin_dir(), &maps->id[map], err);
+		return loader_check_map(map, maps->fd[map], loader_pin_dir(), &maps->id[map], err);
 	return errno == ENOENT ? -ENOENT : loader_fail_errno(err, -errno, "cannot open %s", path);
 }
 
-int loader_open_arena(struct loader_maps *maps, char *err)
+static int open_arena(struct loader_maps *maps, char *err)
 {
 	int rc = open_one(LOADER_FIB_ARENA, false, maps, err);
 
@@ -190,18 +61,18 @@ int loader_open_arena(struct loader_maps *maps, char *err)
 }
 
 /*
- * Open and check the pins that exist; the others are -1 in maps. Returns the number of those that
- * are needed or -errno, with nothing left open.
+ * Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
+ * none left open.
  */
 static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 {
 	struct sixlane_meta meta = { 0 };
 	int found = 0, rc = 0;
 
-	reset_maps(maps);
-	loader_quiet();
+	loader_reset_maps(maps);
+	libbpf_log_reset();
 	for (int i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		rc = loader_map_is_needed(i) ? open_one(i, read_only, maps, err) : -ENOENT;
+		rc = loader_map_is_required(i) ? open_one(i, read_only, maps, err) : -ENOENT;
 		found += !rc;
 		rc = rc == -ENOENT ? 0 : rc;
 	}
@@ -209,7 +80,7 @@ static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 		rc = read_meta(maps->fd[LOADER_META], loader_pin_dir(), &meta, err);
 	maps->fib_memory = meta.fib_memory;
 	if (!rc && meta.fib_memory != SIXLANE_FIB_IN_ARRAYS)
-		rc = loader_open_arena(maps, err);
+		rc = open_arena(maps, err);
 	if (!rc || rc == -ENOENT)
 		return found;
 	loader_close_maps(maps);
@@ -227,7 +98,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 	rc = open_pins(&opened, read_only, err);
 	if (rc < 0)
 		return rc;
-	if (rc == N_NEEDED) {
+	if (rc == LOADER_N_REQUIRED_MAPS) {
 		*maps = opened;
 		return 0;
 	}
@@ -236,15 +107,15 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 		return loader_fail(
 			err, -ENOENT,
 			"only %d of sixlane's %d maps are pinned in %s: run 'sixlane attach DEV' or start sixlaned to create the others",
-			rc, N_NEEDED, loader_pin_dir());
+			rc, LOADER_N_REQUIRED_MAPS, loader_pin_dir());
 	return loader_fail(
 		err, -ENOENT,
 		"no sixlane maps are pinned in %s: attach a port first, with 'sixlane attach DEV', 'sixlaned DEV' or 'ip link set dev DEV xdp obj %s sec xdp'",
 		loader_pin_dir(), loader_object_path());
 }
 
-/* Pin the maps of a program that pinned none. Nothing is pinned unless 0 is returned. */
-static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, char *err)
+/* Pins the maps of a program that pinned none. After a failure, none is pinned. */
+static int pin_prog_maps(const struct loader_maps *of, const char *port, char *err)
 {
 	char path[PATH_MAX];
 	struct sixlane_meta meta;
@@ -252,9 +123,9 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 	uint32_t id;
 
 	for (i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		/* A map that the program does not use is made from the object later. */
+		/* a map that the program does not use is made from the object later */
 		if (of->fd[i] >= 0)
-			rc = check_map(i, of->fd[i], port, &id, err);
+			rc = loader_check_map(i, of->fd[i], port, &id, err);
 	}
 	if (!rc && of->fd[LOADER_META] >= 0)
 		rc = read_meta(of->fd[LOADER_META], port, &meta, err);
@@ -262,13 +133,13 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 		if (of->fd[i] < 0)
 			continue;
 		loader_pin_path(i, path);
-		/* one that is alone is of no set: of a start that was cut short */
-		if (!loader_map_is_needed(i))
+		/* an arena alone belongs to no set: an earlier start was interrupted */
+		if (!loader_map_is_required(i))
 			unlink(path);
 		if (bpf_obj_pin(of->fd[i], path))
 			rc = loader_fail_errno(err, -errno, "cannot pin %s", path);
 	}
-	/* only what was pinned here */
+	/* remove only what was pinned here */
 	while (rc && --i >= 0) {
 		loader_pin_path(i, path);
 		if (of->fd[i] >= 0)
@@ -277,21 +148,21 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 	return rc;
 }
 
-/* Make the maps of the first port that has sixlane, but no pins, the pinned ones. */
+/* Pins the maps of the first port that runs sixlane without pins. */
 static int adopt_unpinned(char *err)
 {
 	struct if_nameindex *ports = if_nameindex();
-	struct loader_prog_maps of;
+	struct loader_maps of;
 	struct loader_prog prog;
 	int rc = 0;
 
 	for (struct if_nameindex *port = ports; port && port->if_index; port++) {
 		if (loader_query(port->if_index, NULL, &prog) || prog.owner != LOADER_OTHER_MAPS)
 			continue;
-		if (loader_prog_maps_open(prog.id, &of))
+		if (loader_open_prog_maps(prog.id, NULL, &of))
 			continue;
 		rc = pin_prog_maps(&of, port->if_name, err);
-		loader_prog_maps_close(&of);
+		loader_close_maps(&of);
 		break;
 	}
 	if (ports)
@@ -299,34 +170,7 @@ static int adopt_unpinned(char *err)
 	return rc;
 }
 
-int loader_check_object(const struct bpf_object *object, const char *path, char *err)
-{
-	const struct bpf_map *map;
-	struct map_spec is;
-	int rc;
-
-	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		map = bpf_object__find_map_by_name(object, specs[i].name);
-		if (!map && !loader_map_is_needed(i))
-			continue;
-		if (!map)
-			return loader_fail(err, -EPROTO,
-					   "%s has no map %s: it is not a sixlane object", path,
-					   specs[i].name);
-		is = (struct map_spec){ specs[i].name,
-					bpf_map__type(map),
-					bpf_map__key_size(map),
-					bpf_map__value_size(map),
-					bpf_map__max_entries(map),
-					bpf_map__map_flags(map) };
-		rc = check_layout(i, &is, path, "build or install both together", err);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/* Let libbpf make and pin the maps that are missing: an object without programs to load. */
+/* libbpf makes and pins the missing maps when it loads the object without programs. */
 static int create_pins(const char *path, char *err)
 {
 	struct bpf_object *object;
@@ -350,20 +194,20 @@ static int create_pins(const char *path, char *err)
 	return rc;
 }
 
-/* Complete the set of pins, of which found are there. */
+/* Makes the missing pins; found exist. */
 static int make_missing(const char *object, int found, struct loader_maps *maps, char *err)
 {
-	int wants = loader_wants_arena(object, err), rc = wants < 0 ? wants : 0;
+	int reads = loader_object_reads_arena(object, err), rc = reads < 0 ? reads : 0;
 
 	if (!rc && !found)
 		rc = adopt_unpinned(err);
-	if (!rc && wants)
+	if (!rc && reads)
 		rc = loader_arena_pin(err);
 	if (!rc)
 		rc = create_pins(object, err);
 	if (!rc)
 		rc = loader_open_maps(maps, false, err);
-	/* Half a set would only be in the way of whoever tries next. */
+	/* an incomplete set would make the next attempt fail */
 	if (rc && !found)
 		loader_unpin(NULL);
 	return rc;
@@ -380,7 +224,7 @@ int loader_make_maps(const char *object, struct loader_maps *maps, char *err)
 	found = open_pins(&opened, false, err);
 	if (found < 0)
 		return found;
-	if (found < N_NEEDED) {
+	if (found < LOADER_N_REQUIRED_MAPS) {
 		loader_close_maps(&opened);
 		return make_missing(object, found, maps, err);
 	}
@@ -410,4 +254,52 @@ int loader_unpin(char *err)
 			return loader_fail_errno(err, -errno, "cannot remove %s", path);
 	}
 	return 0;
+}
+
+/* After this, programs find no compiled FIB in the arena. 0 or -errno. */
+static int clear_arena(const struct loader_maps *maps, char *err)
+{
+	struct sixlane_fib_head *head =
+		loader_arena_map(maps->fd[LOADER_FIB_ARENA], PROT_READ | PROT_WRITE);
+	int rc = head ? 0 : -errno;
+
+	if (rc)
+		return loader_fail(err, rc, "cannot map the pinned arena, to leave it empty: %s%s",
+				   strerror(-rc), loader_arena_hint(maps, rc));
+	__atomic_store_n(&head->fib.word, 0, __ATOMIC_RELAXED);
+	loader_arena_unmap(head);
+	return 0;
+}
+
+static int remove_arena(struct loader_maps *maps, char *err)
+{
+	char path[PATH_MAX];
+	/* an arena that no daemon has written is empty */
+	int rc = maps->fib_memory == SIXLANE_FIB_IN_ARENA && maps->arena ? clear_arena(maps, err)
+									 : 0;
+
+	if (rc)
+		return rc;
+	loader_pin_path(LOADER_FIB_ARENA, path);
+	if (unlink(path) && errno != ENOENT)
+		return loader_fail_errno(err, -errno, "cannot remove %s", path);
+	util_close(&maps->fd[LOADER_FIB_ARENA]);
+	maps->fd[LOADER_FIB_ARENA] = -1;
+	maps->id[LOADER_FIB_ARENA] = 0;
+	maps->arena = false;
+	return 0;
+}
+
+int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
+{
+	int reads = loader_object_reads_arena(object, err), rc;
+
+	if (reads < 0)
+		return reads;
+	if (!reads)
+		return remove_arena(maps, err);
+	if (maps->arena)
+		return 0;
+	rc = loader_arena_pin(err);
+	return rc ? rc : open_arena(maps, err);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What runs on a port, and whose it is. A program is sixlane's by the names of its maps, not by
- * its own: whoever loads it may name it. Changes nothing.
- */
+/* See query.h. */
 #include "query.h"
 
 #include <bpf/bpf.h>
@@ -10,6 +7,10 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <string.h>
+
+#include "../lib/util.h"
+#include "dispatch.h"
+#include "libbpf_log.h"
 
 #define MAX_PROG_MAPS 64
 
@@ -24,16 +25,8 @@ const char *loader_xdp_mode_name(enum xdp_mode mode)
 	return names[mode];
 }
 
-void loader_prog_maps_close(struct loader_prog_maps *maps)
-{
-	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		util_close(&maps->fd[i]);
-		maps->fd[i] = -1;
-	}
-}
-
-/* Keep the descriptor in out if the map has one of sixlane's names. */
-static int take_map(uint32_t map_id, struct loader_prog_maps *out)
+/* Adds the map to out if it has one of sixlane's names. */
+static int add_map(uint32_t map_id, struct loader_maps *out)
 {
 	_cleanup_close_ int fd = bpf_map_get_fd_by_id(map_id);
 	struct bpf_map_info info = { 0 };
@@ -53,7 +46,7 @@ static int take_map(uint32_t map_id, struct loader_prog_maps *out)
 	return 0;
 }
 
-/* The number of map ids or -errno. name may be NULL. */
+/* Returns the number of map ids or -errno. name may be NULL. */
 static int prog_info(uint32_t prog_id, char name[16], uint32_t map_ids[MAX_PROG_MAPS])
 {
 	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
@@ -71,44 +64,29 @@ static int prog_info(uint32_t prog_id, char name[16], uint32_t map_ids[MAX_PROG_
 	return info.nr_map_ids < MAX_PROG_MAPS ? (int)info.nr_map_ids : MAX_PROG_MAPS;
 }
 
-static int open_named(const uint32_t *map_ids, int n_maps, struct loader_prog_maps *out)
-{
-	int rc;
-
-	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		out->fd[i] = -1;
-		out->id[i] = 0;
-	}
-	for (int i = 0; i < n_maps; i++) {
-		rc = take_map(map_ids[i], out);
-		if (!rc || rc == -ENOENT)
-			continue;
-		loader_prog_maps_close(out);
-		return rc;
-	}
-	return 0;
-}
-
-int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out)
+int loader_open_prog_maps(uint32_t prog_id, char name[16], struct loader_maps *out)
 {
 	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
-	int n_maps = prog_info(prog_id, NULL, map_ids);
+	int n = prog_info(prog_id, name, map_ids), rc = n < 0 ? n : 0;
 
-	return n_maps < 0 ? n_maps : open_named(map_ids, n_maps, out);
+	loader_reset_maps(out);
+	for (int i = 0; i < n && !rc; i++) {
+		rc = add_map(map_ids[i], out);
+		if (rc == -ENOENT) /* removed meanwhile */
+			rc = 0;
+	}
+	if (rc)
+		loader_close_maps(out);
+	return rc;
 }
 
-/* Whose program it is. out->owner, id and name are set unless an error is returned. */
+/* Finds out whose program it is. Sets all of out but its mode and dispatcher. */
 static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loader_prog *out)
 {
-	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
-	struct loader_prog_maps of;
 	char name[sizeof(out->name)];
-	int n_maps, rc;
+	struct loader_maps of;
+	int rc = loader_open_prog_maps(prog_id, name, &of);
 
-	n_maps = prog_info(prog_id, name, map_ids);
-	if (n_maps < 0)
-		return n_maps;
-	rc = open_named(map_ids, n_maps, &of);
 	if (rc)
 		return rc;
 	out->id = prog_id;
@@ -117,7 +95,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 	if (of.fd[LOADER_META] < 0 || of.fd[LOADER_ROUTES] < 0) {
 		out->owner = LOADER_FOREIGN;
 	} else {
-		/* One map of another set is enough to forward by contents that nobody serves. */
+		/* with one map of another set it would forward by contents that nobody serves */
 		out->owner = maps ? LOADER_OURS : LOADER_OTHER_MAPS;
 		for (int i = 0; maps && i < LOADER_N_MAPS; i++) {
 			if (of.fd[i] >= 0 && of.id[i] != maps->id[i])
@@ -126,11 +104,11 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 		out->no_arena =
 			out->owner == LOADER_OURS && maps->arena && of.fd[LOADER_FIB_ARENA] < 0;
 	}
-	loader_prog_maps_close(&of);
+	loader_close_maps(&of);
 	return 0;
 }
 
-/* A dispatcher runs: report sixlane if it is one of its programs, else the dispatcher. */
+/* Reports sixlane if it runs under the dispatcher, else the dispatcher itself. */
 static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 			       struct loader_prog *out)
 {
@@ -149,7 +127,7 @@ static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 	return 0;
 }
 
-/* The program that sees received packets first, and how it is attached. */
+/* The program that gets received packets first, and its mode. */
 static uint32_t running_prog(const struct bpf_xdp_query_opts *query, enum xdp_mode *mode)
 {
 	switch (query->attach_mode) {
@@ -178,7 +156,7 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 	uint32_t id;
 	int rc;
 
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_xdp_query((int)ifindex, 0, &query);
 	if (rc)
 		return rc;
@@ -189,7 +167,7 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 			rc = identify_dispatched(ifindex, maps, &prog);
 		if (rc && rc != -ENOENT)
 			return rc;
-		if (rc) /* detached since the query */
+		if (rc) /* it was detached meanwhile */
 			prog = (struct loader_prog){ .owner = LOADER_NO_PROG };
 	}
 	*out = prog;
@@ -204,7 +182,7 @@ static bool is_among(uint32_t id, const uint32_t *ids, size_t n)
 	return false;
 }
 
-/* What `sixlane explain` loads counts for itself. */
+/* `sixlane explain` loads programs with counters of their own: those do not count. */
 static bool has_maps_of(uint32_t prog_id, const struct loader_maps *maps)
 {
 	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };

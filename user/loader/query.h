@@ -1,28 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader's view of a loaded program's maps, between query.c and its users in the
- * loader.
+ * What runs on a port, and whose it is. A program is sixlane's by the names of its maps, not by
+ * its own: whoever loads it may name it. Changes nothing.
  */
 #ifndef USER_LOADER_QUERY_H
 #define USER_LOADER_QUERY_H
 
-#include "loader.h"
-#include "loader_internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* A program's maps that carry the names of sixlane's; -1 and 0 where it has none. */
-struct loader_prog_maps {
-	int fd[LOADER_N_MAPS];
-	uint32_t id[LOADER_N_MAPS];
+#include "../rib/object.h"
+#include "map_spec.h"
+
+/* The program's name in the flavour for frames of several buffers. */
+#define LOADER_FRAGS_PROG "sixlane_frags"
+
+enum loader_owner {
+	LOADER_NO_PROG,
+	LOADER_OURS,	   /* sixlane with the maps given */
+	LOADER_OTHER_MAPS, /* sixlane with maps of its own */
+	LOADER_FOREIGN	   /* another program */
 };
 
-/* 0 or -errno. */
-int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out);
-void loader_prog_maps_close(struct loader_prog_maps *maps);
+struct loader_prog {
+	enum loader_owner owner;
+	enum xdp_mode mode;
+	uint32_t id;	 /* sixlane's program, or the other one */
+	bool dispatcher; /* runs under libxdp's dispatcher */
+	bool frags;	 /* by its name, the flavour for frames of several buffers */
+	bool no_arena;	 /* LOADER_OURS, but it does not read the arena of the maps: its lookups
+			  * use the trie */
+	char name[16];
+};
 
-/* The pinned arena, whoever made it, among maps that are open. -ENOENT, with nothing said: none. */
-int loader_open_arena(struct loader_maps *maps, char *err);
-/* Hold an object's definitions against this version, so that it cannot make maps of another one. */
-int loader_check_object(const struct bpf_object *object, const char *path, char *err);
+/* maps NULL: a sixlane program is LOADER_OTHER_MAPS. 0 or -errno. */
+int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
+
+/*
+ * The id of a program with these maps and counters that is not among ids: usually of a port in
+ * another network namespace. 0: there is none, or it cannot be seen.
+ */
+uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n);
+
+/*
+ * Opens a program's maps that have the names of sixlane's; the others are not open in *out. name,
+ * which may be NULL, becomes the program's. 0 or -errno.
+ */
+int loader_open_prog_maps(uint32_t prog_id, char name[16], struct loader_maps *out);
 
 /* "native", "generic" … */
 const char *loader_xdp_mode_name(enum xdp_mode mode);

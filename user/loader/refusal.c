@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A program that the kernel's verifier refused: one line for people, and a file with its log,
- * from which `sixlane status` says it again until the port is served or detached. There is one such
- * file for each port and pin directory.
- */
-#include <errno.h>
+/* See refusal.h. */
+#include "refusal.h"
+
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "loader.h"
-#include "loader_internal.h"
+#include "../lib/util.h"
+#include "error.h"
+#include "libbpf_log.h"
 #include "verifier_log.h"
 
-/* What the verifier says last decides. */
+/* The end of a longer log is kept: the verifier's reason comes last. */
 #define LOG_MAX_BYTES (1u << 20)
-
-/* Of sixlane, sixlane_frags and the extension: libxdp loads programs of its own. */
-#define LOG_OF "prog 'sixlane"
-#define LOG_OF_EXTENSION "prog 'flowtable_forwards'"
-#define LOG_BEGIN "-- BEGIN PROG LOAD LOG --\n"
-#define LOG_END "-- END PROG LOAD LOG --"
-
-static char *verifier_log; /* NULL: nothing was refused since the last reset */
 
 #define FIELD(name)                                                       \
 	{                                                                 \
@@ -36,71 +28,37 @@ static const struct {
 	FIELD(port), FIELD(object), FIELD(kernel), FIELD(compiler), FIELD(reason), FIELD(advice),
 };
 
-void loader_refusal_reset(void)
-{
-	free(verifier_log);
-	verifier_log = NULL;
-}
-
-void loader_refusal_note(const char *text)
-{
-	const char *begin = strstr(text, LOG_BEGIN), *end;
-
-	if (!begin || (!strstr(text, LOG_OF) && !strstr(text, LOG_OF_EXTENSION)))
-		return;
-	begin += strlen(LOG_BEGIN);
-	end = strstr(begin, LOG_END);
-	loader_refusal_reset();
-	verifier_log = strndup(begin, end ? (size_t)(end - begin) : strlen(begin));
-}
-
-bool loader_refused(void)
-{
-	return verifier_log;
-}
-
-/* --- the file ------------------------------------------------------------------------------- */
-
-/* port: "" for `sixlane explain`, whose program is for none. */
-static void name_log(const char *port, char name[LOADER_LOG_NAME])
+/* port "": the program of `sixlane explain`, which is for no port. */
+static void name_log(const char *port, char name[RUN_FILE_NAME])
 {
 	char end[IFNAMSIZ + sizeof(".log")];
 
 	snprintf(end, sizeof(end), "%s%.*s.log", *port ? "." : "", IFNAMSIZ - 1, port);
-	loader_file_name(*port ? "verifier" : "explain", end, name, LOADER_LOG_NAME);
+	run_file_name(*port ? "verifier" : "explain", end, name);
 }
 
-struct kept {
-	const struct loader_refusal *refusal;
-	const char *log;
-};
-
-static void write_log(FILE *file, const void *ctx)
+/* Sets refusal->log, unless it fails. */
+static void save_log(struct loader_refusal *refusal, const char *log)
 {
-	const struct kept *kept = ctx;
-	const struct loader_refusal *refusal = kept->refusal;
-	size_t length = strlen(kept->log), left_out = 0;
+	size_t length = strlen(log);
+	char name[RUN_FILE_NAME];
+	const char *rest = log;
+	FILE *file;
 
-	if (length > LOG_MAX_BYTES)
-		left_out =
-			(size_t)(strchrnul(kept->log + length - LOG_MAX_BYTES, '\n') - kept->log);
+	name_log(refusal->port, name);
+	file = run_file_create(name);
+	if (!file)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		fprintf(file, "%s: %s\n", fields[i].name, (const char *)refusal + fields[i].offset);
 	fprintf(file, "\n");
-	if (left_out)
-		fprintf(file, "(the first %zu bytes are left out)", left_out);
-	fputs(kept->log + left_out, file);
-}
-
-/* Sets refusal->log. */
-static void keep_log(struct loader_refusal *refusal, const char *log)
-{
-	const struct kept kept = { .refusal = refusal, .log = log };
-	char name[LOADER_LOG_NAME];
-
-	name_log(refusal->port, name);
-	if (!loader_file_write(name, write_log, &kept))
-		snprintf(refusal->log, sizeof(refusal->log), LOADER_RUN_DIR "/%s", name);
+	if (length > LOG_MAX_BYTES) {
+		rest = strchrnul(log + length - LOG_MAX_BYTES, '\n');
+		fprintf(file, "(the first %zu bytes are left out)", (size_t)(rest - log));
+	}
+	fputs(rest, file);
+	if (!run_file_commit(file, name))
+		snprintf(refusal->log, sizeof(refusal->log), RUN_FILE_DIR "/%s", name);
 }
 
 static void read_field(const char *line, struct loader_refusal *out)
@@ -116,29 +74,27 @@ static void read_field(const char *line, struct loader_refusal *out)
 
 bool loader_refusal_read(const char *port, struct loader_refusal *out)
 {
-	char name[LOADER_LOG_NAME], line[LOADER_ERR];
+	char name[RUN_FILE_NAME], line[LOADER_ERR];
 	_cleanup_fclose_ FILE *file = NULL;
 
 	*out = (struct loader_refusal){ 0 };
 	name_log(port, name);
-	file = loader_file_open(name);
+	file = run_file_open(name);
 	while (file && fgets(line, sizeof(line), file) && *line != '\n') {
 		line[strcspn(line, "\n")] = '\0';
 		read_field(line, out);
 	}
-	snprintf(out->log, sizeof(out->log), LOADER_RUN_DIR "/%s", name);
+	snprintf(out->log, sizeof(out->log), RUN_FILE_DIR "/%s", name);
 	return *out->port;
 }
 
 void loader_refusal_forget(const char *port)
 {
-	char name[LOADER_LOG_NAME];
+	char name[RUN_FILE_NAME];
 
 	name_log(port, name);
-	loader_file_remove(name);
+	run_file_remove(name);
 }
-
-/* --- the line ------------------------------------------------------------------------------- */
 
 void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 {
@@ -147,20 +103,19 @@ void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 		"%s%sthe kernel's verifier refused the XDP program of %s: \"%s\" (Linux %s, object built by %s); %s%s; %s",
 		refusal->port, *refusal->port ? ": " : "", refusal->object, refusal->reason,
 		refusal->kernel, refusal->compiler,
-		*refusal->log ? "its log is in " : "its log could not be saved in " LOADER_RUN_DIR,
+		*refusal->log ? "its log is in " : "its log could not be saved in " RUN_FILE_DIR,
 		refusal->log, refusal->advice);
 }
 
 int loader_fail_refused(char *err, int rc, const char *object, const char *port)
 {
-	char *log = verifier_log; /* looking at the object resets it */
+	const char *log = libbpf_log_verifier();
 	struct loader_refusal refusal = { 0 };
 	struct utsname kernel = { 0 };
 	char caps[96];
 
 	if (!err)
 		return rc;
-	verifier_log = NULL;
 	uname(&kernel);
 	loader_missing_caps(caps, sizeof(caps));
 	snprintf(refusal.port, sizeof(refusal.port), "%s", port ? port : "");
@@ -177,8 +132,7 @@ int loader_fail_refused(char *err, int rc, const char *object, const char *port)
 		snprintf(
 			refusal.advice, sizeof(refusal.advice),
 			"try an object by another clang ('make clean all CLANG=clang-NN') or another kernel, and report it with the log");
-	keep_log(&refusal, log);
-	verifier_log = log;
+	save_log(&refusal, log);
 	loader_refusal_text(&refusal, err);
 	return rc;
 }

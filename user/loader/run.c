@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See run.h. The verdict is the one counter that rose: an XDP action alone does not tell
- * why.
- */
+/* See run.h. The verdict is the one counter that rose: several verdicts have the same action. */
 #include "run.h"
 
 #include <bpf/bpf.h>
@@ -11,7 +8,10 @@
 #include <string.h>
 
 #include "arena.h"
-#include "loader_internal.h"
+#include "bpf_object.h"
+#include "error.h"
+#include "libbpf_log.h"
+#include "paths.h"
 
 struct loader_run {
 	struct bpf_object *object;
@@ -21,14 +21,14 @@ struct loader_run {
 	struct sixlane_counters *cpus; /* [n_cpus] */
 };
 
-/* What a run changes that others read; of its own, these are made anew and end with the object. */
+/* The maps that a run changes and others read: it gets new ones, which end with the object. */
 static bool is_own(enum loader_map map)
 {
-	return map == LOADER_COUNTERS || map == LOADER_CPU || map == LOADER_HINTS ||
+	return map == LOADER_COUNTERS || map == LOADER_CPU || map == LOADER_ICMP_EVENTS ||
 	       map == LOADER_SAMPLES;
 }
 
-/* The pinned maps for all others. */
+/* Uses the pinned maps for all but its own. */
 static int use_maps(struct bpf_object *object, const char *path, const struct loader_maps *maps,
 		    char *err)
 {
@@ -37,7 +37,7 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
 		map = bpf_object__find_map_by_name(object, loader_map_name(i));
-		if (!map && !loader_map_is_needed(i))
+		if (!map && !loader_map_is_required(i))
 			continue;
 		if (!map)
 			return loader_fail(err, -EPROTO,
@@ -72,7 +72,7 @@ static int load(struct loader_run *run, const char *path, const struct loader_ma
 	return run->cpus ? 0 : loader_fail(err, -ENOMEM, "out of memory");
 }
 
-/* Opened but not loaded. frags: see trace_frags of bpf/sixlane.trace.bpf.c. */
+/* The object is open and not loaded. See trace_frags of bpf/sixlane.trace.bpf.c. */
 static int set_trace_frags(struct bpf_object *object, const char *path, char *err)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata.frags");
@@ -139,8 +139,8 @@ void loader_run_close(struct loader_run *run)
 	free(run);
 }
 
-/* The verdict counted in a slot; -ENOENT: none; -errno. Counts are taken back to zero. */
-static int take_verdict(struct loader_run *run, uint32_t slot)
+/* Returns the verdict that was counted in a slot, -ENOENT or -errno. Resets its counters. */
+static int read_verdict(struct loader_run *run, uint32_t slot)
 {
 	int found = -ENOENT;
 
@@ -161,7 +161,7 @@ static int take_verdict(struct loader_run *run, uint32_t slot)
 static int find_verdict(struct loader_run *run, struct loader_run_result *out, char *err)
 {
 	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
-		int verdict = take_verdict(run, slot);
+		int verdict = read_verdict(run, slot);
 
 		if (verdict == -ENOENT)
 			continue;
@@ -188,7 +188,7 @@ static int run_frame(const struct loader_run *run, uint32_t ifindex, const void 
 	opts.ctx_in = &ctx;
 	opts.ctx_size_in = sizeof(ctx);
 	opts.repeat = 1;
-	loader_quiet();
+	libbpf_log_reset();
 	rc = bpf_prog_test_run_opts(run->prog_fd, &opts);
 	if (rc)
 		return loader_fail_errno(

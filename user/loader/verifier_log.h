@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Why the kernel's verifier refused a program, from its log. */
+/* The reason why the kernel's verifier refused a program, from its log. */
 #ifndef USER_LOADER_VERIFIER_LOG_H
 #define USER_LOADER_VERIFIER_LOG_H
 
@@ -8,7 +8,7 @@
 
 #include "../lib/util.h"
 
-/* Of the verifier's account at the end of its log. */
+/* The log ends with statistics. */
 static inline bool verifier_log_is_statistics(const char *line)
 {
 	static const char *const begins[] = { "processed ", "verification time ", "stack depth ",
@@ -20,7 +20,7 @@ static inline bool verifier_log_is_statistics(const char *line)
 	return false;
 }
 
-/* Its last line that gives a reason, into size bytes. False: there is none, and *out is "". */
+/* Its last line before the statistics, into size bytes. False, and "": there is none. */
 static inline bool verifier_log_reason(const char *log, char *out, size_t size)
 {
 	const char *line = log, *end;

@@ -29,7 +29,7 @@ static const struct mapped {
 	  SIXLANE_MAX_PORTS },
 	{ LOADER_NEXT_HOPS, offsetof(struct maps, next_hops), sizeof(struct sixlane_next_hop),
 	  SIXLANE_MAX_NEXT_HOPS },
-	{ LOADER_BUCKETS, offsetof(struct maps, buckets), sizeof(union sixlane_nh_bucket),
+	{ LOADER_NH_BUCKETS, offsetof(struct maps, buckets), sizeof(union sixlane_nh_bucket),
 	  SIXLANE_MAX_NH_BUCKETS },
 	{ LOADER_NEIGHBOURS, offsetof(struct maps, neighbours), sizeof(struct sixlane_neigh),
 	  SIXLANE_MAX_NEIGHBOURS },

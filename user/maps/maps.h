@@ -166,7 +166,7 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
  */
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost);
 
-/* The reader of a ring, LOADER_HINTS or LOADER_SAMPLES; one at a time. 0 or -errno. */
+/* The reader of a ring, LOADER_ICMP_EVENTS or LOADER_SAMPLES; one at a time. 0 or -errno. */
 struct maps_ring;
 int maps_ring_open(const struct maps *maps, enum loader_map map, size_t record_bytes,
 		   struct maps_ring **out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWADDR and RTM_DELADDR of AF_INET6. Which addresses are this machine's is told by the local
- * table; an address itself says by which source the kernel speaks, and of which prefixes the route
- * may have got another lifetime. RTM_NEWPREFIX says only the latter.
+ * RTM_NEWADDR, RTM_DELADDR and RTM_NEWPREFIX. The local table says which addresses are this
+ * machine's. These messages say which source address the kernel uses, and that the route of a
+ * prefix may have got another lifetime; RTM_NEWPREFIX says only the latter.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -25,23 +25,16 @@ static const struct attr_spec address_attrs[] = {
 
 int parse_address(const struct nlmsghdr *nlh, struct address *out)
 {
-	const struct ifaddrmsg *ifa = attr_header(nlh, sizeof(*ifa));
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[ARRAY_SIZE(address_attrs)], *own;
 	struct ifa_cacheinfo info = { .ifa_valid = LIFETIME_INFINITE };
 	struct address address = { 0 };
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWADDR, sizeof(*ifa), address_attrs,
+				ARRAY_SIZE(address_attrs), at, &address.unknown_attr);
 
-	if (nlh->nlmsg_type != RTM_NEWADDR && nlh->nlmsg_type != RTM_DELADDR)
-		return -ENOMSG;
-	if (!ifa)
-		return -EBADMSG;
-	if (ifa->ifa_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ifa), address_attrs, ARRAY_SIZE(address_attrs), at,
-			      &address.unknown_attr);
 	if (r < 0)
 		return r;
-	/* With a peer, IFA_ADDRESS is the peer's. */
+	/* with a peer, IFA_ADDRESS is the peer's */
 	own = at[IFA_LOCAL] ? at[IFA_LOCAL] : at[IFA_ADDRESS];
 	if (!own || !ifa->ifa_index || ifa->ifa_index > INT32_MAX)
 		return -EBADMSG;
@@ -66,19 +59,11 @@ static const struct attr_spec advertised_attrs[] = {
 
 int parse_advertised(const struct nlmsghdr *nlh, struct prefix *prefix, uint32_t *ifindex)
 {
-	const struct prefixmsg *msg = attr_header(nlh, sizeof(*msg));
+	const struct prefixmsg *msg = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[ARRAY_SIZE(advertised_attrs)];
-	uint16_t unknown = 0;
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWPREFIX, sizeof(*msg), advertised_attrs,
+				ARRAY_SIZE(advertised_attrs), at, NULL);
 
-	if (nlh->nlmsg_type != RTM_NEWPREFIX)
-		return -ENOMSG;
-	if (!msg)
-		return -EBADMSG;
-	if (msg->prefix_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*msg), advertised_attrs, ARRAY_SIZE(advertised_attrs), at,
-			      &unknown);
 	if (r < 0)
 		return r;
 	if (!at[PREFIX_ADDRESS] || msg->prefix_ifindex <= 0 ||

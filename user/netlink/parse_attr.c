@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one walk over netlink attributes. Every length is compared with what is left before a
- * byte behind it is read; bytes left over behind the last attribute make a message malformed.
+ * See parse_attr.h. Every length is checked before a byte behind it is read. Bytes behind the last
+ * attribute make a message malformed.
  */
 #include "parse_attr.h"
+
+#include <sys/socket.h>
 
 static bool size_ok(const struct nlattr *attr, const struct attr_spec *spec)
 {
@@ -21,18 +23,40 @@ static bool size_ok(const struct nlattr *attr, const struct attr_spec *spec)
 	}
 }
 
+struct attr_iterator attr_iterate(const struct nlattr *nest)
+{
+	return nest ? (struct attr_iterator){ mnl_attr_get_payload(nest),
+					      mnl_attr_get_payload_len(nest) }
+		    : (struct attr_iterator){ 0 };
+}
+
+int attr_next(struct attr_iterator *iterator, const struct nlattr **attr)
+{
+	size_t step;
+
+	if (iterator->left == 0)
+		return 0;
+	if (!attr_fits(iterator->next, iterator->left))
+		return -EBADMSG;
+	*attr = iterator->next;
+	step = MNL_ALIGN(mnl_attr_get_len(*attr));
+	iterator->next = mnl_attr_next(*attr);
+	iterator->left =
+		step < iterator->left ? iterator->left - step : 0; /* padding is optional */
+	return 1;
+}
+
 int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size_t n_specs,
 	      const struct nlattr **at, uint16_t *unknown)
 {
-	const struct nlattr *attr = data;
-	size_t left = size, step;
+	struct attr_iterator iterator = { data, size };
+	const struct nlattr *attr;
 	uint16_t type;
+	int r;
 
 	for (size_t i = 0; i < n_specs; i++)
 		at[i] = NULL;
-	while (left > 0) {
-		if (!attr_fits(attr, left))
-			return -EBADMSG;
+	while ((r = attr_next(&iterator, &attr)) > 0) {
 		type = mnl_attr_get_type(attr);
 		if (type < n_specs && specs[type].kind != ATTR_KIND_UNKNOWN) {
 			if (!size_ok(attr, &specs[type]))
@@ -41,13 +65,8 @@ int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size
 		} else if (unknown && !*unknown) {
 			*unknown = attr_unknown(type);
 		}
-		step = MNL_ALIGN(mnl_attr_get_len(attr));
-		if (step >= left)
-			break; /* the last one may lack its padding */
-		left -= step;
-		attr = mnl_attr_next(attr);
 	}
-	return 0;
+	return r;
 }
 
 const void *attr_header(const struct nlmsghdr *nlh, size_t header_size)
@@ -64,6 +83,21 @@ int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const stru
 	size_t size = nlh->nlmsg_len > offset ? nlh->nlmsg_len - offset : 0;
 
 	return attr_walk((const char *)nlh + offset, size, specs, n_specs, at, unknown);
+}
+
+int attr_walk_inet6(const struct nlmsghdr *nlh, uint16_t new_type, size_t header_size,
+		    const struct attr_spec *specs, size_t n_specs, const struct nlattr **at,
+		    uint16_t *unknown)
+{
+	const uint8_t *family = attr_header(nlh, header_size);
+
+	if (nlh->nlmsg_type != new_type && nlh->nlmsg_type != new_type + 1)
+		return -ENOMSG;
+	if (!family)
+		return -EBADMSG;
+	if (*family != AF_INET6)
+		return -ENOMSG;
+	return attr_walk_message(nlh, header_size, specs, n_specs, at, unknown);
 }
 
 int attr_walk_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parsers' common ground: tables that say how large each attribute must be, and one walk that
- * checks a run of attributes against such a table. What a parser gets out of it
- * has the promised size, so that reading it needs no further check. Knows no message type.
+ * What all parsers use: tables of attributes with their sizes, and functions that check a run of
+ * attributes against such a table. Afterwards a parser reads each attribute without further checks.
+ * Knows no message type.
  *
- * Netlink attributes are extended at their end only where they are structures: those are
- * checked for a minimum, plain values for their very size.
+ * The kernel extends attributes at their end only if they are structures: structures are checked
+ * for a minimum, plain values for their exact size.
  */
 #ifndef NETLINK_PARSE_ATTR_H
 #define NETLINK_PARSE_ATTR_H
@@ -22,8 +22,8 @@
 enum attr_kind { ATTR_KIND_UNKNOWN, ATTR_KIND_EXACT, ATTR_KIND_MIN, ATTR_KIND_STRING };
 
 struct attr_spec {
-	uint8_t kind;  /* enum attr_kind; 0, not in the table: see attr_walk() */
-	uint16_t size; /* bytes; of strings the most, with their NUL */
+	uint8_t kind;  /* enum attr_kind; 0: not in the table, see attr_walk() */
+	uint16_t size; /* bytes; the maximum of strings, with their NUL */
 };
 
 #define ATTR_EXACT(bytes)                \
@@ -47,40 +47,55 @@ struct attr_spec {
 #define ATTR_ANY ATTR_MIN(0)
 
 /*
- * Walk size bytes of attributes. at[type] becomes the last attribute of that type, or NULL.
- * *unknown (may be NULL) becomes attr_unknown() of the first one that is not in the table, unless
- * it tells of one already. 0 or -EBADMSG.
+ * Walks size bytes of attributes. at[type] becomes the last attribute of that type, or NULL. If
+ * *unknown is 0, it becomes attr_unknown() of the first attribute that is not in the table. unknown
+ * may be NULL. 0 or -EBADMSG.
  */
 int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size_t n_specs,
 	      const struct nlattr **at, uint16_t *unknown);
 
-/* How objects name an attribute that their parser does not know, since 0 stands for none. */
+/* How objects name an unknown attribute: 0 stands for none. */
 static inline uint16_t attr_unknown(uint16_t type)
 {
 	return type + 1;
 }
 
-/*
- * mnl_attr_ok, but compiled with us, so that a sanitizer sees what it reads: the attribute lies
- * within the left bytes.
- */
+/* The attribute lies within the left bytes. As mnl_attr_ok(), but seen by our sanitizers. */
 static inline bool attr_fits(const struct nlattr *attr, size_t left)
 {
 	return left >= sizeof(*attr) && attr->nla_len >= sizeof(*attr) && attr->nla_len <= left;
 }
 
+/* For a run of attributes of which several may have the same type. */
+struct attr_iterator {
+	const struct nlattr *next;
+	size_t left; /* bytes */
+};
+
+/* The attributes within one. nest may be NULL: there are none. */
+struct attr_iterator attr_iterate(const struct nlattr *nest);
+
+/* 1 and the next attribute, 0 at the end, or -EBADMSG. */
+int attr_next(struct attr_iterator *iterator, const struct nlattr **attr);
+
 /* The family's header behind the netlink header, or NULL if the message is too short for it. */
 const void *attr_header(const struct nlmsghdr *nlh, size_t header_size);
 
-/* The attributes of a message behind a header of header_size bytes. */
+/* attr_walk() of a message's attributes, which begin behind a header of header_size bytes. */
 int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const struct attr_spec *specs,
 		      size_t n_specs, const struct nlattr **at, uint16_t *unknown);
 
-/* The attributes within one. nest may be NULL: then every at[] is. */
+/*
+ * The same for a message of AF_INET6 and of type new_type (RTM_NEW*) or the next one (RTM_DEL*).
+ * Others: -ENOMSG. The header's first byte is the family. After 0 the message has the header.
+ */
+int attr_walk_inet6(const struct nlmsghdr *nlh, uint16_t new_type, size_t header_size,
+		    const struct attr_spec *specs, size_t n_specs, const struct nlattr **at,
+		    uint16_t *unknown);
+
+/* attr_walk() of the attributes within one. nest may be NULL: then every at[] is. */
 int attr_walk_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
 		   const struct nlattr **at);
-
-/* The same, with *unknown as of attr_walk(). */
 int attr_walk_whole_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
 			 const struct nlattr **at, uint16_t *unknown);
 
@@ -89,16 +104,16 @@ static inline void attr_copy(void *out, const struct nlattr *attr, size_t size)
 	memcpy(out, mnl_attr_get_payload(attr), size);
 }
 
-/* Copy a string that attr_walk has checked, cut to size bytes with its NUL. */
+/* Copies a string that attr_walk() has checked, cut to size bytes with its NUL. */
 void attr_copy_string(char *out, size_t size, const struct nlattr *attr);
 
 /*
- * A prefix of len bits, of which the message's header tells; those beyond are cleared. attr,
- * checked as ATTR_ADDR, may be NULL only for the empty prefix. 0 or -EBADMSG.
+ * A prefix of len bits, which the message's header has; the bits beyond are cleared. attr is
+ * checked as ATTR_ADDR and may be NULL only if len is 0. 0 or -EBADMSG.
  */
 int attr_prefix(const struct nlattr *attr, uint8_t len, struct prefix *out);
 
-/* The value, or fallback if the attribute was not there. */
+/* The value, or fallback if attr is NULL. */
 static inline uint8_t attr_u8(const struct nlattr *attr, uint8_t fallback)
 {
 	if (attr)

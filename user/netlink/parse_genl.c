@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink: the controller's answer about a family, and the family "netdev", which tells
- * what a driver's XDP can do. linux/netdev.h came with Linux 6.3, so its numbers stand here.
+ * Generic netlink: the controller's reply about a family, and the family "netdev", which reports
+ * the XDP features of a driver. linux/netdev.h is as new as Linux 6.3, so its numbers are repeated
+ * here.
  */
 #include "parse.h"
 
@@ -50,18 +51,14 @@ int parse_netdev(const struct nlmsghdr *nlh, uint32_t *ifindex, uint64_t *featur
 	return 0;
 }
 
-/* 0 and *id, -ENOMSG if no group is called that, or -EBADMSG. */
+/* 0 and *id, -ENOMSG if there is no group of that name, or -EBADMSG. */
 static int group_find(const struct nlattr *groups, const char *name, uint32_t *id)
 {
-	const char *data = groups ? mnl_attr_get_payload(groups) : "";
-	size_t left = groups ? mnl_attr_get_payload_len(groups) : 0, step;
 	const struct nlattr *at[ARRAY_SIZE(group_attrs)], *group;
+	struct attr_iterator iterator = attr_iterate(groups);
 	int found = -ENOMSG, r;
 
-	while (left > 0) {
-		group = (const void *)data;
-		if (!attr_fits(group, left))
-			return -EBADMSG;
+	while ((r = attr_next(&iterator, &group)) > 0) {
 		r = attr_walk_nest(group, group_attrs, ARRAY_SIZE(group_attrs), at);
 		if (r < 0)
 			return r;
@@ -70,13 +67,8 @@ static int group_find(const struct nlattr *groups, const char *name, uint32_t *i
 			*id = attr_u32(at[CTRL_ATTR_MCAST_GRP_ID], 0);
 			found = 0;
 		}
-		step = MNL_ALIGN(mnl_attr_get_len(group));
-		if (step >= left)
-			break;
-		left -= step;
-		data += step;
 	}
-	return found;
+	return r < 0 ? r : found;
 }
 
 int parse_genl_family(const struct nlmsghdr *nlh, const char *group, uint16_t *family_id,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices: RTM_NEWLINK and RTM_DELLINK, what their kinds add to them (IFLA_LINKINFO) and what IPv6
- * adds (IFLA_INET6_CONF), and RTM_NEWNETCONF. The array in IFLA_INET6_CONF grows at its end from
- * kernel to kernel: a value beyond its end is one that this kernel does not have.
+ * Devices: RTM_NEWLINK and RTM_DELLINK, with the attributes of their kinds (IFLA_LINKINFO) and of
+ * IPv6 (IFLA_INET6_CONF), and RTM_NEWNETCONF. Newer kernels have more values at the end of the
+ * array in IFLA_INET6_CONF: a value beyond its end is 0.
  */
 #include "parse.h"
 
@@ -64,10 +64,6 @@ static const struct attr_spec geneve_attrs[] = {
 static const struct attr_spec gre_attrs[] = {
 	[IFLA_GRE_COLLECT_METADATA] = ATTR_ANY,
 };
-_Static_assert(ARRAY_SIZE(geneve_attrs) <= ARRAY_SIZE(vxlan_attrs) &&
-		       ARRAY_SIZE(gre_attrs) <= ARRAY_SIZE(vxlan_attrs),
-	       "external_parse() has room for the largest");
-
 static const struct attr_spec vrf_attrs[] = {
 	[IFLA_VRF_TABLE] = ATTR_U32,
 };
@@ -92,31 +88,22 @@ static const struct attr_spec family_attrs[] = {
 	[AF_INET6] = ATTR_NEST,
 };
 
-/* ignore_routes_with_linkdown is older than every kernel that sixlane runs on. */
+/* Every kernel that sixlane supports has ignore_routes_with_linkdown. */
 static const struct attr_spec inet6_attrs[] = {
 	[IFLA_INET6_CONF] = ATTR_MIN((DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) * sizeof(int32_t)),
 };
 
-static int macvlan_parse(const struct nlattr *nest, struct link *link)
+static void macvlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(macvlan_attrs)];
-	int r = attr_walk_nest(nest, macvlan_attrs, ARRAY_SIZE(macvlan_attrs), at);
-
-	if (r == 0)
-		link->takes_frames = attr_u32(at[IFLA_MACVLAN_MODE], 0) &
-				     (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
-	return r;
+	link->takes_frames =
+		attr_u32(at[IFLA_MACVLAN_MODE], 0) & (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
 }
 
-/* A map whose every entry was taken out again, or maps to 0, is told as an empty nest. */
-static int vlan_parse(const struct nlattr *nest, struct link *link)
+/* IFLA_VLAN_EGRESS_QOS is an empty nest if all entries were removed, or map to 0. */
+static void vlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(vlan_attrs)];
 	struct ifla_vlan_flags flags = { 0 };
-	int r = attr_walk_nest(nest, vlan_attrs, ARRAY_SIZE(vlan_attrs), at);
 
-	if (r < 0)
-		return r;
 	link->vlan_id = attr_u16(at[IFLA_VLAN_ID], 0);
 	link->vlan_protocol = ntohs(attr_u16(at[IFLA_VLAN_PROTOCOL], htons(ETH_P_8021Q)));
 	link->vlan_maps_priority =
@@ -124,53 +111,31 @@ static int vlan_parse(const struct nlattr *nest, struct link *link)
 	if (at[IFLA_VLAN_FLAGS])
 		attr_copy(&flags, at[IFLA_VLAN_FLAGS], sizeof(flags));
 	link->vlan_reorders = flags.flags & VLAN_FLAG_REORDER_HDR;
-	return 0;
 }
 
-/* The one attribute that specs has: a flag, or a byte that may be 0. */
-static int external_parse(const struct nlattr *nest, const struct attr_spec *specs, size_t n,
-			  struct link *link)
+static void vxlan_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(vxlan_attrs)];
-	const struct nlattr *flag;
-	int r = attr_walk_nest(nest, specs, n, at);
-
-	if (r < 0)
-		return r;
-	flag = at[n - 1];
-	link->keeps_tunnel = flag && (!mnl_attr_get_payload_len(flag) || attr_u8(flag, 0));
-	return 0;
+	link->keeps_tunnel = attr_u8(at[IFLA_VXLAN_COLLECT_METADATA], 0);
 }
 
-static int vxlan_parse(const struct nlattr *nest, struct link *link)
+static void geneve_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, vxlan_attrs, ARRAY_SIZE(vxlan_attrs), link);
+	link->keeps_tunnel = at[IFLA_GENEVE_COLLECT_METADATA];
 }
 
-static int geneve_parse(const struct nlattr *nest, struct link *link)
+static void gre_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, geneve_attrs, ARRAY_SIZE(geneve_attrs), link);
+	link->keeps_tunnel = at[IFLA_GRE_COLLECT_METADATA];
 }
 
-static int gre_parse(const struct nlattr *nest, struct link *link)
+static void vrf_fill(const struct nlattr **at, struct link *link)
 {
-	return external_parse(nest, gre_attrs, ARRAY_SIZE(gre_attrs), link);
-}
-
-static int vrf_parse(const struct nlattr *nest, struct link *link)
-{
-	const struct nlattr *at[ARRAY_SIZE(vrf_attrs)];
-	int r = attr_walk_nest(nest, vrf_attrs, ARRAY_SIZE(vrf_attrs), at);
-
-	if (r == 0)
-		link->vrf_table = attr_u32(at[IFLA_VRF_TABLE], 0);
-	return r;
+	link->vrf_table = attr_u32(at[IFLA_VRF_TABLE], 0);
 }
 
 /*
- * bond_xdp_get_xmit_slave(). With encap3+4 bond_xmit_hash() takes the NIC's hash of a frame that
- * came in, which a redirected frame has lost; with vlan+srcmac, and in other modes, it takes none
- * at all.
+ * How bond_xdp_get_xmit_slave() chooses. With encap3+4, bond_xmit_hash() uses the NIC's hash of the
+ * received frame, which a redirected frame has lost. It refuses vlan+srcmac, and other modes.
  */
 static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
 {
@@ -188,53 +153,64 @@ static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
 	return BOND_CHOICE_UNKNOWN;
 }
 
-static int bond_parse(const struct nlattr *nest, struct link *link)
+static void bond_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(bond_attrs)];
-	int r = attr_walk_nest(nest, bond_attrs, ARRAY_SIZE(bond_attrs), at);
-
-	if (r == 0)
-		link->bond_choice = bond_choice(attr_u8(at[IFLA_BOND_MODE], UINT8_MAX),
-						attr_u8(at[IFLA_BOND_XMIT_HASH_POLICY], UINT8_MAX));
-	return r;
+	link->bond_choice = bond_choice(attr_u8(at[IFLA_BOND_MODE], UINT8_MAX),
+					attr_u8(at[IFLA_BOND_XMIT_HASH_POLICY], UINT8_MAX));
 }
 
-static int bond_slave_parse(const struct nlattr *nest, struct link *link)
+static void bond_slave_fill(const struct nlattr **at, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(bond_slave_attrs)];
-	int r = attr_walk_nest(nest, bond_slave_attrs, ARRAY_SIZE(bond_slave_attrs), at);
-
-	if (r < 0)
-		return r;
 	link->slave_active =
 		attr_u8(at[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
 	link->slave_link = attr_u8(at[IFLA_BOND_SLAVE_MII_STATUS], BOND_LINK_DOWN) == BOND_LINK_UP;
-	return 0;
 }
 
-/* Data whose layout depends on the kind; of other kinds it is not looked at. */
+/* The layout of the data depends on the kind; data of other kinds is ignored. */
 struct kind_parser {
 	const char *kind;
-	int (*parse)(const struct nlattr *nest, struct link *link);
+	const struct attr_spec *specs;
+	size_t n_specs;
+	void (*fill)(const struct nlattr **at, struct link *link);
 };
 
+#define KIND(kind, name)                                                  \
+	{                                                                 \
+		kind, name##_attrs, ARRAY_SIZE(name##_attrs), name##_fill \
+	}
+#define MAX_KIND_ATTRS 32
+
 static const struct kind_parser kind_parsers[] = {
-	{ "macvlan", macvlan_parse }, { "macvtap", macvlan_parse }, { "vlan", vlan_parse },
-	{ "vrf", vrf_parse },	      { "vxlan", vxlan_parse },	    { "geneve", geneve_parse },
-	{ "gretap", gre_parse },      { "ip6gretap", gre_parse },   { "erspan", gre_parse },
-	{ "ip6erspan", gre_parse },   { "bond", bond_parse },
+	KIND("macvlan", macvlan), KIND("macvtap", macvlan), KIND("vlan", vlan),
+	KIND("vrf", vrf),	  KIND("vxlan", vxlan),	    KIND("geneve", geneve),
+	KIND("gretap", gre),	  KIND("ip6gretap", gre),   KIND("erspan", gre),
+	KIND("ip6erspan", gre),	  KIND("bond", bond),
 };
 
 static const struct kind_parser slave_parsers[] = {
-	{ "bond", bond_slave_parse },
+	KIND("bond", bond_slave),
 };
+
+_Static_assert(ARRAY_SIZE(vxlan_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(geneve_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(gre_attrs) <= MAX_KIND_ATTRS &&
+		       ARRAY_SIZE(bond_attrs) <= MAX_KIND_ATTRS,
+	       "kind_data_parse() has room for the largest");
 
 static int kind_data_parse(const struct kind_parser *parsers, size_t n_parsers, const char *kind,
 			   const struct nlattr *data, struct link *link)
 {
-	for (size_t i = 0; i < n_parsers; i++)
-		if (strcmp(parsers[i].kind, kind) == 0)
-			return parsers[i].parse(data, link);
+	const struct nlattr *at[MAX_KIND_ATTRS];
+
+	for (size_t i = 0; i < n_parsers; i++) {
+		const struct kind_parser *parser = &parsers[i];
+
+		if (strcmp(parser->kind, kind) != 0)
+			continue;
+		if (attr_walk_nest(data, parser->specs, parser->n_specs, at) < 0)
+			return -EBADMSG;
+		parser->fill(at, link);
+	}
 	return 0;
 }
 
@@ -258,7 +234,7 @@ static int info_parse(const struct nlattr *nest, struct link *link)
 			       at[IFLA_INFO_SLAVE_DATA], link);
 }
 
-/* An attribute or a mode that is not known may mean one more program, also on the way out. */
+/* An unknown attribute or mode may mean another program, also on transmit. */
 static int xdp_parse(const struct nlattr *nest, struct link *link)
 {
 	static const enum xdp_mode modes[] = {
@@ -279,7 +255,7 @@ static int xdp_parse(const struct nlattr *nest, struct link *link)
 	if (attached >= ARRAY_SIZE(modes))
 		link->unknown_attr = attr_unknown(IFLA_XDP_ATTACHED);
 	link->xdp_mode = link->unknown_attr ? XDP_MODE_UNKNOWN : modes[attached];
-	/* With several programs there is no IFLA_XDP_PROG_ID: the driver's comes first. */
+	/* with several programs there is no IFLA_XDP_PROG_ID: the driver's comes first */
 	for (size_t i = 0; i < ARRAY_SIZE(id_types) && link->xdp_prog_id == 0; i++)
 		link->xdp_prog_id = attr_u32(at[id_types[i]], 0);
 	return 0;
@@ -297,7 +273,7 @@ static void link_fill(const struct ifinfomsg *ifi, const struct nlattr **at, str
 	link->n_tx_queues = attr_u32(at[IFLA_NUM_TX_QUEUES], 0);
 	attr_copy_string(link->name, sizeof(link->name), at[IFLA_IFNAME]);
 	link->moved = at[IFLA_NEW_NETNSID] || at[IFLA_NEW_IFINDEX];
-	/* In another namespace the same number means another device. */
+	/* in another namespace the same number is another device */
 	if (!at[IFLA_LINK_NETNSID])
 		link->lower = attr_u32(at[IFLA_LINK], 0);
 	if (link->lower == link->ifindex)
@@ -325,7 +301,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 		return r;
 	if (ifi->ifi_index <= 0)
 		return -EBADMSG;
-	/* Wireless events come as RTM_NEWLINK too, and say nothing else of the device. */
+	/* a wireless event is an RTM_NEWLINK too, but does not describe the device */
 	if (!at[IFLA_IFNAME] || !at[IFLA_MTU])
 		return -ENOMSG;
 	if (info_parse(at[IFLA_LINKINFO], &link) < 0 || xdp_parse(at[IFLA_XDP], &link) < 0)
@@ -335,7 +311,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 	return 0;
 }
 
-/* Where IFLA_INET6_CONF's parent is depends on whom the message is from. */
+/* The parent of IFLA_INET6_CONF depends on the message's family. */
 static int inet6_nest(const struct ifinfomsg *ifi, const struct nlattr **at,
 		      const struct nlattr **nest)
 {
@@ -411,18 +387,10 @@ static const struct attr_spec netconf_attrs[] = {
 
 int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out)
 {
-	const struct netconfmsg *ncm = attr_header(nlh, sizeof(*ncm));
 	const struct nlattr *at[ARRAY_SIZE(netconf_attrs)];
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWNETCONF, sizeof(struct netconfmsg), netconf_attrs,
+				ARRAY_SIZE(netconf_attrs), at, NULL);
 
-	if (nlh->nlmsg_type != RTM_NEWNETCONF && nlh->nlmsg_type != RTM_DELNETCONF)
-		return -ENOMSG;
-	if (!ncm)
-		return -EBADMSG;
-	if (ncm->ncm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ncm), netconf_attrs, ARRAY_SIZE(netconf_attrs), at,
-			      NULL);
 	if (r < 0)
 		return r;
 	if (!at[NETCONFA_IFINDEX])

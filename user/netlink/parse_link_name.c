@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All names of a device. They stand in no structure: a device may have any number of them, and only
- * those that the operator has named matter to anybody.
+ * All names of a device. struct link does not contain them: a device may have any number, and only
+ * those in the operator's settings matter.
  */
 #include "parse.h"
 
@@ -16,27 +16,22 @@ static const struct attr_spec name_attrs[] = {
 	[IFLA_PROP_LIST] = ATTR_NEST,
 };
 
-/* attr_walk() keeps one attribute of a type, and here each name is one. */
 static int alt_names_each(const struct nlattr *nest, link_name_fn fn, void *ctx)
 {
-	const struct nlattr *attr = mnl_attr_get_payload(nest);
-	size_t left = mnl_attr_get_payload_len(nest), step, size;
+	struct attr_iterator iterator = attr_iterate(nest);
+	const struct nlattr *attr;
+	size_t size;
+	int r;
 
-	for (; left > 0; attr = mnl_attr_next(attr)) {
-		if (!attr_fits(attr, left))
-			return -EBADMSG;
+	while ((r = attr_next(&iterator, &attr)) > 0) {
+		if (mnl_attr_get_type(attr) != IFLA_ALT_IFNAME)
+			continue;
 		size = mnl_attr_get_payload_len(attr);
-		if (mnl_attr_get_type(attr) == IFLA_ALT_IFNAME) {
-			if (size > ALTIFNAMSIZ || !memchr(mnl_attr_get_payload(attr), '\0', size))
-				return -EBADMSG;
-			fn(ctx, mnl_attr_get_str(attr));
-		}
-		step = MNL_ALIGN(mnl_attr_get_len(attr));
-		if (step >= left)
-			break; /* the last one may lack its padding */
-		left -= step;
+		if (size > ALTIFNAMSIZ || !memchr(mnl_attr_get_payload(attr), '\0', size))
+			return -EBADMSG;
+		fn(ctx, mnl_attr_get_str(attr));
 	}
-	return 0;
+	return r;
 }
 
 int parse_link_names(const struct nlmsghdr *nlh, link_name_fn fn, void *ctx)
@@ -49,5 +44,5 @@ int parse_link_names(const struct nlmsghdr *nlh, link_name_fn fn, void *ctx)
 		return r;
 	if (at[IFLA_IFNAME])
 		fn(ctx, mnl_attr_get_str(at[IFLA_IFNAME]));
-	return at[IFLA_PROP_LIST] ? alt_names_each(at[IFLA_PROP_LIST], fn, ctx) : 0;
+	return alt_names_each(at[IFLA_PROP_LIST], fn, ctx);
 }

@@ -8,7 +8,7 @@
 
 #include "parse_attr.h"
 
-/* NDA_LLADDR is as long as the device's addresses are. */
+/* The length of NDA_LLADDR depends on the device. */
 static const struct attr_spec neigh_attrs[] = {
 	[NDA_DST] = ATTR_ADDR,	    [NDA_LLADDR] = ATTR_ANY, [NDA_FLAGS_EXT] = ATTR_U32,
 	[NDA_CACHEINFO] = ATTR_ANY, [NDA_PROBES] = ATTR_ANY, [NDA_PROTOCOL] = ATTR_ANY,
@@ -16,22 +16,15 @@ static const struct attr_spec neigh_attrs[] = {
 
 int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
 {
-	const struct ndmsg *ndm = attr_header(nlh, sizeof(*ndm));
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[ARRAY_SIZE(neigh_attrs)];
 	struct neigh neigh = { 0 };
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWNEIGH, sizeof(*ndm), neigh_attrs,
+				ARRAY_SIZE(neigh_attrs), at, &neigh.unknown_attr);
 
-	if (nlh->nlmsg_type != RTM_NEWNEIGH && nlh->nlmsg_type != RTM_DELNEIGH)
-		return -ENOMSG;
-	if (!ndm)
-		return -EBADMSG;
-	if (ndm->ndm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ndm), neigh_attrs, ARRAY_SIZE(neigh_attrs), at,
-			      &neigh.unknown_attr);
 	if (r < 0)
 		return r;
-	/* Proxy entries may be bound to no device; they are no neighbours anyway. */
+	/* first: proxy entries may have no device */
 	if (ndm->ndm_flags & NTF_PROXY)
 		return -ENOMSG;
 	if (!at[NDA_DST] || ndm->ndm_ifindex <= 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Next-hop objects, groups of them, and the buckets of resilient groups: what nh_fill_node and
- * nh_fill_res_bucket (net/ipv4/nexthop.c) can say. An object that a route could not be sent by
- * as struct next_hop says is NEXT_HOP_OTHER, so that its routes get punted.
+ * Next-hop objects, groups of them, and the buckets of resilient groups: everything that
+ * nh_fill_node() and nh_fill_res_bucket() (net/ipv4/nexthop.c) can say. An object that struct
+ * next_hop cannot express is NEXT_HOP_OTHER, so that its routes are punted.
  */
 #include "parse.h"
 
@@ -14,15 +14,14 @@
 #include "parse_attr.h"
 
 /*
- * NHA_OP_FLAGS and NHA_OP_FLAG_RESP_GRP_RESVD_0 of Linux 6.12: the bytes of a group's entry behind
- * its 8-bit weight mean something. Without that flag they may be the higher bits of the weight
- * (stable kernels took those over, but not the flag) or whatever lay in the kernel's memory (5.15
- * to 6.10).
+ * NHA_OP_FLAGS and NHA_OP_FLAG_RESP_GRP_RESVD_0 of Linux 6.12: the bytes behind the 8-bit weight of
+ * a group's entry are valid. Without that flag they may be the upper bits of the weight (stable
+ * kernels with a backport that lacks the flag) or uninitialised memory (5.15 to 6.10).
  */
 #define NEXT_HOP_OP_FLAGS 14
 #define OP_FLAG_ENTRIES_CLEAN (1u << 31)
 
-/* NHA_GROUP_STATS, NHA_HW_STATS_ENABLE and NHA_HW_STATS_USED of Linux 6.9: they only count. */
+/* NHA_GROUP_STATS, NHA_HW_STATS_ENABLE and NHA_HW_STATS_USED of Linux 6.9: only counters. */
 #define NEXT_HOP_GROUP_STATS 15
 #define NEXT_HOP_HW_STATS_ENABLE 16
 #define NEXT_HOP_HW_STATS_USED 17
@@ -61,7 +60,7 @@ static const struct attr_spec res_bucket_attrs[] = {
 	[NHA_RES_BUCKET_NH_ID] = ATTR_U32,
 };
 
-/* struct nexthop_grp; older headers have no name for weight_high. */
+/* struct nexthop_grp; older headers do not name weight_high. */
 struct group_entry {
 	uint32_t id;
 	uint8_t weight, weight_high;
@@ -69,7 +68,7 @@ struct group_entry {
 };
 _Static_assert(sizeof(struct group_entry) == sizeof(struct nexthop_grp), "as the kernel has it");
 
-/* The header and attributes of a message about next hops; -ENOMSG for those of IPv4. */
+/* The header and attributes of a message about next hops. -ENOMSG: it is of IPv4. */
 static int message_walk(const struct nlmsghdr *nlh, const struct nhmsg **nhm,
 			const struct nlattr **at, uint16_t *unknown)
 {
@@ -81,7 +80,7 @@ static int message_walk(const struct nlmsghdr *nlh, const struct nhmsg **nhm,
 	return attr_walk_message(nlh, sizeof(**nhm), next_hop_attrs, N_NEXT_HOP_ATTRS, at, unknown);
 }
 
-/* One member; false if its entry may say more than struct next_hop_member can. */
+/* False if the entry may mean more than struct next_hop_member can express. */
 static bool member_parse(const struct group_entry *entry, bool clean,
 			 struct next_hop_member *member)
 {
@@ -148,7 +147,7 @@ static int group_parse(const struct nlattr **at, struct next_hop *next_hop,
 	return r;
 }
 
-/* Those that send packets in ways that struct next_hop does not tell. */
+/* It sends packets in a way that struct next_hop cannot express. */
 static bool one_is_other(const struct nlattr **at, const struct next_hop *next_hop)
 {
 	return at[NHA_FDB] || at[NHA_ENCAP] ||
@@ -157,7 +156,7 @@ static bool one_is_other(const struct nlattr **at, const struct next_hop *next_h
 	       (!at[NHA_BLACKHOLE] && next_hop->hop.ifindex == 0);
 }
 
-/* An object that is no group. */
+/* An object that is not a group. */
 static int one_parse(const struct nlattr **at, struct next_hop *next_hop)
 {
 	const struct nlattr *gateway = at[NHA_GATEWAY];
@@ -192,7 +191,7 @@ int parse_next_hop(const struct nlmsghdr *nlh, struct next_hop *out,
 	next_hop.id = attr_u32(at[NHA_ID], 0);
 	if (next_hop.id == 0)
 		return -EBADMSG;
-	/* What an object was does not matter any more: it must go in any case. */
+	/* a deleted object is removed, whatever it was */
 	if (nlh->nlmsg_type == RTM_NEWNEXTHOP) {
 		if (at[NHA_GROUP])
 			r = group_parse(at, &next_hop, members);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
- * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently. So the tables have what kernels up to 7.3 send of IPv6 routes, and no more:
- * whatever else comes is unknown, be it an attribute of IPv4 or one of questions (RTA_FLOWLABEL).
+ * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. Everything that rt6_fill_node() (net/ipv6/route.c) can
+ * say is in struct route, or makes the route unknown, so that it is punted.
+ *
+ * The tables contain exactly what kernels up to 7.3 send for IPv6 routes. Everything else is
+ * unknown, also attributes of IPv4 and of requests (RTA_FLOWLABEL).
  */
 #include "parse.h"
 
@@ -14,10 +15,10 @@
 
 #include "parse_attr.h"
 
-/* RTA_DEL_REASON of Linux 7.3: why a route is deleted, and nothing of the route. */
+/* RTA_DEL_REASON of Linux 7.3: why a route is deleted. It says nothing of the route. */
 enum { ROUTE_DEL_REASON = 32 };
 
-/* Of a route and of each hop in its RTA_MULTIPATH alike. */
+/* For a route, and for each hop in its RTA_MULTIPATH. */
 static const struct attr_spec route_attrs[] = {
 	[RTA_DST] = ATTR_ADDR,	       [RTA_SRC] = ATTR_ADDR,
 	[RTA_OIF] = ATTR_U32,	       [RTA_GATEWAY] = ATTR_ADDR,
@@ -34,7 +35,7 @@ static const struct attr_spec route_attrs[] = {
 
 #define USER_TICK_MS 10 /* USER_HZ is 100 */
 
-/* Those that only TCP heeds may have any size. */
+/* The metrics that only TCP uses may have any size. */
 static const struct attr_spec metric_attrs[] = {
 	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
@@ -56,8 +57,8 @@ static const struct attr_spec metric_attrs[] = {
 };
 
 /*
- * Next to encapsulations proper, RTA_VIA: a gateway that is not an IPv6 address. The kernel
- * sends none for IPv6 routes today; one of tomorrow must not look as if it were on-link.
+ * Also RTA_VIA, a gateway that is not an IPv6 address. The kernel sends none for IPv6 routes today,
+ * but such a route must not look on-link.
  */
 static bool has_encap(const struct nlattr **at)
 {
@@ -77,20 +78,34 @@ static void hop_fill(const struct nlattr **at, uint32_t ifindex, uint16_t weight
 	}
 }
 
+/* The next struct rtnexthop of RTA_MULTIPATH: 1 and *hop, 0 at the end, or -EBADMSG. */
+static int hop_next(struct attr_iterator *iterator, const struct rtnexthop **hop)
+{
+	const struct rtnexthop *rtnh = (const void *)iterator->next;
+	size_t step;
+
+	if (iterator->left == 0)
+		return 0;
+	if (iterator->left < sizeof(*rtnh) || rtnh->rtnh_len < sizeof(*rtnh) ||
+	    rtnh->rtnh_len > iterator->left)
+		return -EBADMSG;
+	*hop = rtnh;
+	step = RTNH_ALIGN(rtnh->rtnh_len);
+	iterator->next = (const void *)((const char *)rtnh + step);
+	iterator->left = step < iterator->left ? iterator->left - step : 0;
+	return 1;
+}
+
 static int multipath_parse(const struct nlattr *attr, struct route *route, struct route_hop *hops)
 {
-	const char *data = mnl_attr_get_payload(attr);
-	size_t left = mnl_attr_get_payload_len(attr), step;
+	struct attr_iterator iterator = attr_iterate(attr);
 	const struct nlattr *at[N_ROUTE_ATTRS];
 	const struct rtnexthop *rtnh;
 	int r;
 
-	while (left > 0) {
-		rtnh = (const void *)data;
-		if (left < sizeof(*rtnh) || rtnh->rtnh_len < sizeof(*rtnh) || rtnh->rtnh_len > left)
-			return -EBADMSG;
-		r = attr_walk(data + sizeof(*rtnh), rtnh->rtnh_len - sizeof(*rtnh), route_attrs,
-			      N_ROUTE_ATTRS, at, &route->unknown_attr);
+	while ((r = hop_next(&iterator, &rtnh)) > 0) {
+		r = attr_walk(rtnh + 1, rtnh->rtnh_len - sizeof(*rtnh), route_attrs, N_ROUTE_ATTRS,
+			      at, &route->unknown_attr);
 		if (r < 0)
 			return r;
 		if (at[ROUTE_DEL_REASON])
@@ -101,13 +116,8 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 				 &hops[route->n_hops++]);
 		else
 			route->truncated = true;
-		step = RTNH_ALIGN(rtnh->rtnh_len);
-		if (step >= left)
-			break;
-		left -= step;
-		data += step;
 	}
-	return 0;
+	return r;
 }
 
 struct metrics {
@@ -135,8 +145,8 @@ static int metrics_parse(const struct nlattr *nest, struct metrics *out, uint16_
 }
 
 /*
- * Every route has an RTA_CACHEINFO; its rta_expires is 0 for one without an expiry and negative for
- * one that is past it and not collected yet. No kernel answers with RTA_EXPIRES today.
+ * Every route has an RTA_CACHEINFO. Its rta_expires is 0 if the route does not expire, and negative
+ * if it has expired and is not collected yet. No kernel sends RTA_EXPIRES today.
  */
 static uint32_t lifetime_parse(const struct nlattr **at, bool *expires)
 {
@@ -148,7 +158,7 @@ static uint32_t lifetime_parse(const struct nlattr **at, bool *expires)
 	ticks = (int32_t)info.rta_expires;
 	*expires = ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
 	if (ticks > (int32_t)(UINT32_MAX / USER_TICK_MS))
-		return UINT32_MAX; /* ends early: the safe side */
+		return UINT32_MAX; /* too short, which is safe */
 	return ticks > 0 ? (uint32_t)ticks * USER_TICK_MS : 0;
 }
 
@@ -177,34 +187,21 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 	return 0;
 }
 
-/* The message's header, if it is about an IPv6 route. */
-static int header_parse(const struct nlmsghdr *nlh, const struct rtmsg **rtm)
-{
-	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
-		return -ENOMSG;
-	*rtm = attr_header(nlh, sizeof(**rtm));
-	if (!*rtm)
-		return -EBADMSG;
-	return (*rtm)->rtm_family == AF_INET6 ? 0 : -ENOMSG;
-}
-
 static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at, uint16_t *unknown)
 {
-	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at,
-				 unknown);
+	return attr_walk_inet6(nlh, RTM_NEWROUTE, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS,
+			       at, unknown);
 }
 
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS])
 {
 	const struct nlattr *at[N_ROUTE_ATTRS];
-	const struct rtmsg *rtm;
+	const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
 	struct metrics metrics;
 	struct route route = { 0 };
-	int r = header_parse(nlh, &rtm);
+	int r = attributes_walk(nlh, at, &route.unknown_attr);
 
-	if (!r)
-		r = attributes_walk(nlh, at, &route.unknown_attr);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
@@ -236,33 +233,21 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 
 static int multipath_flags(const struct nlattr *attr, uint8_t flags[ROUTE_MAX_HOPS])
 {
-	const char *data = mnl_attr_get_payload(attr);
-	size_t left = mnl_attr_get_payload_len(attr);
-	const struct rtnexthop *rtnh = (const void *)data;
+	struct attr_iterator iterator = attr_iterate(attr);
+	const struct rtnexthop *rtnh;
 	int n = 0;
 
-	while (n < ROUTE_MAX_HOPS && left >= sizeof(*rtnh) && rtnh->rtnh_len >= sizeof(*rtnh) &&
-	       rtnh->rtnh_len <= left) {
-		const size_t step = RTNH_ALIGN(rtnh->rtnh_len);
-
+	while (n < ROUTE_MAX_HOPS && hop_next(&iterator, &rtnh) > 0)
 		flags[n++] = rtnh->rtnh_flags;
-		if (step >= left)
-			break;
-		left -= step;
-		rtnh = (const void *)((const char *)rtnh + step);
-	}
 	return n;
 }
 
 int parse_route_flags(const struct nlmsghdr *nlh, uint8_t flags[ROUTE_MAX_HOPS])
 {
+	const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[N_ROUTE_ATTRS];
-	const struct rtmsg *rtm;
-	uint16_t unknown;
-	int r = header_parse(nlh, &rtm);
+	int r = attributes_walk(nlh, at, NULL);
 
-	if (!r)
-		r = attributes_walk(nlh, at, &unknown);
 	if (r < 0)
 		return r;
 	if (at[RTA_MULTIPATH])

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RTM_NEWRULE and RTM_DELRULE of AF_INET6. Kernels keep adding selectors (DSCP, flow label, port
- * masks), and one that is overlooked would send packets by a table that the kernel does not use for
- * them: whatever is not understood to the last bit makes a rule `unknown`.
+ * masks). Ignoring one would send packets by a table that the kernel does not use for them, so
+ * every bit that the parser does not know makes a rule `unknown`.
  *
- * `never` rests on what ip6_route_input() puts into the flow of a packet to forward: no output
- * device, the mark of the packet, the user id 0, and a tunnel's id only behind a tunnel device that
- * keeps it beside the packet (vxlan external …), which is never served.
+ * `never` depends on what ip6_route_input() puts into the flow of a forwarded packet: no output
+ * device, the packet's mark, the user id 0, and a tunnel id only from a tunnel device that keeps it
+ * beside the packet (vxlan external …). Such devices are never served.
  */
 #include "parse.h"
 
@@ -16,10 +16,7 @@
 
 #include "parse_attr.h"
 
-/*
- * FRA_* that came with Linux 6.12 (DSCP), 6.14 (flow label, which no map holds) and 6.15 (the other
- * masks), later than the oldest headers.
- */
+/* FRA_* of Linux 6.12 (DSCP), 6.14 (flow label) and 6.15 (masks), which older headers lack. */
 enum {
 	RULE_DSCP = 25,
 	RULE_FLOWLABEL = 26,
@@ -56,11 +53,10 @@ static const struct attr_spec rule_attrs[] = {
 	[RULE_DPORT_MASK] = ATTR_U16,
 	[RULE_DSCP_MASK] = ATTR_U8,
 };
-#define N_RULE_ATTRS ARRAY_SIZE(rule_attrs)
 
 /*
- * Flags that are in struct rule, or say what the list of rules and of devices says anyway, or
- * (FIND_SADDR) concern packets without a source address only.
+ * Flags that are in struct rule, that follow from the lists of rules and devices, or that concern
+ * only packets without a source address (FIND_SADDR).
  */
 #define KNOWN_FLAGS                                                                           \
 	(FIB_RULE_PERMANENT | FIB_RULE_INVERT | FIB_RULE_UNRESOLVED | FIB_RULE_IIF_DETACHED | \
@@ -69,8 +65,8 @@ static const struct attr_spec rule_attrs[] = {
 #define DSCP_MAX 0x3f
 #define TCLASS_ECN 0x03
 
-/* One and the same for all packets on the wire, whatever else the rule says. */
-static bool holds_never(const struct nlattr **at)
+/* A selector that no forwarded packet matches. */
+static bool has_impossible_selector(const struct nlattr **at)
 {
 	struct fib_rule_uid_range uids = { 0 };
 
@@ -79,8 +75,11 @@ static bool holds_never(const struct nlattr **at)
 	return at[FRA_OIFNAME] || attr_u64(at[FRA_TUN_ID], 0) != 0 || uids.start != 0;
 }
 
-/* The mark is compared in full unless there is a mask; suppressors are -1 for none. */
-static bool holds_by_unseen(const struct nlattr **at)
+/*
+ * A selector or suppressor that a packet on the wire does not show. Without a mask, the whole mark
+ * is compared. A suppressor of -1 is none.
+ */
+static bool has_invisible_selector(const struct nlattr **at)
 {
 	uint32_t mark = attr_u32(at[FRA_FWMARK], 0);
 
@@ -90,8 +89,8 @@ static bool holds_by_unseen(const struct nlattr **at)
 }
 
 /*
- * A rule says either tos, which selects only if it is not 0, or the DSCP. Bits of ECN in tos come
- * from kernels before 5.18 only, which compare them.
+ * A rule has either tos, which selects only if it is not 0, or the DSCP. Only kernels before 5.18
+ * send ECN bits in tos, and they compare them.
  */
 static void tclass_parse(const struct fib_rule_hdr *frh, const struct nlattr **at,
 			 struct rule *rule)
@@ -113,8 +112,8 @@ static void tclass_parse(const struct fib_rule_hdr *frh, const struct nlattr **a
 }
 
 /*
- * Linux 6.15 adds a mask to a rule for one port, of all ones unless it was given; one that leaves
- * out the lowest bits only is a range as well. True and *range if it is one.
+ * Linux 6.15 adds a mask to a rule for one port; the default is all ones. A mask that lacks only
+ * the lowest bits is a range as well. True, *range and *has if the selector is a range.
  */
 static bool ports_parse(const struct nlattr *ports, const struct nlattr *mask_attr,
 			struct port_range *range, bool *has)
@@ -147,8 +146,8 @@ static void selectors_parse(const struct fib_rule_hdr *frh, const struct nlattr 
 	rule->has_ip_proto = rule->ip_proto != 0;
 	rule->l3mdev = attr_u8(at[FRA_L3MDEV], 0);
 	rule->invert = frh->flags & FIB_RULE_INVERT;
-	rule->never = holds_never(at);
-	rule->unknown |= holds_by_unseen(at) || (frh->flags & ~(uint32_t)KNOWN_FLAGS) != 0;
+	rule->never = has_impossible_selector(at);
+	rule->unknown |= has_invisible_selector(at) || (frh->flags & ~(uint32_t)KNOWN_FLAGS) != 0;
 	tclass_parse(frh, at, rule);
 	if (!ports_parse(at[FRA_SPORT_RANGE], at[RULE_SPORT_MASK], &rule->sport,
 			 &rule->has_sport) ||
@@ -158,25 +157,19 @@ static void selectors_parse(const struct fib_rule_hdr *frh, const struct nlattr 
 
 int parse_rule(const struct nlmsghdr *nlh, struct rule *out)
 {
-	const struct fib_rule_hdr *frh = attr_header(nlh, sizeof(*frh));
-	const struct nlattr *at[N_RULE_ATTRS];
+	const struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *at[ARRAY_SIZE(rule_attrs)];
 	struct rule rule = { 0 };
-	int r;
+	int r = attr_walk_inet6(nlh, RTM_NEWRULE, sizeof(*frh), rule_attrs, ARRAY_SIZE(rule_attrs),
+				at, &rule.unknown_attr);
 
-	if (nlh->nlmsg_type != RTM_NEWRULE && nlh->nlmsg_type != RTM_DELRULE)
-		return -ENOMSG;
-	if (!frh)
-		return -EBADMSG;
-	if (frh->family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*frh), rule_attrs, N_RULE_ATTRS, at, &rule.unknown_attr);
 	if (r < 0)
 		return r;
 	rule.unknown = rule.unknown_attr != 0;
 	if (attr_prefix(at[FRA_DST], frh->dst_len, &rule.dst) < 0 ||
 	    attr_prefix(at[FRA_SRC], frh->src_len, &rule.src) < 0)
 		return -EBADMSG;
-	/* Only forwards, so that following it comes to an end. */
+	/* jumps go only forwards, so that following them ends */
 	rule.priority = attr_u32(at[FRA_PRIORITY], 0);
 	rule.target = attr_u32(at[FRA_GOTO], 0);
 	if (frh->action == FR_ACT_GOTO && rule.target <= rule.priority)

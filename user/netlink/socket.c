@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How to ask the kernel over netlink, and how to notice that it has not told everything. Knows no
- * message beyond the control ones (acknowledgement, error, end of dump, overrun).
- *
- * NETLINK_NO_ENOBUFS is never set: without ENOBUFS a lost notification is lost for good.
+ * See socket.h. Knows only control messages: acknowledgement, error, end of dump, overrun.
+ * NETLINK_NO_ENOBUFS is never set: without ENOBUFS nobody would notice lost notifications.
  */
 #include "socket.h"
 
@@ -17,36 +15,35 @@
 #endif
 
 /*
- * A dump's datagrams have up to 32 KiB if the buffer offers as much; one attribute
- * (RTA_MULTIPATH) may have 64 KiB, and so a notification somewhat more.
+ * Datagrams of a dump have up to 32 KiB if the buffer is that large. An attribute (RTA_MULTIPATH)
+ * may have 64 KiB, and a notification somewhat more.
  */
 #define BUFFER_BYTES (128 * 1024)
-#define IDLE_SLICE_MS 10 /* how long to wait at most before the idle callback gets its turn */
+#define IDLE_SLICE_MS 10 /* the longest wait between calls of the idle callback */
 
-/* An exchange under way: one request and all that answers it. */
+/* One request and its reply. */
 struct exchange {
 	struct nl_socket *socket;
 	nl_msg_fn fn;
 	void *ctx;
-	bool single; /* the first message is all there is to come */
+	bool single; /* the reply is one message */
 	bool done;
 	bool interrupted; /* NLM_F_DUMP_INTR */
 	bool filtered;	  /* every message so far had NLM_F_DUMP_FILTERED */
 	unsigned int n_messages;
-	int fn_result; /* fn's first negative return: the rest is read, but not handed on */
-	int error;     /* the kernel's */
+	int fn_result; /* fn's first negative result: the rest is read, but fn is not called */
+	int error;     /* of the kernel */
 };
 
 struct nl_socket {
 	struct mnl_socket *mnl;
-	struct exchange pieces; /* of nl_socket_dump_next() */
-	uint32_t sequence; /* of the last dump or request; never 0, which nl_socket_send's may have
-			    */
+	struct exchange pieces; /* for nl_socket_dump_next() */
+	uint32_t sequence;	/* of the last dump or request; never 0, see nl_socket_send() */
 	bool joined;
-	bool busy;	 /* in a dump or request, whose idle callback may send */
-	bool leftovers;	 /* something may come that nobody waits for */
-	bool overrun;	 /* not yet told to the caller */
-	char error[160]; /* the kernel's words */
+	bool busy;	 /* during a dump or request */
+	bool leftovers;	 /* replies may come that nobody waits for */
+	bool overrun;	 /* not reported to the caller yet */
+	char error[160]; /* the kernel's message */
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 };
 
@@ -54,19 +51,19 @@ static void set_option(struct nl_socket *socket, int option)
 {
 	int on = 1;
 
-	/* Comforts, each missing from some kernel: not worth failing for. */
+	/* some kernels lack some of these options, and nothing depends on them */
 	(void)mnl_socket_setsockopt(socket->mnl, option, &on, sizeof(on));
 }
 
 static int set_rcvbuf(struct nl_socket *socket, size_t bytes)
 {
-	int wish = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes;
+	int size = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes;
 	int fd = mnl_socket_get_fd(socket->mnl);
 
-	if (bytes == 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &wish, sizeof(wish)) == 0)
+	if (bytes == 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) == 0)
 		return 0;
-	/* Without CAP_NET_ADMIN: as much as net.core.rmem_max allows. */
-	return setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wish, sizeof(wish)) < 0 ? -errno : 0;
+	/* without CAP_NET_ADMIN: up to net.core.rmem_max */
+	return setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)) < 0 ? -errno : 0;
 }
 
 static int socket_open(struct nl_socket *socket, int protocol, size_t rcvbuf_bytes)
@@ -127,7 +124,7 @@ const char *nl_socket_error(const struct nl_socket *socket)
 
 int nl_socket_join(struct nl_socket *socket, unsigned int group)
 {
-	/* Not by the bits of bind(), which end at group 32. */
+	/* not by bind(), which knows only the groups up to 32 */
 	if (mnl_socket_setsockopt(socket->mnl, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
 		return -errno;
 	socket->joined = true;
@@ -135,8 +132,8 @@ int nl_socket_join(struct nl_socket *socket, unsigned int group)
 }
 
 /*
- * One datagram of the kernel's, without waiting. Returns its size; 0 for one of another process,
- * which is to be ignored; -EAGAIN, -ENOBUFS, -EBADMSG for one that was cut, or another -errno.
+ * Reads one datagram without waiting. Returns its size, 0 for one that another process sent and
+ * that is to be ignored, -EBADMSG for a truncated one, -EAGAIN, -ENOBUFS or another -errno.
  */
 static ssize_t datagram_read(struct nl_socket *socket)
 {
@@ -159,7 +156,7 @@ static ssize_t datagram_read(struct nl_socket *socket)
 	return size;
 }
 
-/* Call fn for each message of the datagram in the buffer. 0, -EBADMSG or fn's negative return. */
+/* Calls fn for each message of the datagram. 0, -EBADMSG or fn's negative result. */
 static int messages_walk(const struct nl_socket *socket, size_t size, nl_msg_fn fn, void *ctx)
 {
 	const struct nlmsghdr *nlh = (const void *)socket->buffer;
@@ -170,7 +167,7 @@ static int messages_walk(const struct nl_socket *socket, size_t size, nl_msg_fn 
 		if (r < 0)
 			return r;
 	}
-	/* The last message may lack its padding. */
+	/* the last message may lack its padding */
 	return left > 0 ? -EBADMSG : 0;
 }
 
@@ -186,7 +183,7 @@ static int notification_message(const struct nlmsghdr *nlh, void *ctx)
 
 	if (nlh->nlmsg_type == NLMSG_OVERRUN)
 		n->socket->overrun = true;
-	/* Other control messages are answers to nl_socket_send, which wants none. */
+	/* other control messages are replies to nl_socket_send(), and dropped */
 	if (nlh->nlmsg_type < NLMSG_MIN_TYPE)
 		return 0;
 	return n->fn(nlh, n->ctx);
@@ -198,7 +195,7 @@ int nl_socket_read(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
 	ssize_t size;
 	int count = 0, r;
 
-	/* After an overrun to the end: see the header. The kernel adds nothing until then. */
+	/* after an overrun to the end, see socket.h; the kernel adds nothing until then */
 	while (socket->overrun || count < NL_SOCKET_READ_MAX) {
 		size = datagram_read(socket);
 		if (size == -EAGAIN)
@@ -265,8 +262,8 @@ static int message_attr(const struct nlattr *attr, void *ctx)
 	return MNL_CB_OK;
 }
 
-/* Keep the kernel's words that stand offset bytes into the payload of an error. */
-static void error_text_keep(struct nl_socket *socket, const struct nlmsghdr *nlh, size_t offset)
+/* Copies the kernel's message, whose attributes begin offset bytes into the payload. */
+static void copy_error_text(struct nl_socket *socket, const struct nlmsghdr *nlh, size_t offset)
 {
 	const char *payload = mnl_nlmsg_get_payload(nlh), *text = NULL;
 	size_t size = mnl_nlmsg_get_payload_len(nlh);
@@ -287,7 +284,7 @@ static int error_message(struct exchange *x, const struct nlmsghdr *nlh)
 		return -EBADMSG;
 	if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && err->msg.nlmsg_len > MNL_NLMSG_HDRLEN)
 		offset += MNL_ALIGN(err->msg.nlmsg_len) - MNL_NLMSG_HDRLEN;
-	error_text_keep(x->socket, nlh, offset);
+	copy_error_text(x->socket, nlh, offset);
 	x->error = err->error;
 	x->done = true;
 	return 0;
@@ -299,10 +296,10 @@ static int done_message(struct exchange *x, const struct nlmsghdr *nlh)
 
 	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(error))
 		memcpy(&error, mnl_nlmsg_get_payload(nlh), sizeof(error));
-	error_text_keep(x->socket, nlh, MNL_ALIGN(sizeof(error)));
+	copy_error_text(x->socket, nlh, MNL_ALIGN(sizeof(error)));
 	x->error = error < 0 ? error : 0;
 	x->done = true;
-	/* A dump without messages tells in its end whether it was filtered. */
+	/* a dump without messages has the flag in its end */
 	if (x->n_messages == 0)
 		x->filtered = nlh->nlmsg_flags & NLM_F_DUMP_FILTERED;
 	return 0;
@@ -338,7 +335,7 @@ static int exchange_message(const struct nlmsghdr *nlh, void *ctx)
 	return 0;
 }
 
-/* Wait for a datagram, with turns for idle. 0, -ETIMEDOUT or -errno. */
+/* Waits for a datagram and calls idle meanwhile. 0, -ETIMEDOUT or -errno. */
 static int datagram_wait(const struct nl_socket *socket, void (*idle)(void *), void *idle_ctx,
 			 int timeout_ms)
 {
@@ -360,13 +357,13 @@ static int datagram_wait(const struct nl_socket *socket, void (*idle)(void *), v
 }
 
 /*
- * Read until the exchange is done. What went wrong midway is remembered, not returned at once:
- * the kernel would refuse this socket's next dump while one is unfinished (EBUSY).
+ * Reads until the exchange is done. An error is remembered and returned only at the end: the kernel
+ * refuses a dump on this socket while another one is unfinished (EBUSY).
  */
 static int exchange_read(struct exchange *x, void (*idle)(void *), void *idle_ctx, int timeout_ms)
 {
 	struct nl_socket *socket = x->socket;
-	int broken = 0, r;
+	int error = 0, r;
 	ssize_t size;
 
 	while (!x->done) {
@@ -374,7 +371,7 @@ static int exchange_read(struct exchange *x, void (*idle)(void *), void *idle_ct
 		if (size == -EAGAIN) {
 			r = datagram_wait(socket, idle, idle_ctx, timeout_ms);
 			if (r < 0)
-				return broken < 0 ? broken : r;
+				return error < 0 ? error : r;
 			continue;
 		}
 		if (size == -EBADMSG || size == -ENOBUFS)
@@ -383,14 +380,14 @@ static int exchange_read(struct exchange *x, void (*idle)(void *), void *idle_ct
 			return (int)size;
 		else
 			r = messages_walk(socket, (size_t)size, exchange_message, x);
-		if (r < 0 && broken == 0)
-			broken = r;
+		if (r < 0 && error == 0)
+			error = r;
 		if (idle)
 			idle(idle_ctx);
 	}
 	if (x->fn_result < 0)
 		return x->fn_result;
-	return broken < 0 ? broken : x->error;
+	return error < 0 ? error : x->error;
 }
 
 static int exchange_finish(struct exchange *x, void (*idle)(void *), void *idle_ctx, int timeout_ms)

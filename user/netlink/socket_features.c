@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See socket_features.h. The numbers are those of linux/netdev.h, which older headers lack.
- */
+/* See socket_features.h. The numbers are from linux/netdev.h, which older headers lack. */
 #include "socket_features.h"
 
 #include <errno.h>
@@ -28,7 +26,7 @@ static struct nlmsghdr *start(char *buf, uint16_t type, uint8_t cmd)
 	return nlh;
 }
 
-static int take_family(const struct nlmsghdr *nlh, void *ctx)
+static int add_family(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct nl_features_family *family = ctx;
 	int ret = parse_genl_family(nlh, GROUP, &family->id, &family->group);
@@ -44,7 +42,7 @@ int nl_features_family(struct nl_socket *socket, struct nl_features_family *out)
 
 	*out = (struct nl_features_family){ 0 };
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, FAMILY);
-	ret = nl_socket_request(socket, nlh, take_family, out, TIMEOUT_MS);
+	ret = nl_socket_request(socket, nlh, add_family, out, TIMEOUT_MS);
 	return ret == -ENOENT ? 0 : ret;
 }
 
@@ -58,7 +56,7 @@ struct each {
 	void *ctx;
 };
 
-static int take_device(const struct nlmsghdr *nlh, void *ctx)
+static int report_device(const struct nlmsghdr *nlh, void *ctx)
 {
 	const struct each *each = ctx;
 	uint64_t features;
@@ -83,6 +81,6 @@ int nl_features_each(nl_features_fn fn, void *ctx)
 	if (!ret && !family.id)
 		return -EOPNOTSUPP;
 	return ret ? ret
-		   : nl_socket_dump(socket, nl_features_request(buf, family.id), take_device, &each,
-				    NULL, NULL, TIMEOUT_MS, NULL);
+		   : nl_socket_dump(socket, nl_features_request(buf, family.id), report_device,
+				    &each, NULL, NULL, TIMEOUT_MS, NULL);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * One request for one device. IFLA_ALT_IFNAME in a request stands for names of either kind.
- */
+/* See socket_link.h. IFLA_ALT_IFNAME in a request stands for names of both kinds. */
 #include "socket_link.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 
 #define TIMEOUT_MS 5000
 
-static int take_link(const struct nlmsghdr *nlh, void *ctx)
+static int parse_reply(const struct nlmsghdr *nlh, void *ctx)
 {
 	return parse_link(nlh, ctx);
 }
@@ -33,7 +31,7 @@ static int ask(const char *name, struct link *link)
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
 	mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
 	mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, name);
-	return nl_socket_ask(socket, nlh, take_link, link, TIMEOUT_MS);
+	return nl_socket_ask(socket, nlh, parse_reply, link, TIMEOUT_MS);
 }
 
 uint32_t nl_link_find(const char *name, char own[IFNAMSIZ])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two requests: the route that the kernel would use names its device, and only the entry of the
- * table that it matched names its prefix.
+ * See socket_route.h. It takes two requests: the reply with the resolved route has the device, and
+ * only the one with the matched table entry (RTM_F_FIB_MATCH) has the prefix.
  */
 #include "socket_route.h"
 
@@ -13,29 +13,29 @@
 
 #define TIMEOUT_MS 5000
 
-struct answer {
+struct reply {
 	uint32_t ifindex, len;
 };
 
-static int take_route(const struct nlmsghdr *nlh, void *ctx)
+static int parse_reply(const struct nlmsghdr *nlh, void *ctx)
 {
 	const struct rtmsg *route = mnl_nlmsg_get_payload(nlh);
-	struct answer *answer = ctx;
+	struct reply *reply = ctx;
 	const struct nlattr *attr;
 
 	if (nlh->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*route))
 		return -EPROTO;
-	answer->len = route->rtm_dst_len;
+	reply->len = route->rtm_dst_len;
 	mnl_attr_for_each(attr, nlh, sizeof(*route))
 	{
 		if (mnl_attr_get_type(attr) == RTA_OIF && !mnl_attr_validate(attr, MNL_TYPE_U32))
-			answer->ifindex = mnl_attr_get_u32(attr);
+			reply->ifindex = mnl_attr_get_u32(attr);
 	}
 	return 0;
 }
 
 static int ask(struct nl_socket *socket, const union sixlane_addr *dst, uint32_t flags,
-	       struct answer *answer)
+	       struct reply *reply)
 {
 	char buf[256] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -48,13 +48,13 @@ static int ask(struct nl_socket *socket, const union sixlane_addr *dst, uint32_t
 	route->rtm_dst_len = 128;
 	route->rtm_flags = flags;
 	mnl_attr_put(nlh, RTA_DST, sizeof(*dst), dst);
-	return nl_socket_ask(socket, nlh, take_route, answer, TIMEOUT_MS);
+	return nl_socket_ask(socket, nlh, parse_reply, reply, TIMEOUT_MS);
 }
 
 int nl_route_get(const union sixlane_addr *dst, uint32_t *ifindex, uint32_t *len)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	struct answer used = { 0 }, matched = { 0 };
+	struct reply used = { 0 }, matched = { 0 };
 	int ret = nl_socket_new(NETLINK_ROUTE, 0, &socket);
 
 	if (!ret)

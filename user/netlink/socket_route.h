@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The kernel's own answer where packets to an address go, by its rules and tables, as `ip route
- * get`.
- */
+/* Looks a route up in the kernel, by its rules and tables, as `ip route get` does. */
 #ifndef NETLINK_SOCKET_ROUTE_H
 #define NETLINK_SOCKET_ROUTE_H
 
@@ -10,7 +7,7 @@
 
 #include "../../bpf/abi/sixlane.h"
 
-/* ifindex: they leave by; len: of the route's prefix. 0 or -errno; -ENETUNREACH …: no route. */
+/* ifindex: of the output device; len: of the route's prefix. 0, -ENETUNREACH … or -errno. */
 int nl_route_get(const union sixlane_addr *dst, uint32_t *ifindex, uint32_t *len);
 
 #endif

@@ -14,7 +14,7 @@
 #include "../../../user/cli/gateways.h"
 #include "../../../user/cli/traffic.h"
 #include "../../../user/loader/driver.h"
-#include "../../../user/loader/loader_internal.h"
+#include "../../../user/loader/pin_dir.h"
 #include "../unit.h"
 
 static const struct check check = { .name = "check", .usual = "usual" };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The log: what a line looks like, which lines come, how a storm of them is held back, and what is
- * said once.
+/* The log: the form of a line, levels, rate limits, and unknown attributes, which are logged once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +38,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* All that was logged since the last call. A mark behind it keeps read() from waiting. */
+/* All that was logged since the last call. A byte behind it, so that read() never waits. */
 static const char *logged(void)
 {
 	ssize_t n;
@@ -110,7 +108,7 @@ static unsigned int lines(const char *all)
 	return n;
 }
 
-static void storms_are_held_back(void **state)
+static void storms_are_limited(void **state)
 {
 	struct log_ratelimit limit = { 0 };
 	unsigned int burst;
@@ -119,7 +117,7 @@ static void storms_are_held_back(void **state)
 		log_limited(&limit, LOG_WARNING, "storm");
 	burst = lines(logged());
 	assert_in_range(burst, 1, 100);
-	/* As if a minute had passed. */
+	/* as if a minute had passed */
 	limit.window_start_ns -= 60000000000u;
 	log_limited(&limit, LOG_WARNING, "calm");
 	snprintf(text, sizeof(text), "prog: warning: calm (%u similar messages suppressed)\n",
@@ -133,7 +131,7 @@ static void storms_are_held_back(void **state)
 	assert_string_equal(logged(), "prog: warning: calm\n");
 }
 
-static void unheard_messages_use_up_no_burst(void **state)
+static void dropped_messages_count_for_no_limit(void **state)
 {
 	struct log_ratelimit limit = { 0 };
 
@@ -152,15 +150,15 @@ static void each_place_has_its_own_limit(void **state)
 	assert_string_equal(logged(), "prog: warning: another place\n");
 }
 
-/* A message into the stores, as one of the first dump. */
+/* Applies a message with an unknown attribute, as one of the first dump. */
 static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
 {
 	mnl_attr_put_u32(nlh, unknown_type, 1);
 	apply_message(sync, nlh);
 }
 
-/* Of each kind of object and each attribute, however often the kernel says it. */
-static void what_is_not_known_is_said_once(void **state)
+/* For each kind of object and each attribute, however often the kernel sends it. */
+static void unknown_attributes_are_logged_once(void **state)
 {
 	struct audit audit = { 0 };
 	struct sync sync = {
@@ -193,10 +191,12 @@ UNIT_TESTS()
 		cmocka_unit_test_setup_teardown(levels, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_line_whatever_is_in_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
-		cmocka_unit_test_setup_teardown(storms_are_held_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(unheard_messages_use_up_no_burst, setup, teardown),
+		cmocka_unit_test_setup_teardown(storms_are_limited, setup, teardown),
+		cmocka_unit_test_setup_teardown(dropped_messages_count_for_no_limit, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(each_place_has_its_own_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_not_known_is_said_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_attributes_are_logged_once, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);

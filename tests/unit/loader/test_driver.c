@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Why a driver takes no XDP program, and whether it can change its queues under one: pure. */
+/* Why a driver refuses an XDP program, and whether its CPUs share transmit queues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,11 +16,11 @@
 #include "../../../user/loader/loader.h"
 #include "../unit.h"
 
-/* The kernel's words for what can be mended are not those for a driver that never takes one. */
+/* The advice depends on the driver and the kernel's message. */
 static void test_driver_refusals(void **state)
 {
 	static const struct {
-		const char *name, *said, *words;
+		const char *name, *message, *words;
 		uint32_t mtu;
 		int rc;
 		size_t page_bytes;
@@ -35,6 +35,7 @@ static void test_driver_refusals(void **state)
 		  "its MTU is 9000, and igb supports native XDP up to MTU 3046", 9000, -EINVAL,
 		  4096, false },
 		{ "igb", "", "up to MTU 2022", 2500, -EINVAL, 16384, false },
+		{ "igb", "igb: no memory", "igb: no memory", 1500, -EINVAL, 4096, false },
 		{ "other", "other: MTU too big", "its MTU is 9000, and a smaller one may work",
 		  9000, -EINVAL, 4096, false },
 		{ "other", "", "Cannot allocate memory", 9000, -ENOMEM, 4096, false },
@@ -47,17 +48,19 @@ static void test_driver_refusals(void **state)
 		  -EOPNOTSUPP, 4096, false },
 	};
 	char text[LOADER_ERR];
-	bool is_mtu;
+	int error;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct loader_driver driver = { "eth0", "", rows[i].mtu, rows[i].page_bytes };
 
 		strcpy(driver.name, rows[i].name);
-		loader_driver_refusal(rows[i].rc, &driver, rows[i].said, text);
-		is_mtu = loader_driver_attach_error(rows[i].rc, &driver, rows[i].said) == -EMSGSIZE;
-		assert_int_equal(is_mtu, !!strstr(rows[i].words, "MTU"));
+		loader_driver_refusal(rows[i].rc, &driver, rows[i].message, text);
+		error = loader_driver_attach_error(rows[i].rc, &driver, rows[i].message);
+		assert_int_equal(error == -EMSGSIZE, !!strstr(rows[i].words, "MTU"));
+		assert_int_equal(error == -EOPNOTSUPP,
+				 rows[i].never || (rows[i].rc == -EOPNOTSUPP && !*rows[i].message));
 		assert_non_null(strstr(text, "eth0"));
-		assert_non_null(strstr(text, rows[i].said));
+		assert_non_null(strstr(text, rows[i].message));
 		assert_non_null(strstr(text, rows[i].words));
 		assert_int_equal(!!strstr(text, "has no native XDP"), rows[i].never);
 		if (!strstr(rows[i].words, "MTU"))
@@ -70,7 +73,7 @@ static void test_driver_queues(void **state)
 	assert_true(loader_driver_locks_queues("virtio_net", 1, 2));
 	assert_true(loader_driver_locks_queues("virtio_net", 4, 4));
 	assert_false(loader_driver_locks_queues("virtio_net", 5, 4));
-	assert_false(loader_driver_locks_queues("virtio_net", 0, 4)); /* not told */
+	assert_false(loader_driver_locks_queues("virtio_net", 0, 4)); /* unknown */
 	assert_false(loader_driver_locks_queues("igb", 1, 4));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For test_socket*.c: sockets, requests, and callbacks that count what they are handed. */
+/* For test_socket*.c: sockets, requests, and callbacks that count what they get. */
 #ifndef NETLINK_REQUESTS_H
 #define NETLINK_REQUESTS_H
 
@@ -8,6 +8,9 @@
 #include <sys/socket.h>
 
 #include "../../../user/netlink/socket.h"
+
+#define TIMEOUT_MS 5000
+#define _cleanup_socket_ _cleanup_(nl_socket_freep)
 
 struct seen {
 	unsigned int messages, idles;
@@ -39,6 +42,12 @@ static inline void idle(void *ctx)
 	assert_int_equal(nl_socket_send(seen->send_on, nlh, nlh->nlmsg_len), 0);
 }
 
+static inline int dump(struct nl_socket *socket, struct nlmsghdr *nlh, struct seen *seen,
+		       bool *filtered)
+{
+	return nl_socket_dump(socket, nlh, count, seen, idle, seen, TIMEOUT_MS, filtered);
+}
+
 static inline struct nlmsghdr *request(uint16_t type, size_t body)
 {
 	static char buffer[1024] __attribute__((aligned(8)));
@@ -56,6 +65,11 @@ static inline struct nlmsghdr *link_dump(void)
 
 	*(uint8_t *)mnl_nlmsg_get_payload(nlh) = AF_UNSPEC;
 	return nlh;
+}
+
+static inline struct nlmsghdr *route_dump(void)
+{
+	return request(RTM_GETROUTE, sizeof(struct rtmsg));
 }
 
 static inline struct nl_socket *new_socket(size_t rcvbuf)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The netlink sockets against the real kernel, in a network namespace of the test's own. */
+/* The netlink sockets against the kernel, in a network namespace of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +14,7 @@
 #include "../unit.h"
 #include "netlink_requests.h"
 
-#define TIMEOUT_MS 5000
-
-/* 2001:db8:N::/48 to nowhere. */
+/* A blackhole route of 2001:db8:N::/48. */
 static int route_change(struct nl_socket *socket, uint16_t type, uint16_t n, uint8_t prefix_len)
 {
 	struct nlmsghdr *nlh = request(type, sizeof(struct rtmsg));
@@ -33,25 +31,43 @@ static int route_change(struct nl_socket *socket, uint16_t type, uint16_t n, uin
 	return nl_socket_request(socket, nlh, NULL, NULL, TIMEOUT_MS);
 }
 
+static int route_add(struct nl_socket *socket, uint16_t n)
+{
+	return route_change(socket, RTM_NEWROUTE, n, 48);
+}
+
+static int route_del(struct nl_socket *socket, uint16_t n)
+{
+	return route_change(socket, RTM_DELROUTE, n, 48);
+}
+
+static void change_routes(struct nl_socket *socket,
+			  int (*change)(struct nl_socket *socket, uint16_t n), uint16_t first,
+			  uint16_t end)
+{
+	for (uint16_t n = first; n < end; n++)
+		assert_int_equal(change(socket, n), 0);
+}
+
 static bool in_namespace;
 
-#define NEEDS_NAMESPACE()                                                                     \
-	do {                                                                                  \
-		if (!in_namespace) {                                                          \
-			print_message("SKIP: no network namespace of our own: needs root\n"); \
-			skip();                                                               \
-		}                                                                             \
-	} while (0)
+/* Skips the test if it would change the machine's own routes. */
+static struct nl_socket *namespace_socket(size_t rcvbuf)
+{
+	if (!in_namespace) {
+		print_message("SKIP: no network namespace of our own: needs root\n");
+		skip();
+	}
+	return new_socket(rcvbuf);
+}
 
 static void dump_of_links(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 	bool filtered = true;
 
-	assert_int_equal(nl_socket_dump(socket, link_dump(), count, &seen, idle, &seen, TIMEOUT_MS,
-					&filtered),
-			 0);
+	assert_int_equal(dump(socket, link_dump(), &seen, &filtered), 0);
 	assert_true(seen.messages >= 1);
 	assert_int_equal(seen.last_type, RTM_NEWLINK);
 	assert_true(seen.idles >= 1);
@@ -60,97 +76,80 @@ static void dump_of_links(void **state)
 
 static void errors_of_the_kernel(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { 0 };
 	struct nlmsghdr *nlh;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	assert_int_equal(route_change(socket, RTM_DELROUTE, 1, 48), -ESRCH);
+	assert_int_equal(route_del(socket, 1), -ESRCH);
 	assert_int_equal(route_change(socket, RTM_NEWROUTE, 1, 129), -EINVAL);
 	nlh = request(RTM_NEWROUTE, sizeof(struct rtmsg));
 	mnl_attr_put_u8(nlh, RTA_OIF, 1);
 	assert_int_not_equal(nl_socket_request(socket, nlh, NULL, NULL, TIMEOUT_MS), 0);
 	assert_string_not_equal(nl_socket_error(socket), "");
-	assert_int_equal(route_change(socket, RTM_NEWROUTE, 1, 48), 0);
+	assert_int_equal(route_add(socket, 1), 0);
 	assert_string_equal(nl_socket_error(socket), "");
-	assert_int_equal(route_change(socket, RTM_NEWROUTE, 1, 48), -EEXIST);
-	assert_int_equal(route_change(socket, RTM_DELROUTE, 1, 48), 0);
-	/* Strict checking refuses a dump of rules by something that a rule dump cannot filter. */
+	assert_int_equal(route_add(socket, 1), -EEXIST);
+	assert_int_equal(route_del(socket, 1), 0);
+	/* Strict checking refuses a filter that dumps of rules do not have. */
 	nlh = request(RTM_GETRULE, sizeof(struct rtmsg));
 	((struct rtmsg *)mnl_nlmsg_get_payload(nlh))->rtm_dst_len = 64;
-	assert_int_equal(nl_socket_dump(socket, nlh, count, &seen, NULL, NULL, TIMEOUT_MS, NULL),
-			 -EINVAL);
+	assert_int_equal(dump(socket, nlh, &seen, NULL), -EINVAL);
 	assert_string_not_equal(nl_socket_error(socket), "");
 	assert_int_equal(seen.messages, 0);
 }
 
-static void large_dump_survives_its_own_interruption(void **state)
+static void failing_callback_leaves_the_socket_usable(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { .fail_at = 3, .fail_with = -EXFULL };
 	struct nlmsghdr *nlh;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	for (uint16_t n = 0; n < 1000; n++)
-		assert_int_equal(route_change(socket, RTM_NEWROUTE, n, 48), 0);
-	nlh = request(RTM_GETROUTE, sizeof(struct rtmsg));
-	assert_int_equal(nl_socket_dump(socket, nlh, count, &seen, idle, &seen, TIMEOUT_MS, NULL),
-			 -EXFULL);
+	change_routes(socket, route_add, 0, 1000);
+	nlh = route_dump();
+	assert_int_equal(dump(socket, nlh, &seen, NULL), -EXFULL);
 	assert_int_equal(seen.messages, 3);
-	/* The kernel must not think that the first dump still goes on; nor may what is sent
-	 * meanwhile disturb the second. */
+	/* the first dump must have ended, and requests from idle must not disturb the second */
 	seen = (struct seen){ .send_on = socket };
-	assert_int_equal(nl_socket_dump(socket, nlh, count, &seen, idle, &seen, TIMEOUT_MS, NULL),
-			 0);
+	assert_int_equal(dump(socket, nlh, &seen, NULL), 0);
 	assert_true(seen.messages >= 1000);
 	assert_true(seen.idles >= 3);
 	mnl_attr_put_u32(nlh, RTA_TABLE, RT_TABLE_MAIN);
 	seen = (struct seen){ 0 };
-	assert_int_equal(nl_socket_dump(socket, nlh, count, &seen, NULL, NULL, TIMEOUT_MS, NULL),
-			 0);
+	assert_int_equal(dump(socket, nlh, &seen, NULL), 0);
 	assert_int_equal(seen.messages, 1000);
-	for (uint16_t n = 0; n < 1000; n++)
-		assert_int_equal(route_change(socket, RTM_DELROUTE, n, 48), 0);
+	change_routes(socket, route_del, 0, 1000);
 }
 
 static void dump_in_pieces(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL, *other = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
+	_cleanup_socket_ struct nl_socket *other = new_socket(0);
 	unsigned int pieces = 1;
 	struct seen seen = { 0 };
 	int r;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	other = new_socket(0);
-	for (uint16_t n = 0; n < 1000; n++)
-		assert_int_equal(route_change(other, RTM_NEWROUTE, n, 48), 0);
-	assert_int_equal(nl_socket_dump_start(socket, request(RTM_GETROUTE, sizeof(struct rtmsg))),
-			 0);
+	change_routes(other, route_add, 0, 1000);
+	assert_int_equal(nl_socket_dump_start(socket, route_dump()), 0);
 	while ((r = nl_socket_dump_next(socket, count, &seen)) == 1) {
-		/* neither disturbs the other */
-		assert_int_equal(route_change(socket, RTM_NEWROUTE, 0, 48), -EINVAL);
-		assert_int_equal(route_change(other, RTM_NEWROUTE, 0, 48), -EEXIST);
+		/* neither socket disturbs the other */
+		assert_int_equal(route_add(socket, 0), -EINVAL);
+		assert_int_equal(route_add(other, 0), -EEXIST);
 		pieces++;
 	}
 	assert_int_equal(r, 0);
 	assert_true(seen.messages >= 1000);
 	assert_true(pieces > 3);
-	/* and another one, which fails in its midst: freed as it is */
+	/* another dump, which fails halfway: the socket can be freed */
 	seen = (struct seen){ .fail_at = 3, .fail_with = -EXFULL };
-	assert_int_equal(nl_socket_dump_start(socket, request(RTM_GETROUTE, sizeof(struct rtmsg))),
-			 0);
+	assert_int_equal(nl_socket_dump_start(socket, route_dump()), 0);
 	assert_int_equal(nl_socket_dump_next(socket, count, &seen), -EXFULL);
-	for (uint16_t n = 0; n < 1000; n++)
-		assert_int_equal(route_change(other, RTM_DELROUTE, n, 48), 0);
+	change_routes(other, route_del, 0, 1000);
 }
 
 static struct nlmsghdr *destination(uint8_t family)
 {
 	const uint8_t loopback[16] = { [15] = 1 };
-	struct nlmsghdr *nlh = request(RTM_GETROUTE, sizeof(struct rtmsg));
+	struct nlmsghdr *nlh = route_dump();
 	struct rtmsg *body = mnl_nlmsg_get_payload(nlh);
 
 	*body = (struct rtmsg){ .rtm_family = family, .rtm_dst_len = 128 };
@@ -160,12 +159,10 @@ static struct nlmsghdr *destination(uint8_t family)
 
 static void one_answer(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { 0 };
 	char byte;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
 	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
 	assert_int_equal(seen.messages, 1);
 	assert_int_equal(seen.last_type, RTM_NEWROUTE);
@@ -176,16 +173,14 @@ static void one_answer(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* What answers nothing that anybody waits for does not stay in the buffer. */
-static void answers_nobody_waits_for(void **state)
+/* The error reply to nl_socket_send() is dropped by the next request. */
+static void replies_to_nl_socket_send(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct nlmsghdr *wrong = destination(AF_UNIX);
 	struct seen seen = { 0 };
 	char byte;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
 	wrong->nlmsg_flags = NLM_F_REQUEST;
 	assert_int_equal(nl_socket_send(socket, wrong, wrong->nlmsg_len), 0);
 	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
@@ -195,40 +190,32 @@ static void answers_nobody_waits_for(void **state)
 
 static void notifications(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	_cleanup_(nl_socket_freep) struct nl_socket *requests = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(1 << 20);
+	_cleanup_socket_ struct nl_socket *requests = namespace_socket(0);
 	struct seen seen = { 0 };
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(1 << 20);
-	requests = new_socket(0);
 	assert_int_equal(nl_socket_join(socket, 1000), -EINVAL);
 	assert_int_equal(nl_socket_join(socket, RTNLGRP_IPV6_ROUTE), 0);
 	assert_int_equal(nl_socket_join(socket, RTNLGRP_NEXTHOP), 0);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 0);
-	assert_int_equal(route_change(requests, RTM_NEWROUTE, 7, 48), 0);
-	assert_int_equal(route_change(requests, RTM_DELROUTE, 7, 48), 0);
+	assert_int_equal(route_add(requests, 7), 0);
+	assert_int_equal(route_del(requests, 7), 0);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 2);
 	assert_int_equal(seen.messages, 2);
 	assert_int_equal(seen.last_type, RTM_DELROUTE);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 0);
-	/* Would swallow notifications. */
-	assert_int_equal(
-		nl_socket_dump(socket, link_dump(), count, &seen, NULL, NULL, TIMEOUT_MS, NULL),
-		-EINVAL);
+	/* they would lose notifications */
+	assert_int_equal(dump(socket, link_dump(), &seen, NULL), -EINVAL);
 	assert_int_equal(nl_socket_request(socket, link_dump(), count, &seen, TIMEOUT_MS), -EINVAL);
 }
 
 static void group_above_31(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	_cleanup_(nl_socket_freep) struct nl_socket *requests = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
+	_cleanup_socket_ struct nl_socket *requests = namespace_socket(0);
 	struct nlmsghdr *nlh;
 	struct seen seen = { 0 };
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	requests = new_socket(0);
 	assert_int_equal(nl_socket_join(socket, RTNLGRP_NEXTHOP), 0);
 	nlh = request(104 /* RTM_NEWNEXTHOP */, 8 /* struct nhmsg */);
 	nlh->nlmsg_flags = NLM_F_CREATE;
@@ -241,42 +228,35 @@ static void group_above_31(void **state)
 
 static void real_overrun(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	_cleanup_(nl_socket_freep) struct nl_socket *requests = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(1);
+	_cleanup_socket_ struct nl_socket *requests = namespace_socket(0);
 	struct seen seen = { 0 };
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(1);
-	requests = new_socket(0);
 	assert_int_equal(nl_socket_join(socket, RTNLGRP_IPV6_ROUTE), 0);
 	for (int round = 0; round < 3; round++) {
 		seen.messages = 0;
-		for (uint16_t n = 0; n < 100; n++)
-			assert_int_equal(route_change(requests, RTM_NEWROUTE, n, 48), 0);
+		change_routes(requests, route_add, 0, 100);
 		assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 		assert_in_range(seen.messages, 1, 99);
-		/* The very next change is seen: the kernel has stopped dropping. */
+		/* the kernel has stopped dropping: the next change is seen */
 		seen.messages = 0;
-		assert_int_equal(route_change(requests, RTM_DELROUTE, 0, 48), 0);
+		assert_int_equal(route_del(requests, 0), 0);
 		assert_int_equal(nl_socket_read(socket, count, &seen), 1);
 		assert_int_equal(seen.messages, 1);
-		for (uint16_t n = 1; n < 100; n++)
-			assert_int_equal(route_change(requests, RTM_DELROUTE, n, 48), 0);
+		change_routes(requests, route_del, 1, 100);
 		assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 		assert_int_equal(nl_socket_read(socket, count, &seen), 0);
 	}
 }
 
-static void foreign_senders_are_ignored(void **state)
+static void other_senders_are_ignored(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *receiver = NULL;
+	_cleanup_socket_ struct nl_socket *receiver = namespace_socket(0);
 	_cleanup_close_ int other = -1;
 	struct sockaddr_nl to;
 	socklen_t size = sizeof(to);
 	struct seen seen = { 0 };
 
-	NEEDS_NAMESPACE();
-	receiver = new_socket(0);
 	other = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	assert_true(other >= 0);
 	assert_int_equal(getsockname(nl_socket_fd(receiver), (struct sockaddr *)&to, &size), 0);
@@ -286,25 +266,21 @@ static void foreign_senders_are_ignored(void **state)
 	assert_int_equal(seen.messages, 0);
 }
 
-static void route_dumps_are_always_called_filtered(void **state)
+static void route_dumps_are_always_filtered(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = namespace_socket(0);
 	struct seen seen = { 0 };
 	bool filtered = false;
 
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	/* Because they leave out exceptions (rt6_dump_route): the mark says nothing of routes. */
-	assert_int_equal(nl_socket_dump(socket, request(RTM_GETROUTE, sizeof(struct rtmsg)), count,
-					&seen, NULL, NULL, TIMEOUT_MS, &filtered),
-			 0);
+	/* because they exclude exceptions (rt6_dump_route()): for routes the flag means nothing */
+	assert_int_equal(dump(socket, route_dump(), &seen, &filtered), 0);
 	assert_true(seen.messages > 0);
 	assert_true(filtered);
 }
 
 static int loopback_up(void)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	_cleanup_socket_ struct nl_socket *socket = NULL;
 	struct nlmsghdr *nlh = request(RTM_NEWLINK, sizeof(struct ifinfomsg));
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 
@@ -325,15 +301,15 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_of_links),
 		cmocka_unit_test(errors_of_the_kernel),
-		cmocka_unit_test(large_dump_survives_its_own_interruption),
+		cmocka_unit_test(failing_callback_leaves_the_socket_usable),
 		cmocka_unit_test(dump_in_pieces),
 		cmocka_unit_test(one_answer),
-		cmocka_unit_test(answers_nobody_waits_for),
+		cmocka_unit_test(replies_to_nl_socket_send),
 		cmocka_unit_test(notifications),
 		cmocka_unit_test(group_above_31),
 		cmocka_unit_test(real_overrun),
-		cmocka_unit_test(foreign_senders_are_ignored),
-		cmocka_unit_test(route_dumps_are_always_called_filtered),
+		cmocka_unit_test(other_senders_are_ignored),
+		cmocka_unit_test(route_dumps_are_always_filtered),
 	};
 
 	return cmocka_run_group_tests_name("socket", tests, namespace_enter, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink sockets against a script: this program's own recvmsg() and sendto() stand in front
- * of libc's and play what a kernel does only when it is pressed.
+ * The netlink sockets against a script: this program's recvmsg() and sendto() replace those of libc
+ * and do what a kernel does only under pressure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,68 +16,49 @@
 #include "../../unit.h"
 #include "../netlink_requests.h"
 
+/* A datagram of one message; size 0: as long as the message. */
 struct datagram {
-	int error;	 /* of recvmsg; 0: none */
+	int error;	 /* of recvmsg(); 0: none */
 	int flags;	 /* MSG_TRUNC */
 	uint32_t sender; /* nl_pid */
-	size_t size;
-	char data[128] __attribute__((aligned(8)));
+	uint32_t size;
+	uint16_t type; /* of the message; 0: the script ends */
+	uint16_t nlmsg_flags;
+	bool reply;	      /* has the request's sequence number */
+	uint32_t sequence;    /* otherwise */
+	uint32_t length;      /* nlmsg_len; 0: as it is */
+	uint32_t payload_len; /* of payload: an int, or a struct nlmsgerr */
+	int payload;
 };
 
-static struct datagram script[16];
-static size_t script_size, script_at;
-static bool scripted, armed;
+/* clang-format off */
+#define LINK(...) { .type = RTM_NEWLINK, .reply = true, __VA_ARGS__ }
+#define DONE(...) { .type = NLMSG_DONE, .reply = true, .payload_len = 4, __VA_ARGS__ }
+#define ERROR(error, len) \
+	{ .type = NLMSG_ERROR, .reply = true, .payload_len = len, .payload = error }
+#define NOTIFICATION(...) { .type = RTM_NEWLINK, __VA_ARGS__ }
+#define FAILURE(errno_) { .type = NLMSG_NOOP, .error = errno_ }
+#define INTERRUPTED .nlmsg_flags = NLM_F_DUMP_INTR
+#define FILTERED .nlmsg_flags = NLM_F_DUMP_FILTERED
+/* clang-format on */
+
+static const struct datagram *script; /* NULL: the real kernel */
+static bool armed;
 static uint32_t sent_sequence;
-static unsigned int endless; /* repeat the script's last datagram so often */
+static unsigned int repeats; /* of the script's last datagram */
 
-#define ANSWER 0xffffffffu /* stands for the request's sequence number */
-
-static void script_begin(bool by_request)
+static void script_begin(const struct datagram *datagrams, bool by_request)
 {
-	memset(script, 0, sizeof(script));
-	script_size = script_at = 0;
-	endless = 0;
-	scripted = true;
+	script = datagrams;
+	repeats = 0;
 	armed = !by_request;
-}
-
-static struct datagram *script_add(void)
-{
-	assert_true(script_size < ARRAY_SIZE(script));
-	return &script[script_size++];
-}
-
-/* Another message in a datagram. */
-static void message_add(struct datagram *d, uint16_t type, uint16_t flags, uint32_t sequence,
-			const void *payload, size_t size)
-{
-	struct nlmsghdr *nlh = (void *)(d->data + d->size);
-
-	assert_true(d->size + MNL_ALIGN(sizeof(*nlh) + size) <= sizeof(d->data));
-	*nlh = (struct nlmsghdr){ .nlmsg_len = (uint32_t)(sizeof(*nlh) + size),
-				  .nlmsg_type = type,
-				  .nlmsg_flags = flags,
-				  .nlmsg_seq = sequence };
-	if (size > 0)
-		memcpy(nlh + 1, payload, size);
-	d->size += MNL_ALIGN(sizeof(*nlh) + size);
-}
-
-static void answer_add(uint16_t type, uint16_t flags)
-{
-	message_add(script_add(), type, flags, ANSWER, NULL, 0);
-}
-
-static void done_add(int error, uint16_t flags)
-{
-	message_add(script_add(), NLMSG_DONE, flags, ANSWER, &error, sizeof(error));
 }
 
 static ssize_t script_play(const struct datagram *d, struct msghdr *msg)
 {
 	struct nlmsghdr *nlh = msg->msg_iov[0].iov_base;
 	struct sockaddr_nl from = { .nl_family = AF_NETLINK, .nl_pid = d->sender };
-	int left = (int)d->size;
+	uint32_t length = (uint32_t)sizeof(*nlh) + d->payload_len;
 
 	if (d->error) {
 		errno = d->error;
@@ -86,23 +67,26 @@ static ssize_t script_play(const struct datagram *d, struct msghdr *msg)
 	memcpy(msg->msg_name, &from, sizeof(from));
 	msg->msg_namelen = sizeof(from);
 	msg->msg_flags = d->flags;
-	memcpy(nlh, d->data, d->size);
-	for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
-		if (nlh->nlmsg_seq == ANSWER)
-			nlh->nlmsg_seq = sent_sequence;
-	return (ssize_t)d->size;
+	memset(nlh, 0, length);
+	*nlh = (struct nlmsghdr){ .nlmsg_len = d->length ? d->length : length,
+				  .nlmsg_type = d->type,
+				  .nlmsg_flags = d->nlmsg_flags,
+				  .nlmsg_seq = d->reply ? sent_sequence : d->sequence };
+	if (d->payload_len)
+		memcpy(nlh + 1, &d->payload, sizeof(d->payload));
+	return d->size ? (ssize_t)d->size : (ssize_t)length;
 }
 
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	if (!scripted)
+	if (!script)
 		return syscall(SYS_recvmsg, fd, msg, flags);
-	if (armed && script_at + 1 == script_size && endless > 0) {
-		endless--;
-		return script_play(&script[script_at], msg);
+	if (armed && script->type && !script[1].type && repeats > 0) {
+		repeats--;
+		return script_play(script, msg);
 	}
-	if (armed && script_at < script_size)
-		return script_play(&script[script_at++], msg);
+	if (armed && script->type)
+		return script_play(script++, msg);
 	errno = EAGAIN;
 	return -1;
 }
@@ -110,237 +94,141 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *to,
 	       socklen_t to_size)
 {
-	if (!scripted)
+	if (!script)
 		return syscall(SYS_sendto, fd, data, size, flags, to, to_size);
 	sent_sequence = ((const struct nlmsghdr *)data)->nlmsg_seq;
 	armed = true;
 	return (ssize_t)size;
 }
 
-/* --- the tests --------------------------------------------------------------------------- */
-
-static int dump_scripted(struct nl_socket *socket, struct seen *seen, int timeout_ms,
-			 bool *filtered)
-{
-	return nl_socket_dump(socket, link_dump(), count, seen, idle, seen, timeout_ms, filtered);
-}
-
-/* Nothing of the script is left: the end of the dump was read. */
-#define assert_played() assert_int_equal(script_at, script_size)
-
 static int script_end(void **state)
 {
-	scripted = false;
+	script = NULL;
 	return 0;
 }
 
-static void dump_interrupted(void **state)
+/* --- dumps -------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	struct datagram script[7];
+	int result;
+	unsigned int messages;
+	int filtered; /* -1: not set */
+} dumps[] = {
+	/* clang-format off */
+	{ "interrupted at the first message", { LINK(INTERRUPTED), LINK(), DONE() }, -EINTR, 2, -1 },
+	{ "... at another one", { LINK(), LINK(INTERRUPTED), LINK(), DONE() }, -EINTR, 3, -1 },
+	{ "... at its end", { LINK(), DONE(INTERRUPTED) }, -EINTR, 1, -1 },
+	{ "filtered", { LINK(FILTERED), LINK(FILTERED), DONE() }, 0, 2, 1 },
+	{ "... not the second message", { LINK(FILTERED), LINK(), DONE(FILTERED) }, 0, 2, 0 },
+	{ "... not the first message", { LINK(), LINK(FILTERED), DONE(FILTERED) }, 0, 2, 0 },
+	{ "... without a message", { DONE(FILTERED) }, 0, 0, 1 },
+	{ "empty and not filtered", { DONE() }, 0, 0, 0 },
+	{ "fails at its end", { LINK(), DONE(.payload = -ENOMEM) }, -ENOMEM, 1, -1 },
+	{ "refused", { ERROR(-EOPNOTSUPP, sizeof(struct nlmsgerr)) }, -EOPNOTSUPP, 0, -1 },
+	{ "refused by half an error", { ERROR(-EOPNOTSUPP, 8) }, -EBADMSG, 0, -1 },
+	{ "without an end", { LINK() }, -ETIMEDOUT, 1, -1 },
+	{ "among datagrams that are no reply", {
+		{ .type = NLMSG_DONE, .payload_len = 4 },
+		NOTIFICATION(.sequence = 12345), LINK(), LINK(.sender = 77), FAILURE(EINTR),
+		DONE() },
+	  0, 1, 0 },
+	{ "truncated", { LINK(), LINK(.flags = MSG_TRUNC), DONE() }, -EBADMSG, 1, -1 },
+	{ "longer than its datagram", { LINK(), LINK(.length = 17), DONE() }, -EBADMSG, 1, -1 },
+	{ "shorter than a header", { LINK(), LINK(.length = 15), DONE() }, -EBADMSG, 1, -1 },
+	{ "datagram shorter than a header", { LINK(), LINK(.size = 12), DONE() }, -EBADMSG, 1, -1 },
+	/* clang-format on */
+};
+
+/* Also after an error, the dump is read to its end. */
+static void scripted_dumps(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 
-	for (int where = 0; where < 4; where++) {
+	for (size_t i = 0; i < ARRAY_SIZE(dumps); i++) {
 		struct seen seen = { 0 };
+		bool filtered = dumps[i].filtered == 0;
+		int result;
 
-		script_begin(true);
-		for (int i = 0; i < 3; i++)
-			answer_add(RTM_NEWLINK, NLM_F_MULTI | (i == where ? NLM_F_DUMP_INTR : 0));
-		done_add(0, NLM_F_MULTI | (where == 3 ? NLM_F_DUMP_INTR : 0));
-		assert_int_equal(dump_scripted(socket, &seen, 100, NULL), -EINTR);
-		assert_int_equal(seen.messages, 3);
-		assert_played();
+		script_begin(dumps[i].script, true);
+		result = nl_socket_dump(socket, link_dump(), count, &seen, idle, &seen, 100,
+					&filtered);
+		if (result != dumps[i].result || seen.messages != dumps[i].messages ||
+		    script->type || !seen.idles ||
+		    (dumps[i].filtered >= 0 && filtered != dumps[i].filtered))
+			fail_msg("%s: %d with %u messages", dumps[i].what, result, seen.messages);
 	}
 }
 
-static void dump_filtered(void **state)
+static void idle_is_called_while_waiting(void **state)
 {
-	static const struct {
-		uint16_t first, second, done;
-		bool messages, expected;
-	} cases[] = {
-		{ NLM_F_DUMP_FILTERED, NLM_F_DUMP_FILTERED, 0, true, true },
-		{ NLM_F_DUMP_FILTERED, 0, NLM_F_DUMP_FILTERED, true, false },
-		{ 0, NLM_F_DUMP_FILTERED, NLM_F_DUMP_FILTERED, true, false },
-		{ 0, 0, NLM_F_DUMP_FILTERED, false, true },
-		{ 0, 0, 0, false, false },
-	};
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
+	static const struct datagram nothing[] = { LINK(), { 0 } };
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
+	struct seen seen = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct seen seen = { 0 };
-		bool filtered = !cases[i].expected;
+	script_begin(nothing, true);
+	assert_int_equal(nl_socket_dump(socket, link_dump(), count, &seen, idle, &seen, 1000, NULL),
+			 -ETIMEDOUT);
+	assert_true(seen.idles >= 3);
+}
 
-		script_begin(true);
-		if (cases[i].messages) {
-			answer_add(RTM_NEWLINK, cases[i].first);
-			answer_add(RTM_NEWLINK, cases[i].second);
-		}
-		done_add(0, cases[i].done);
-		assert_int_equal(dump_scripted(socket, &seen, 100, &filtered), 0);
-		assert_int_equal(filtered, cases[i].expected);
+/* --- notifications ------------------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	struct datagram script[5];
+	int result, second; /* of two calls */
+	unsigned int messages;
+	unsigned int fail_at; /* fn fails at this message */
+} reads[] = {
+	/* clang-format off */
+	{ "overrun, then messages", { FAILURE(ENOBUFS), NOTIFICATION(), NOTIFICATION() },
+	  -ENOBUFS, 0, 2, 0 },
+	{ "overrun alone", { FAILURE(ENOBUFS) }, -ENOBUFS, 0, 0, 0 },
+	{ "overrun as a message", { { .type = NLMSG_OVERRUN }, NOTIFICATION() }, -ENOBUFS, 0, 1, 0 },
+	{ "overrun, reported after another failure",
+	  { FAILURE(ENOBUFS), NOTIFICATION(), NOTIFICATION() }, -ENOMEM, -ENOBUFS, 2, 1 },
+	{ "truncated", { NOTIFICATION(), NOTIFICATION(.flags = MSG_TRUNC) }, -EBADMSG, 0, 1, 0 },
+	{ "rest behind a message", { NOTIFICATION(.size = 20) }, -EBADMSG, 0, 1, 0 },
+	{ "control messages", { { .type = NLMSG_ERROR }, { .type = NLMSG_NOOP },
+	  { .type = NLMSG_DONE }, NOTIFICATION() }, 4, 0, 1, 0 },
+	/* clang-format on */
+};
+
+static void scripted_reads(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
+		_cleanup_socket_ struct nl_socket *socket = new_socket(0);
+		struct seen seen = { .fail_at = reads[i].fail_at, .fail_with = -ENOMEM };
+		int first, second;
+
+		script_begin(reads[i].script, false);
+		first = nl_socket_read(socket, count, &seen);
+		second = nl_socket_read(socket, count, &seen);
+		if (first != reads[i].result || second != reads[i].second ||
+		    seen.messages != reads[i].messages)
+			fail_msg("%s: %d, %d with %u messages", reads[i].what, first, second,
+				 seen.messages);
 	}
 }
 
-static void dump_that_fails_in_the_end(void **state)
+static void read_returns_during_a_storm(void **state)
 {
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct nlmsgerr err = { .error = -EOPNOTSUPP };
+	static const struct datagram one[] = { NOTIFICATION(), { 0 } };
+	static const struct datagram overrun[] = { FAILURE(ENOBUFS), NOTIFICATION(), { 0 } };
+	_cleanup_socket_ struct nl_socket *socket = new_socket(0);
 	struct seen seen = { 0 };
 
-	script_begin(true);
-	answer_add(RTM_NEWLINK, NLM_F_MULTI);
-	done_add(-ENOMEM, NLM_F_MULTI);
-	assert_int_equal(dump_scripted(socket, &seen, 100, NULL), -ENOMEM);
-	script_begin(true);
-	message_add(script_add(), NLMSG_ERROR, 0, ANSWER, &err, sizeof(err));
-	assert_int_equal(dump_scripted(socket, &seen, 100, NULL), -EOPNOTSUPP);
-	script_begin(true);
-	message_add(script_add(), NLMSG_ERROR, 0, ANSWER, &err, 8);
-	assert_int_equal(dump_scripted(socket, &seen, 30, NULL), -EBADMSG);
-}
-
-static void dump_without_an_end(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-
-	script_begin(true);
-	answer_add(RTM_NEWLINK, NLM_F_MULTI);
-	assert_int_equal(dump_scripted(socket, &seen, 1000, NULL), -ETIMEDOUT);
-	assert_int_equal(seen.messages, 1);
-	assert_true(seen.idles >= 3); /* also while waiting */
-}
-
-static void dump_ignores_what_is_no_answer(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-	int ended = 0;
-
-	script_begin(true);
-	message_add(script_add(), NLMSG_DONE, 0, 0, &ended, sizeof(ended));
-	message_add(script_add(), RTM_NEWLINK, 0, 12345, NULL, 0);
-	answer_add(RTM_NEWLINK, NLM_F_MULTI);
-	answer_add(RTM_NEWLINK, NLM_F_MULTI);
-	script[script_size - 1].sender = 77;
-	script_add()->error = EINTR;
-	done_add(0, NLM_F_MULTI);
-	assert_int_equal(dump_scripted(socket, &seen, 100, NULL), 0);
-	assert_int_equal(seen.messages, 1);
-	assert_played();
-}
-
-static void dump_damaged(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-
-	for (int how = 0; how < 4; how++) {
-		struct seen seen = { 0 };
-		struct nlmsghdr *nlh;
-
-		script_begin(true);
-		answer_add(RTM_NEWLINK, NLM_F_MULTI);
-		answer_add(RTM_NEWLINK, NLM_F_MULTI);
-		nlh = (void *)script[1].data;
-		if (how == 0)
-			script[1].flags = MSG_TRUNC;
-		else if (how == 1)
-			nlh->nlmsg_len = 17; /* beyond the datagram */
-		else if (how == 2)
-			nlh->nlmsg_len = 15; /* less than a header */
-		else
-			script[1].size = 12;
-		done_add(0, NLM_F_MULTI);
-		assert_int_equal(dump_scripted(socket, &seen, 100, NULL), -EBADMSG);
-		assert_int_equal(seen.messages, 1);
-		assert_played();
-	}
-}
-
-static void read_overruns(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-
-	/* ENOBUFS comes first, what is still there after it is handed on all the same. */
-	script_begin(false);
-	script_add()->error = ENOBUFS;
-	answer_add(RTM_NEWLINK, 0);
-	answer_add(RTM_NEWLINK, 0);
-	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
-	assert_int_equal(seen.messages, 2);
-	assert_int_equal(nl_socket_read(socket, count, &seen), 0);
-	/* With nothing behind it. */
-	script_begin(false);
-	script_add()->error = ENOBUFS;
-	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
-	assert_int_equal(nl_socket_read(socket, count, &seen), 0);
-	/* As a message. */
-	script_begin(false);
-	answer_add(NLMSG_OVERRUN, 0);
-	answer_add(RTM_DELLINK, 0);
-	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
-	assert_int_equal(seen.last_type, RTM_DELLINK);
-	/* Another failure does not make it forgotten. */
-	seen = (struct seen){ .fail_at = 1, .fail_with = -ENOMEM };
-	script_begin(false);
-	script_add()->error = ENOBUFS;
-	answer_add(RTM_NEWLINK, 0);
-	answer_add(RTM_NEWLINK, 0);
-	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOMEM);
-	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
-	assert_int_equal(seen.messages, 2);
-}
-
-static void read_damaged(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-
-	script_begin(false);
-	answer_add(RTM_NEWLINK, 0);
-	script_add()->flags = MSG_TRUNC;
-	assert_int_equal(nl_socket_read(socket, count, &seen), -EBADMSG);
-	assert_int_equal(seen.messages, 1);
-	script_begin(false);
-	answer_add(RTM_NEWLINK, 0);
-	script[0].size += 4;
-	assert_int_equal(nl_socket_read(socket, count, &seen), -EBADMSG);
-	assert_int_equal(seen.messages, 2);
-}
-
-static void read_skips_control_messages(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-	struct datagram *d;
-
-	script_begin(false);
-	d = script_add();
-	message_add(d, NLMSG_ERROR, 0, 0, NULL, 0);
-	message_add(d, NLMSG_NOOP, 0, 0, NULL, 0);
-	message_add(d, NLMSG_DONE, 0, 0, NULL, 0);
-	message_add(d, RTM_NEWLINK, 0, 0, NULL, 0);
-	assert_int_equal(nl_socket_read(socket, count, &seen), 1);
-	assert_int_equal(seen.messages, 1);
-}
-
-static void read_lets_go_of_a_storm(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = new_socket(0);
-	struct seen seen = { 0 };
-
-	script_begin(false);
-	answer_add(RTM_NEWLINK, 0);
-	endless = NL_SOCKET_READ_MAX + 9;
+	script_begin(one, false);
+	repeats = NL_SOCKET_READ_MAX + 9;
 	assert_int_equal(nl_socket_read(socket, count, &seen), NL_SOCKET_READ_MAX);
 	assert_int_equal(nl_socket_read(socket, count, &seen), 10);
 	assert_int_equal(seen.messages, NL_SOCKET_READ_MAX + 10);
-	/* But not after an overrun, when all must be read before anything is asked anew. */
+	/* But not after an overrun: all must be read before the next dump. */
 	seen = (struct seen){ 0 };
-	script_begin(false);
-	script_add()->error = ENOBUFS;
-	answer_add(RTM_NEWLINK, 0);
-	endless = NL_SOCKET_READ_MAX + 9;
+	script_begin(overrun, false);
+	repeats = NL_SOCKET_READ_MAX + 9;
 	assert_int_equal(nl_socket_read(socket, count, &seen), -ENOBUFS);
 	assert_int_equal(seen.messages, NL_SOCKET_READ_MAX + 10);
 }
@@ -348,16 +236,10 @@ static void read_lets_go_of_a_storm(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(dump_interrupted, script_end),
-		cmocka_unit_test_teardown(dump_filtered, script_end),
-		cmocka_unit_test_teardown(dump_that_fails_in_the_end, script_end),
-		cmocka_unit_test_teardown(dump_without_an_end, script_end),
-		cmocka_unit_test_teardown(dump_ignores_what_is_no_answer, script_end),
-		cmocka_unit_test_teardown(dump_damaged, script_end),
-		cmocka_unit_test_teardown(read_overruns, script_end),
-		cmocka_unit_test_teardown(read_damaged, script_end),
-		cmocka_unit_test_teardown(read_skips_control_messages, script_end),
-		cmocka_unit_test_teardown(read_lets_go_of_a_storm, script_end),
+		cmocka_unit_test_teardown(scripted_dumps, script_end),
+		cmocka_unit_test_teardown(idle_is_called_while_waiting, script_end),
+		cmocka_unit_test_teardown(scripted_reads, script_end),
+		cmocka_unit_test_teardown(read_returns_during_a_storm, script_end),
 	};
 
 	return cmocka_run_group_tests_name("socket_script", tests, NULL, NULL);

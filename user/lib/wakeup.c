@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See poke.h. No file to leave behind: the name is gone with the daemon.
- */
-#include "poke.h"
+/* See wakeup.h. The socket is abstract, so that its name disappears with the daemon. */
+#include "wakeup.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,20 +8,21 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "../loader/loader.h"
 #include "util.h"
 
-/* More than a socket's queue holds unless net.unix.max_dgram_qlen was raised: what is left then
- * makes the descriptor readable again. */
+/*
+ * More than a socket's queue holds by default (net.unix.max_dgram_qlen is 10 or 512). Datagrams
+ * beyond that make the descriptor readable again.
+ */
 #define DRAIN_MAX 64
 
-/* The address of the pin directory's daemon. Its length or -errno. */
-static int get_address(struct sockaddr_un *addr)
+/* The address of the daemon of a directory. Returns its length or -errno. */
+static int get_address(const char *path, struct sockaddr_un *addr)
 {
 	struct stat dir;
 	int n;
 
-	if (stat(loader_pin_dir(), &dir))
+	if (stat(path, &dir))
 		return -errno;
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	/* sun_path[0] stays 0: abstract */
@@ -39,11 +38,11 @@ static int open_socket(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int poke_open(void)
+int wakeup_open(const char *dir)
 {
 	_cleanup_close_ int fd = open_socket();
 	struct sockaddr_un addr;
-	int len = get_address(&addr);
+	int len = get_address(dir, &addr);
 
 	if (fd < 0 || len < 0)
 		return fd < 0 ? fd : len;
@@ -52,7 +51,7 @@ int poke_open(void)
 	return util_take_fd(&fd);
 }
 
-void poke_drain(int fd)
+void wakeup_drain(int fd)
 {
 	char byte;
 
@@ -60,15 +59,15 @@ void poke_drain(int fd)
 		;
 }
 
-int poke_send(void)
+int wakeup_send(const char *dir)
 {
 	_cleanup_close_ int fd = open_socket();
 	struct sockaddr_un addr;
-	int len = get_address(&addr);
+	int len = get_address(dir, &addr);
 
 	if (fd < 0 || len < 0)
 		return fd < 0 ? fd : len;
-	/* A full queue means that the daemon will look anyhow. */
+	/* A full queue wakes the daemon as well. */
 	if (sendto(fd, NULL, 0, 0, (const struct sockaddr *)&addr, (socklen_t)len) < 0 &&
 	    errno != EAGAIN)
 		return -errno;
