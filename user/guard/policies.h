@@ -8,7 +8,7 @@
 #ifndef GUARD_POLICIES_H
 #define GUARD_POLICIES_H
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 #include "ruleset.h"
 
 /* Over this many everything is held back. */

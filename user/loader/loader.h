@@ -16,8 +16,9 @@
 
 #include <limits.h>
 
+#include "../../bpf/abi/sixlane.h"
 #include "../lib/util.h"
-#include "../rib/object.h"
+#include "../rib/link.h"
 
 #define LOADER_ERR 1024
 

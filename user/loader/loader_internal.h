@@ -7,7 +7,7 @@
  * file.c: where that is kept; names.c: what ports sixlaned was given;
  * flows.c: the extension for flowtables; dispatch.c: the only caller of libxdp.
  *
- * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
+ * Knows neither rib/link.h nor loader.h: libxdp's header uses some of the same names.
  */
 #ifndef USER_LOADER_LOADER_INTERNAL_H
 #define USER_LOADER_LOADER_INTERNAL_H

@@ -16,7 +16,11 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "../rib/object.h"
+#include "../rib/addrs.h"
+#include "../rib/link.h"
+#include "../rib/neighs.h"
+#include "../rib/next_hop.h"
+#include "../rib/rules.h"
 
 /*
  * Of RTAX_FEATURES those of TCP. RTAX_FEATURE_ALLFRAG is none: kernels before 6.7 give each packet

@@ -63,7 +63,7 @@ static enum sixlane_verdict verdict_of_type(uint8_t type)
 
 /*
  * Types of their own are up to the kernel, since routes by one object may share a cached one
- * (nexthops_follow). A blackhole is one, or is by an object that discards; where it names no
+ * (nexthops_set_rib). A blackhole is one, or is by an object that discards; where it names no
  * device (net.ipv4.nexthop_compat_mode=0) nothing tells which.
  */
 static enum sixlane_verdict verdict_by_object(const struct rib_route *route)

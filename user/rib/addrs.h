@@ -8,7 +8,18 @@
 
 #include <stddef.h>
 
-#include "object.h"
+#include "prefix.h"
+
+/* An address of a device, as a message has it. */
+struct address {
+	union sixlane_addr addr;
+	union sixlane_addr peer; /* zero: none */
+	struct prefix prefix;	 /* of addr */
+	uint32_t ifindex;
+	uint32_t flags;	       /* IFA_F_*; a change of one that matters here is announced */
+	bool expires;	       /* has a finite lifetime */
+	uint16_t unknown_attr; /* 1 + type of an unknown attribute, for the log; 0: none */
+};
 
 struct addrs_entry {
 	struct address address;

@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-#include "object.h"
+#include "../../bpf/abi/sixlane.h"
+#include "link.h"
 
 /* A device with all that is known of it; each part may arrive before the others. */
 struct device {

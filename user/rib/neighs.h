@@ -7,7 +7,19 @@
 
 #include <stddef.h>
 
-#include "object.h"
+#include "prefix.h"
+
+/* A neighbour, as a message has it. */
+struct neigh {
+	union sixlane_addr addr;
+	uint32_t ifindex;
+	uint16_t state; /* NUD_* */
+	uint8_t flags;	/* NTF_* */
+	bool has_mac;	/* NDA_LLADDR of 6 bytes, and no unknown attribute */
+	uint8_t mac[6];
+	uint32_t flags_ext;    /* NTF_EXT_*, NDA_FLAGS_EXT */
+	uint16_t unknown_attr; /* 1 + type of an unknown attribute, for the log; 0: none */
+};
 
 struct neighs;
 

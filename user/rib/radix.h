@@ -10,7 +10,9 @@
 #ifndef RIB_RADIX_H
 #define RIB_RADIX_H
 
-#include "object.h"
+#include <stddef.h>
+
+#include "prefix.h"
 
 struct radix_node {
 	struct radix_node *parent, *child[2];
@@ -66,20 +68,5 @@ struct radix_node *radix_prev_under(const struct radix_node *node, const struct 
 
 /* The topmost node that prefix covers, glue too; NULL: none. */
 struct radix_node *radix_top_under(const struct radix *radix, const struct prefix *prefix);
-
-/* --- prefixes -------------------------------------------------------------------------- */
-
-/* outer covers inner (also when they are equal). */
-bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
-bool prefix_equal(const struct prefix *a, const struct prefix *b);
-/* Zero the bits beyond len. */
-void prefix_mask(struct prefix *prefix);
-/* First and last address, the one before and the one behind (of ::/0 these wrap around). */
-#define PREFIX_EDGES 4
-void prefix_edges(const struct prefix *prefix, union sixlane_addr edges[PREFIX_EDGES]);
-/* "2001:db8::/32" or an address alone (/128). 0 or -EINVAL (bits beyond the length are masked). */
-int prefix_parse(const char *text, struct prefix *out);
-#define PREFIX_STRLEN 50 /* longest text, with the final zero */
-const char *prefix_format(const struct prefix *prefix, char buf[PREFIX_STRLEN]);
 
 #endif

@@ -221,7 +221,7 @@ void rib_free(struct rib *rib)
 	if (!rib)
 		return;
 	rib->changed = NULL;
-	rib_tell_uses(rib, NULL, NULL);
+	rib_set_used_fn(rib, NULL, NULL);
 	prune(rib, any, NULL);
 	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
 		struct rib_table *table, *next;
@@ -254,14 +254,14 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	return picker->fn(&view, picker->ctx);
 }
 
-struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id)
+struct value_sums rib_by_object(const struct rib *rib, uint32_t next_hop_id)
 {
 	const struct rib_use *use = rib_uses_find(&rib->counts.uses, next_hop_id);
 
-	return use ? mixture_digest(&use->routes) : (struct mixture){ 0 };
+	return use ? value_sums_digest(&use->routes) : (struct value_sums){ 0 };
 }
 
-void rib_tell_uses(struct rib *rib, rib_used_fn used, void *ctx)
+void rib_set_used_fn(struct rib *rib, rib_used_fn used, void *ctx)
 {
 	rib->counts.uses.changed = used;
 	rib->counts.uses.ctx = ctx;

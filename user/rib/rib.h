@@ -10,8 +10,9 @@
 
 #include <stddef.h>
 
-#include "mixture.h"
 #include "radix.h"
+#include "route.h"
+#include "value_sums.h"
 
 /*
  * A route at rest: struct route without what its place says (table, destination), in order that
@@ -85,7 +86,7 @@ int rib_del(struct rib *rib, const struct route *route);
  * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type, MTU and its
  * lock. Of more than one kind there are two values. n is 0: no route names it.
  */
-struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id);
+struct value_sums rib_by_object(const struct rib *rib, uint32_t next_hop_id);
 
 /*
  * Any route by a next-hop object has, or had, own_source: fib6 may have cached it at the object's
@@ -94,9 +95,9 @@ struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id);
 bool rib_object_sources(const struct rib *rib);
 
 /* rib_by_object() is more by change from now on. The RIB is in the middle of a change. */
-typedef void (*rib_used_fn)(void *ctx, uint32_t next_hop_id, const struct mixture *change);
+typedef void (*rib_used_fn)(void *ctx, uint32_t next_hop_id, const struct value_sums *change);
 /* NULL: nobody is told any more. */
-void rib_tell_uses(struct rib *rib, rib_used_fn used, void *ctx);
+void rib_set_used_fn(struct rib *rib, rib_used_fn used, void *ctx);
 
 /* A route by an object that discards is announced as a blackhole on the loopback device. */
 bool rib_route_is_by_discard(const struct rib_route *route);

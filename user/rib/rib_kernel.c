@@ -36,7 +36,7 @@ static enum rib_difference compare_lifetime(const struct rib_route *known,
 /* Of a route by an object messages tell the object's type and hops. */
 static bool same_way(const struct rib_route *known, const struct route *route)
 {
-	if (!rib_route_same_level(known, route) || known->next_hop_id != route->next_hop_id)
+	if (!rib_route_same_key(known, route) || known->next_hop_id != route->next_hop_id)
 		return false;
 	return known->next_hop_id ||
 	       (known->encap == route->encap && rib_route_same_hops(known, route));
@@ -112,7 +112,7 @@ static struct rib_route *copy_of(const struct rib_route *told, const struct rout
 	struct route route = *read;
 
 	for (; told; told = told->next) {
-		if (!rib_route_same_level(told, read))
+		if (!rib_route_same_key(told, read))
 			continue;
 		route.unknown |= told->unknown;
 		if (!read->next_hop_id || told->next_hop_id != read->next_hop_id)

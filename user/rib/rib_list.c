@@ -99,7 +99,7 @@ static struct rib_route **list_reorder(const struct rib_counts *counts, struct r
 /* At route's level, and a set, or no set. */
 static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
 {
-	return rib_route_same_level(r, route) && r->set == set;
+	return rib_route_same_key(r, route) && r->set == set;
 }
 
 /* The first of a kind; NULL: none. */
@@ -293,7 +293,7 @@ static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 	while (*link) {
 		const struct rib_route *other = *link;
 
-		if (rib_route_same_level(other, route) && !other->set && !other->next_hop_id &&
+		if (rib_route_same_key(other, route) && !other->set && !other->next_hop_id &&
 		    other->n_hops == 1 && other->hops[0].has_gateway &&
 		    rib_hop_find(route->hops, route->n_hops, &other->hops[0]) >= 0)
 			rib_list_remove(link, counts);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link.h"
 #include "rib_route.h"
 
 _Static_assert(sizeof(struct rib_route) <= 64, "a full table has hundreds of thousands");
@@ -88,7 +89,7 @@ bool rib_route_is_unsteady(const struct rib_route *route)
 	return route->mtu || rib_route_is_transient(route);
 }
 
-uint64_t rib_route_kept(const struct rib_route *route)
+uint64_t rib_route_cached_value(const struct rib_route *route)
 {
 	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;
 
@@ -104,7 +105,7 @@ bool rib_route_is_set(const struct route *route)
 	return route->hops[0].has_gateway && route->protocol != RTPROT_RA;
 }
 
-bool rib_route_same_level(const struct rib_route *a, const struct route *b)
+bool rib_route_same_key(const struct rib_route *a, const struct route *b)
 {
 	return a->metric == b->metric && prefix_equal(&a->src, &b->src);
 }
@@ -127,7 +128,7 @@ int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_ho
 
 bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
-	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
+	if (!rib_route_same_key(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
 	/* In compatibility mode an object's hops are shown too, and may have changed. */
 	if (a->next_hop_id)
@@ -182,6 +183,6 @@ bool rib_route_equal(const struct rib_route *a, const struct route *b)
 {
 	if (a->expires && b->expires && b->expires_ns < a->expires_ns)
 		return false;
-	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) &&
+	return rib_route_same_key(a, b) && rib_route_same_attributes(a, b) &&
 	       rib_route_same_hops(a, b);
 }

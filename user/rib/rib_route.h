@@ -13,7 +13,7 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 				uint16_t n_hops);
 
 /* Of a route by an object, what rib_by_object() tells apart. */
-uint64_t rib_route_kept(const struct rib_route *route);
+uint64_t rib_route_cached_value(const struct rib_route *route);
 
 /* The route as it was announced; its hops are those of at_rest. */
 struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
@@ -27,7 +27,7 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 bool rib_route_is_set(const struct route *route);
 
 /* Of one source prefix and one metric: what a message can replace. */
-bool rib_route_same_level(const struct rib_route *a, const struct route *b);
+bool rib_route_same_key(const struct rib_route *a, const struct route *b);
 
 /* rt6_duplicate_nexthop: fib6 takes only one of them at a level. Both not sets. */
 bool rib_route_same(const struct rib_route *a, const struct route *b);

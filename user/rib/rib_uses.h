@@ -13,7 +13,7 @@
 struct rib_use {
 	struct rib_use *next;
 	uint32_t id;
-	struct mixture routes; /* what fib6 would keep of each: as rib_by_object() has it */
+	struct value_sums routes; /* what fib6 would keep of each: as rib_by_object() has it */
 };
 
 /* Zeroed: none. */

@@ -9,6 +9,32 @@
 #include <stddef.h>
 
 #include "links.h"
+#include "prefix.h"
+
+struct port_range {
+	uint16_t low, high;
+};
+
+/* One RTM_NEWRULE of AF_INET6. */
+struct rule {
+	uint32_t priority;
+	uint32_t table;
+	uint32_t target;	/* FRA_GOTO: priority of the rule to go on at */
+	int32_t suppress_len;	/* FRA_SUPPRESS_PREFIXLEN, -1: none */
+	struct prefix src, dst; /* len 0: any */
+	char iif[IFNAMSIZ];	/* "": any */
+	struct port_range sport, dport;
+	uint8_t action;		     /* FR_ACT_* */
+	uint8_t tclass, tclass_mask; /* traffic class; mask 0: any */
+	uint8_t ip_proto;
+	bool has_ip_proto, has_sport, has_dport;
+	bool invert; /* FIB_RULE_INVERT */
+	bool l3mdev;
+	bool never;   /* a selector matches no forwarded packet: oif, tun_id, uids without root */
+	bool unknown; /* a selector or suppressor that the packet on the wire does not show: fwmark,
+			 suppress_ifgroup, flow label, or an attribute unknown to the parser */
+	uint16_t unknown_attr; /* 1 + its type, for the log; 0: none */
+};
 
 struct rules {
 	struct rule *list; /* in the kernel's order: by priority, then as they were added */

@@ -9,7 +9,7 @@
 #define UNIT_RESOLVE_RESOLVE_KERNEL_H
 
 #include "../../../user/rib/links.h"
-#include "../../../user/rib/radix.h"
+#include "../../../user/rib/route.h"
 
 #define KERNEL_MAX_ROUTES 90
 #define KERNEL_MAX_LIST 64 /* of one destination and source */

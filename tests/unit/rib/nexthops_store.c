@@ -80,7 +80,7 @@ void store_open(struct store *store)
 	store->rib = rib_new(NULL, NULL);
 	assert_non_null(store->nexthops);
 	assert_non_null(store->rib);
-	nexthops_follow(store->nexthops, store->rib);
+	nexthops_set_rib(store->nexthops, store->rib);
 }
 
 void store_close(struct store *store)

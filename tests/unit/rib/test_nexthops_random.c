@@ -201,7 +201,7 @@ static void kernel_route(struct kernel *kernel)
 			return;
 		}
 		kernel->new_number = true;
-		nexthops_renewed(kernel->store->nexthops);
+		nexthops_cache_flushed(kernel->store->nexthops);
 		memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
 	}
 }
@@ -282,12 +282,12 @@ static void kernel_flush(struct kernel *kernel)
 			kernel_tell_route(kernel, i, false, 0);
 	}
 	rib_sweep(kernel->store->rib);
-	nexthops_doubt(kernel->store->nexthops);
-	assert_true(nexthops_outdated(kernel->store->nexthops));
+	nexthops_cache_set_stale(kernel->store->nexthops);
+	assert_true(nexthops_cache_is_stale(kernel->store->nexthops));
 	kernel->new_number = true;
-	nexthops_renewed(kernel->store->nexthops);
+	nexthops_cache_flushed(kernel->store->nexthops);
 	memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
-	assert_false(nexthops_outdated(kernel->store->nexthops));
+	assert_false(nexthops_cache_is_stale(kernel->store->nexthops));
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */

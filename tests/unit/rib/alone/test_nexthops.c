@@ -27,7 +27,8 @@ static void *calloc_unless_told(size_t n, size_t size)
 
 #define calloc calloc_unless_told
 #include "../../../../user/rib/nexthops.c"
-#include "../../../../user/rib/nexthops_object.c"
+#include "../../../../user/rib/nexthop_object.c"
+#include "../../../../user/rib/nexthops_table.c"
 #undef calloc
 
 #include "../../unit.h"
@@ -445,7 +446,7 @@ static void test_doubt(void **state)
 	GROUP(&store, 10, 1, 1, 2, 1);
 	assert_told(&store, "1 2 3 10");
 	for (int i = 0; i < 2; i++) {
-		nexthops_doubt(store.nexthops);
+		nexthops_cache_set_stale(store.nexthops);
 		assert_told(&store, i ? "" : "10 3 2 1");
 		assert_means(&store, 1, "via 3 mixed");
 		assert_means(&store, 3, "blackhole");
@@ -456,7 +457,7 @@ static void test_doubt(void **state)
 	assert_means(&store, 4, "via 5 mixed");
 	assert_told(&store, "4");
 	for (int i = 0; i < 2; i++) {
-		nexthops_renewed(store.nexthops);
+		nexthops_cache_flushed(store.nexthops);
 		assert_told(&store, i ? "" : "10 4 3 2 1");
 		assert_means(&store, 1, "via 3");
 		assert_means(&store, 4, "via 5");
@@ -480,20 +481,20 @@ static void test_stale(void **state)
 		tell_route(&store, false, 2, 10, 1300);
 		assert_told(&store, "10 1");
 		assert_means(&store, 2, "via 4");
-		assert_false(nexthops_outdated(store.nexthops));
+		assert_false(nexthops_cache_is_stale(store.nexthops));
 		tell_route(&store, true, 2, 10, 1300);
 		assert_told(&store, "");
 		assert_means(&store, 1, "via 3 mixed");
-		assert_true(nexthops_outdated(store.nexthops));
+		assert_true(nexthops_cache_is_stale(store.nexthops));
 		if (i)
 			continue;
-		nexthops_renewed(store.nexthops);
+		nexthops_cache_flushed(store.nexthops);
 		assert_told(&store, "10 1");
 		assert_means(&store, 1, "via 3");
-		assert_false(nexthops_outdated(store.nexthops));
+		assert_false(nexthops_cache_is_stale(store.nexthops));
 	}
 	nexthops_delete(store.nexthops, 1);
-	assert_false(nexthops_outdated(store.nexthops));
+	assert_false(nexthops_cache_is_stale(store.nexthops));
 	store_close(&store);
 }
 
