@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../netlink/parse.h"
+#include "../resolve/affected.h"
 #include "state.h"
 
 #define NS_PER_MS 1000000u

@@ -6,7 +6,7 @@
 #ifndef UNIT_RESOLVE_RESOLVE_WORLD_H
 #define UNIT_RESOLVE_RESOLVE_WORLD_H
 
-#include "../../../user/resolve/resolve.h"
+#include "../../../user/resolve/affected.h"
 
 #define WORLD_MAX_ENTRIES 1024
 #define WORLD_MAX_HOPS ROUTE_MAX_HOPS

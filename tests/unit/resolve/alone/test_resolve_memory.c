@@ -28,6 +28,7 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 #define reallocarray reallocarray_if_left
 #include "../../../../user/resolve/affected.c"
 #include "../../../../user/resolve/resolve.c"
+#include "../../../../user/resolve/workspace.c"
 #undef calloc
 #undef reallocarray
 
