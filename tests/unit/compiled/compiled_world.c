@@ -2,17 +2,8 @@
 /*
  * The tables of compiled_world.h, their naive longest match, and the memory of the compiled FIB.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "compiled_world.h"
 
 /* --- the owner of memory and readers ---------------------------------------------------------- */
@@ -41,17 +32,17 @@ static void publish(void *ctx, union sixlane_fib fib)
 static int wait_for_readers(void *ctx)
 {
 	struct cworld *world = ctx;
-	const struct compiled_runs *waiting = &world->compiled->store.waiting;
+	const struct compiled_runs *retired = &world->compiled->store.retired;
 
 	if (world->grace_error)
 		return world->grace_error;
 	world->graces++;
 	if (world->grace)
 		world->grace(world);
-	for (size_t i = 0; i < waiting->n; i++)
+	for (size_t i = 0; i < retired->n; i++)
 		memset(compiled_at(&world->compiled->store,
-				   sixlane_fib_node(waiting->list[i].unit, 0, 0)),
-		       0xd5, (size_t)waiting->list[i].n * SIXLANE_FIB_UNIT_BYTES);
+				   sixlane_fib_node(retired->list[i].unit, 0, 0)),
+		       0xd5, (size_t)retired->list[i].n * SIXLANE_FIB_UNIT_BYTES);
 	return 0;
 }
 
@@ -154,7 +145,7 @@ void cworld_make_tight(struct cworld *world, uint32_t units)
 	world->chunks_max = world->n_chunks;
 	for (uint32_t n = SIXLANE_FIB_CHUNK_UNITS / 2; n; n /= 2) {
 		while (n_free(world) >= units + n && world->n_ballast < 64) {
-			uint32_t at = compiled_take(&world->compiled->store, n);
+			uint32_t at = compiled_alloc(&world->compiled->store, n);
 
 			if (!at)
 				break;

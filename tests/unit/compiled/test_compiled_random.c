@@ -3,16 +3,7 @@
  * The compiled FIB against a naive longest match: random tables of every kind, random changes, and
  * the edges of prefixes as well as addresses between them. SEED and HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 60

@@ -6,17 +6,7 @@
  * What such a reader finds was right at one moment between its beginning and its end. SEED and
  * HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 80

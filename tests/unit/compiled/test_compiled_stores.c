@@ -5,16 +5,7 @@
  * stays so. Addresses: the edges of the changed prefix, of what covers it and of what it covers,
  * and others, of the same and of all other tables. SEED and HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_step.h"
 #include "compiled_world.h"
 

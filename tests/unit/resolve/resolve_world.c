@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "resolve_world.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 
 /* --- setting up ------------------------------------------------------------------------------ */
 

@@ -3,19 +3,9 @@
  * What becomes of the routes of one prefix, without sources: a table of cases; main with the local
  * table laid over it; and how far a change reaches.
  */
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_world.h"
 
 /* --- one prefix ------------------------------------------------------------------------------ */

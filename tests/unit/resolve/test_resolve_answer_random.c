@@ -6,15 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
 
 #define N_DEVICES 6u /* 1 to 5 and the VRF 6 */

@@ -4,15 +4,7 @@
  * shows.
  */
 #include <net/if_arp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
 
 /* --- one device: what differs from a plain NIC ----------------------------------------------- */

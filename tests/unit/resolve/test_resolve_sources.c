@@ -3,18 +3,9 @@
  * Routes by source: the kernel's own order of destinations and sources, as seen by experiment on
  * Linux 6.18, case by case.
  */
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_world.h"
 
 struct row {

@@ -10,16 +10,8 @@
 #ifndef TESTS_NEXTHOPS_STORE_H
 #define TESTS_NEXTHOPS_STORE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../../../user/rib/nexthops.h"
+#include "rib_unit.h"
 
 #define STORE_TEXT 512
 #define STORE_NO_DEVICE 77u /* what groups say of their device, which means nothing */

@@ -8,18 +8,10 @@
 #ifndef UNIT_RIB_STEPS_H
 #define UNIT_RIB_STEPS_H
 
-#include <errno.h>
+#include "rib_unit.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/rib.h"
 
 /* What the kernel puts into nlmsg_flags of announcements. */

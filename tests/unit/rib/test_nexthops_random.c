@@ -8,10 +8,8 @@
  */
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "../unit.h"
 #include "nexthops_store.h"
 
 /* Ids 1 to IDS; the kernel's state, and what is told of it. */

@@ -3,7 +3,6 @@
  * The RIB against what a kernel announces: each script is what `ip -6 -d monitor route` showed
  * (Linux 6.18) for the requests named beside the steps, and what `ip -6 route show` had then.
  */
-#include "../unit.h"
 #include "rib_steps.h"
 
 SCRIPT(test_multipath,

@@ -4,7 +4,6 @@
  * much is left and never when they end, and the routes of the kernel's own table beside those of
  * the RIB, compared and taken over.
  */
-#include "../unit.h"
 #include "rib_steps.h"
 
 #define NS_PER_MS 1000000ull

@@ -5,21 +5,12 @@
  * where a port need not walk, and in main with local laid over it where that is said to do.
  * The datapath may leave a packet to the kernel, but never give it another fate.
  */
+#include "rib_unit.h"
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
 #include "../../../user/rib/rules.h"
-#include "../unit.h"
 
 /* Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. */
 #define VRF 3u

@@ -4,13 +4,8 @@
  * not note where sources count makes it look further, not less far. The files that allocate are
  * built into this test with allocators that fail when told.
  */
+#include "../resolve_world.h"
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 static unsigned int allowed; /* allocations that still succeed */
 
@@ -31,9 +26,6 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 #include "../../../../user/resolve/workspace.c"
 #undef calloc
 #undef reallocarray
-
-#include "../../unit.h"
-#include "../resolve_world.h"
 
 static struct world *world_with_memory(void)
 {

@@ -3,20 +3,10 @@
  * Devices: what is stored, who takes their frames, and which of them hang together. links.c is
  * built into this test with a reallocarray that fails when told.
  */
+#include "../rib_unit.h"
 #include <linux/if_ether.h>
 #include <linux/netconf.h>
 #include <net/if_arp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 static bool no_memory;
 

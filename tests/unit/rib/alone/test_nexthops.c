@@ -3,17 +3,9 @@
  * Next-hop objects: what an id means after each message, and who is told. The store is built into
  * this test with allocations that fail when told.
  */
-#include <errno.h>
+#include "../nexthops_store.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
@@ -26,13 +18,10 @@ static void *calloc_unless_told(size_t n, size_t size)
 }
 
 #define calloc calloc_unless_told
-#include "../../../../user/rib/nexthops.c"
 #include "../../../../user/rib/nexthop_object.c"
+#include "../../../../user/rib/nexthops.c"
 #include "../../../../user/rib/nexthops_table.c"
 #undef calloc
-
-#include "../../unit.h"
-#include "../nexthops_store.h"
 
 #define GROUP(store, id, ...) store_set_group(store, id, 0, (const uint32_t[]){ __VA_ARGS__, 0 })
 #define RESILIENT(store, id, n, ...) \

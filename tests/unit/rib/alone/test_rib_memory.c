@@ -3,18 +3,9 @@
  * A RIB without memory: a message that finds none says so and changes nothing, and the same message
  * may come again. All of the RIB is built into this test with allocations that fail when told.
  */
+#include "../rib_unit.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;

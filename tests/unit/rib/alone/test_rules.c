@@ -6,18 +6,9 @@
  *
  * Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. "gone" is none of them.
  */
-#include <errno.h>
+#include "../rib_unit.h"
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
@@ -33,9 +24,7 @@ static void *reallocarray_unless_told(void *old, size_t n, size_t size)
 #include "../../../../user/rib/rules.c"
 #undef reallocarray
 
-#include "../../../../user/lib/util.h"
 #include "../../../../user/rib/radix.h"
-#include "../../unit.h"
 
 #define VRF 3u
 #define VRF_TABLE 300u
