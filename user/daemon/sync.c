@@ -255,7 +255,7 @@ static void synchronise(struct sync *sync)
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
 	if (usable) {
-		links_clear_doubts(&sync->links);
+		links_clear_stale(&sync->links);
 		sync_renew_cached(sync);
 	}
 	replay_queue(sync);

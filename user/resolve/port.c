@@ -45,7 +45,7 @@ static bool any_below(const struct facts *facts, bool (*is)(const struct device 
 
 static bool is_down(const struct device *device)
 {
-	return !(device->link.flags & IFF_UP) || !device->link.carrier || device->doubtful;
+	return !(device->link.flags & IFF_UP) || !device->link.carrier || device->routes_stale;
 }
 
 static bool has_unknown_program(const struct device *device)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Which next-hop objects routes name, see rib_uses.h. An id has an entry while a route names it.
- */
+/* Next-hop objects by id, see rib_uses.h. An id has an entry while a route names it. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -64,17 +64,23 @@ uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed))
 	return n;
 }
 
-void cworld_tell_seed(const struct cworld *world, unsigned int at)
+unsigned int cworld_operation;
+static const struct cworld *opened; /* the last one, if it is still open */
+
+int cworld_print_seed(void **state)
 {
-	if (world->compiled)
+	if (opened)
 		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
-			      (unsigned long long)world->seed, at);
+			      (unsigned long long)opened->seed, cworld_operation);
+	opened = NULL;
+	return 0;
 }
 
 void cworld_open(struct cworld *world, uint64_t seed)
 {
 	const struct compiled_memory memory = { world, give_chunk, publish, wait_for_readers };
 
+	opened = world;
 	*world = (struct cworld){ .seed = seed, .random = seed, .chunks_max = SIXLANE_FIB_CHUNKS };
 	world->chunks =
 		mmap(NULL, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES,
@@ -97,6 +103,7 @@ void cworld_close(struct cworld *world)
 	}
 	munmap(world->chunks, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES);
 	world->compiled = NULL;
+	opened = NULL;
 }
 
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
@@ -115,6 +122,24 @@ struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cw
 	assert_true(table->routes && table->buckets);
 	memset(table->buckets, 0xff, table->n_buckets * sizeof(*table->buckets));
 	return table;
+}
+
+uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small)
+{
+	static const uint32_t ids[CWORLD_TABLES] = {
+		1, SIXLANE_TABLE_MAIN, 255, UINT32_MAX, 0, 1000
+	};
+
+	if (kind < CWORLD_SHAPES) {
+		cworld_add_table(world, ids[cworld_random(world, 2)], (enum cworld_shape)kind,
+				 large + 200);
+		return large;
+	}
+	for (uint32_t i = 0; i < CWORLD_TABLES; i++)
+		cworld_add_table(world, ids[i],
+				 (enum cworld_shape)cworld_random(world, CWORLD_SHAPES),
+				 small + 20);
+	return small;
 }
 
 int cworld_build(struct cworld *world)

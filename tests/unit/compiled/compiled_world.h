@@ -95,11 +95,15 @@ struct cworld {
  * n of them. How many there were.
  */
 uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed));
-/* Of a world that a failed test left open: how to have it again, and where it failed. */
-void cworld_tell_seed(const struct cworld *world, unsigned int at);
+/* A teardown: of a world that a failed test left open, how to repeat it, and where it failed. */
+extern unsigned int cworld_operation;
+int cworld_print_seed(void **state);
 
 /* No table yet. The first is to be the main one, or not. */
 void cworld_open(struct cworld *world, uint64_t seed);
+/* One table of a kind, with room for "large" prefixes; or six, of all kinds, for "small" ones.
+ * Returns which of both. */
+uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small);
 void cworld_close(struct cworld *world);
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
 				      uint32_t room);

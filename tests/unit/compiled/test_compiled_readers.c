@@ -39,7 +39,6 @@ struct reader {
 
 static struct cworld world;
 static struct reader readers[N_READERS];
-static unsigned int operation;
 static unsigned long finished, overtaken, astray, graces;
 
 /* --- a reader's way --------------------------------------------------------------------------- */
@@ -208,7 +207,7 @@ static void check_end(const struct reader *reader)
 	overtaken += reader->n_changes != 0;
 	if (!was_right(reader))
 		fail_msg("SEED=%llu operation %u, table %u %016llx%016llx: %08x after %u changes",
-			 (unsigned long long)world.seed, operation, reader->table->id,
+			 (unsigned long long)world.seed, cworld_operation, reader->table->id,
 			 (unsigned long long)(reader->target >> 64),
 			 (unsigned long long)reader->target, reader->answer, reader->n_changes);
 }
@@ -269,23 +268,6 @@ static void let_read(uint32_t steps)
 	}
 }
 
-static uint32_t add_tables(uint64_t kind)
-{
-	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, UINT32_MAX, 0 };
-	uint32_t want = kind < CWORLD_SHAPES ? 60 + 200 * cworld_random(&world, 3) : 8;
-
-	if (kind < CWORLD_SHAPES) {
-		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
-				 want + 20);
-		return want;
-	}
-	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
-		cworld_add_table(&world, ids[i],
-				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
-				 want + 20);
-	return want;
-}
-
 static void build(bool tight)
 {
 	world.chunks_max = SIXLANE_FIB_CHUNKS;
@@ -310,7 +292,7 @@ static void operate(bool tight, uint32_t want)
 	if (err || !cworld_random(&world, 300))
 		build(tight);
 	let_read(cworld_random(&world, 40));
-	if (operation % 500 == 0)
+	if (cworld_operation % 500 == 0)
 		cworld_audit(&world);
 }
 
@@ -326,11 +308,12 @@ static void play(uint64_t seed)
 	cworld_open(&world, seed);
 	memset(readers, 0, sizeof(readers));
 	world.grace = finish_all;
-	want = add_tables(seed % (CWORLD_SHAPES + 2));
+	want = cworld_add_tables(&world, seed % (CWORLD_SHAPES + 2),
+				 60 + 200 * cworld_random(&world, 3), 8);
 	for (uint32_t i = 0; i < world.n_tables; i++)
 		cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
 	build(tight);
-	for (operation = 0; operation < N_OPERATIONS; operation++)
+	for (cworld_operation = 0; cworld_operation < N_OPERATIONS; cworld_operation++)
 		operate(tight, want);
 	finish_all(&world);
 	cworld_check_all(&world);
@@ -396,12 +379,6 @@ static void test_late_for_the_best(void **state)
 	}
 }
 
-static int tell_seed(void **state)
-{
-	cworld_tell_seed(&world, operation);
-	return 0;
-}
-
 static void test_histories(void **state)
 {
 	uint64_t n = cworld_play(N_HISTORIES, play);
@@ -417,8 +394,8 @@ static void test_histories(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_late_for_the_best, tell_seed),
-		cmocka_unit_test_teardown(test_histories, tell_seed),
+		cmocka_unit_test_teardown(test_late_for_the_best, cworld_print_seed),
+		cmocka_unit_test_teardown(test_histories, cworld_print_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void note_change(void *ctx, uint32_t id)
 	struct nexthop_view view;
 	bool there = nexthops_view(store->nexthops, id, &view);
 
-	note_id(store->told, id);
+	note_id(store->reported, id);
 	if (there && !view.mixed)
 		note_id(store->alike, id);
 	if (!there)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A store of next-hop objects whose listener writes down whom it is told of; what tests of it
- * share.
+ * A store of next-hop objects whose listener records the reported ids; shared by its tests.
  *
  * An object reads "via 3" (its device), "blackhole", "group 3*1 4*2" (devices and weights), "res
- * 3*1 4*1 [0 1 -]" (members of the buckets; "-": not known), "other", "none"; and "mixed", if
+ * 3*1 4*1 [0 1 -]" (members of the buckets; "-": unknown), "other", "none"; and "mixed", if
  * routes by its hops differ.
  */
 #ifndef TESTS_NEXTHOPS_STORE_H
@@ -18,9 +17,9 @@
 
 struct store {
 	struct nexthops *nexthops;
-	struct rib *rib;	/* what it follows, and prunes of routes by objects that go */
-	char told[STORE_TEXT];	/* ids, in the order of the calls */
-	char alike[STORE_TEXT]; /* … of objects that were not mixed when they were told */
+	struct rib *rib;	   /* what it follows, and prunes of routes by objects that go */
+	char reported[STORE_TEXT]; /* ids, in the order of the calls */
+	char alike[STORE_TEXT];	   /* … of objects that were not mixed when they were told */
 };
 
 void store_open(struct store *store);
@@ -33,13 +32,6 @@ const char *store_text(const struct store *store, uint32_t id, char out[STORE_TE
 		char meaning[STORE_TEXT];                                  \
                                                                            \
 		assert_string_equal(store_text(store, id, meaning), text); \
-	} while (0)
-
-/* Since the last time that this was asserted. */
-#define assert_told(store, text)                          \
-	do {                                              \
-		assert_string_equal((store)->told, text); \
-		(store)->told[0] = '\0';                  \
 	} while (0)
 
 int store_set_one(struct store *store, uint32_t id, uint32_t ifindex);

@@ -370,14 +370,14 @@ static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT], boo
 		assert_string_equal(store_text(store, id, got), want);
 		n += kernel->objects[id].there;
 		if (strcmp(before[id], want) != 0)
-			assert_true(is_among(store->told, id));
+			assert_true(is_among(store->reported, id));
 		else if (exact && strstr(want, "mixed"))
 			assert_false(is_among(store->alike, id));
 		n_mixed += strstr(want, "mixed") != NULL;
 		strcpy(before[id], want);
 	}
 	assert_int_equal(nexthops_count(store->nexthops), n);
-	store->told[0] = store->alike[0] = '\0';
+	store->reported[0] = store->alike[0] = '\0';
 }
 
 static void test_random(void **state)

@@ -266,9 +266,9 @@ static void test_marks(void **state)
 	strcpy(upper.kind, "ipvlan");
 	links_note_moved(&links, &upper);
 	assert_true(links_taken(&links, links_find(&links, 1)));
-	links_find(&links, 1)->doubtful = true;
-	links_clear_doubts(&links);
-	assert_false(links_find(&links, 1)->doubtful);
+	links_find(&links, 1)->routes_stale = true;
+	links_clear_stale(&links);
+	assert_false(links_find(&links, 1)->routes_stale);
 	links_clear(&links);
 }
 
