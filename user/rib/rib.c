@@ -341,7 +341,7 @@ size_t rib_routes(const struct rib *rib)
 	return rib->counts.routes;
 }
 
-/* --- what messages do not tell --------------------------------------------------------------- */
+/* --- what messages do not show --------------------------------------------------------------- */
 
 size_t rib_unsteady(const struct rib *rib)
 {

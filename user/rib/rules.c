@@ -267,7 +267,7 @@ static bool looks_up_main(const struct sixlane_rule *rule, const struct links *l
  * of M's prefix, but an entry of the overlay has the length of its own prefix, which may be that of
  * a longer throw in local.
  *
- * (1) holds if G precedes every R in the list, and no goto from before G leads behind it, since
+ * (1) holds if G precedes every R in the list, and no goto from before G leads past it, since
  * gotos only lead forward. Rules that do not look up main do not matter.
  */
 static bool is_local_first(const struct rules_program *program, const struct links *links)

@@ -279,8 +279,8 @@ void cworld_put(struct cworld *world, struct cworld_table *table,
 		remove_route(table, (uint32_t)(route - table->routes));
 }
 
-int cworld_tell(struct cworld *world, struct cworld_table *table,
-		const struct cworld_prefix *prefix, bool same_prefix)
+int cworld_apply(struct cworld *world, struct cworld_table *table,
+		 const struct cworld_prefix *prefix, bool same_prefix)
 {
 	const struct prefix dst = { .addr = cworld_network(prefix->addr), .len = prefix->len };
 
@@ -293,7 +293,7 @@ int cworld_set(struct cworld *world, struct cworld_table *table, const struct cw
 	bool was = cworld_value(table, prefix) != 0;
 
 	cworld_put(world, table, prefix, value);
-	return cworld_tell(world, table, prefix, was && value);
+	return cworld_apply(world, table, prefix, was && value);
 }
 
 void cworld_sweep(struct cworld *world, struct cworld_table *table)

@@ -117,8 +117,8 @@ void cworld_make_tight(struct cworld *world, uint32_t units);
 void cworld_put(struct cworld *world, struct cworld_table *table,
 		const struct cworld_prefix *prefix, uint32_t value);
 /* compiled_change() after it. */
-int cworld_tell(struct cworld *world, struct cworld_table *table,
-		const struct cworld_prefix *prefix, bool same_prefix);
+int cworld_apply(struct cworld *world, struct cworld_table *table,
+		 const struct cworld_prefix *prefix, bool same_prefix);
 /* Both. */
 int cworld_set(struct cworld *world, struct cworld_table *table, const struct cworld_prefix *prefix,
 	       uint32_t value);

@@ -127,14 +127,14 @@ static void test_same_again(void **state)
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct cworld_prefix prefix = table->routes[i].prefix;
 
-		assert_int_equal(cworld_tell(&world, table, &prefix, i % 2), 0);
+		assert_int_equal(cworld_apply(&world, table, &prefix, i % 2), 0);
 		cworld_check_edges(&world, table, &prefix);
 	}
 	for (int i = 0; i < 300; i++) {
 		const struct cworld_prefix prefix = cworld_random_prefix(&world, table);
 
 		if (!cworld_value(table, &prefix))
-			assert_int_equal(cworld_tell(&world, table, &prefix, false), 0);
+			assert_int_equal(cworld_apply(&world, table, &prefix, false), 0);
 	}
 	cworld_check_all(&world);
 	cworld_audit(&world);

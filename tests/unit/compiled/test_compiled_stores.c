@@ -181,7 +181,7 @@ static void do_change(uint32_t want)
 	came += !live && change.table->n_live;
 	went += live && !change.table->n_live;
 	watch();
-	err = cworld_tell(&world, change.table, &change.prefix, change.before && change.after);
+	err = cworld_apply(&world, change.table, &change.prefix, change.before && change.after);
 	watch_no_more();
 	assert_none_wrong("in between");
 	if (err) {

@@ -12,7 +12,7 @@ struct row {
 	const char *what;
 	const char *routes[6];
 	const char *dst;
-	const char *fate;
+	const char *result;
 };
 
 static const struct row rows[] = {
@@ -141,8 +141,8 @@ static void test_rows(void **state)
 
 		for (size_t j = 0; j < ARRAY_SIZE(rows[i].routes) && rows[i].routes[j]; j++)
 			world_add(world, rows[i].routes[j]);
-		world_tell(world, 254, rows[i].dst, text);
-		if (strcmp(text, rows[i].fate) != 0)
+		world_describe(world, 254, rows[i].dst, text);
+		if (strcmp(text, rows[i].result) != 0)
 			fail_msg("%s: %s", rows[i].what, text);
 		world_free(world);
 	}
@@ -208,10 +208,10 @@ static void test_a_dump_may_have_left_out_others(void **state)
 	world_add(world, "2001:db8::/32 dev 5");
 	world_parse(what, &set, hops);
 	assert_int_equal(rib_add(world->rib, &set, 0), -EINPROGRESS); /* as a dump tells it */
-	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
+	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	assert_string_equal(now, "sources ::/0 one dev 3 @0; 3000::/16 punt_equal_metric;");
 	assert_int_equal(rib_del(world->rib, &set), -EAGAIN);
-	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
+	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	assert_string_equal(now, "punt_source_route");
 	world_free(world);
 }

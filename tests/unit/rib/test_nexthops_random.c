@@ -56,7 +56,7 @@ static bool is_hop(const struct kernel_object *object)
 	return object->kind == NEXT_HOP_ONE || object->kind == NEXT_HOP_BLACKHOLE;
 }
 
-static void kernel_tell(const struct kernel *kernel, uint32_t id)
+static void kernel_announce(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
 	uint32_t pairs[2 * MEMBERS + 1] = { 0 };
@@ -105,7 +105,7 @@ static void kernel_drop_routes(struct kernel *kernel)
 	}
 }
 
-static void kernel_tell_route(struct kernel *kernel, uint32_t index, bool del, uint16_t flags)
+static void kernel_announce_route(struct kernel *kernel, uint32_t index, bool del, uint16_t flags)
 {
 	const struct kernel_route *said = &kernel->routes[index];
 	const struct route_hop loopback = { .ifindex = 1 };
@@ -186,14 +186,15 @@ static void kernel_route(struct kernel *kernel)
 	for (uint32_t hop = 1; hop <= IDS; hop++)
 		kinds[hop] = kinds_by(kernel, hop);
 	if (route->id && draw(kernel, 3) == 0) {
-		kernel_tell_route(kernel, index, true, 0);
+		kernel_announce_route(kernel, index, true, 0);
 		route->id = 0;
 	} else if (kernel->objects[id].there) {
 		replaces = route->id;
 		*route = (struct kernel_route){ .id = id,
 						.mtu = draw(kernel, 4) ? 0 : 1300,
 						.type = types[draw(kernel, sizeof(types))] };
-		kernel_tell_route(kernel, index, false, replaces ? NLM_F_REPLACE : NLM_F_CREATE);
+		kernel_announce_route(kernel, index, false,
+				      replaces ? NLM_F_REPLACE : NLM_F_CREATE);
 		if (replaces) {
 			meet_both(kernel, kinds);
 			return;
@@ -234,7 +235,7 @@ static void kernel_add(struct kernel *kernel)
 		kernel->new_number |= kernel->routes[i].id == id;
 	kernel->objects[id] = object;
 	kernel->cached[id] = 0;
-	kernel_tell(kernel, id);
+	kernel_announce(kernel, id);
 }
 
 /* RTM_DELNEXTHOP, then RTM_NEWNEXTHOP of the groups that shrank, or the other way round. */
@@ -249,7 +250,7 @@ static void kernel_delete(struct kernel *kernel)
 	nexthops_delete(kernel->store->nexthops, id);
 	for (uint32_t g = 1; g <= IDS && draw(kernel, 2); g++) {
 		if (kernel->objects[g].there && kernel->objects[g].kind == NEXT_HOP_GROUP)
-			kernel_tell(kernel, g);
+			kernel_announce(kernel, g);
 	}
 }
 
@@ -271,13 +272,13 @@ static void kernel_flush(struct kernel *kernel)
 	nexthops_mark(kernel->store->nexthops);
 	for (uint32_t id = 1; id <= IDS; id++) {
 		if (kernel->objects[id].there)
-			kernel_tell(kernel, id);
+			kernel_announce(kernel, id);
 	}
 	nexthops_sweep(kernel->store->nexthops);
 	rib_mark(kernel->store->rib);
 	for (uint32_t i = 0; i < ROUTES; i++) {
 		if (kernel->routes[i].id)
-			kernel_tell_route(kernel, i, false, 0);
+			kernel_announce_route(kernel, i, false, 0);
 	}
 	rib_sweep(kernel->store->rib);
 	nexthops_cache_set_stale(kernel->store->nexthops);

@@ -3,7 +3,7 @@
  * Rules at random: a kernel in small (fib_rules_lookup) and a datapath in small (bpf/rule.h) look
  * the same packets up, the one by the list, the other by what was compiled of it: in one lookup
  * where a port need not walk, and in main with local laid over it where that is said to do.
- * The datapath may leave a packet to the kernel, but never give it another fate.
+ * The datapath may leave a packet to the kernel, but never give it another result.
  */
 #include "rib_unit.h"
 #include <linux/fib_rules.h>
@@ -215,9 +215,9 @@ static bool datapath_holds(const struct sixlane_rule *rule, const struct packet 
 		 (packet->dport < rule->dport_low || packet->dport > rule->dport_high));
 }
 
-static struct answer of_verdict(uint32_t fate)
+static struct answer of_verdict(uint32_t verdict)
 {
-	switch (fate) {
+	switch (verdict) {
 	case SIXLANE_PASS_UNREACHABLE:
 		return (struct answer){ RULE, 0, FR_ACT_UNREACHABLE };
 	case SIXLANE_PASS_PROHIBIT:

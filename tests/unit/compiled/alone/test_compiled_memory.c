@@ -81,7 +81,7 @@ static void test_build_without_chunks(void **state)
 		assert_int_equal(cworld_build(&world), -ENOSPC);
 		check_or_absent(-ENOSPC);
 		/* To what is absent nothing changes. */
-		assert_int_equal(cworld_tell(&world, table, &table->routes[0].prefix, true), 0);
+		assert_int_equal(cworld_apply(&world, table, &table->routes[0].prefix, true), 0);
 	}
 	assert_can_be_built();
 	cworld_close(&world);
@@ -265,7 +265,7 @@ static void change_without_memory(int n, bool tight)
 
 		cworld_put(&world, change.table, &change.prefix, change.after);
 		allocations_left = n;
-		err = cworld_tell(&world, change.table, &change.prefix, was && change.after);
+		err = cworld_apply(&world, change.table, &change.prefix, was && change.after);
 		allocations_left = -1;
 		if (err)
 			assert_true(err == -ENOMEM || err == -ENOSPC);

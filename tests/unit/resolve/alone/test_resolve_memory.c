@@ -63,7 +63,7 @@ static unsigned int allocations(struct world *world, const char *dst, const char
 			assert_int_equal(ret, -ENOMEM);
 	} while (ret < 0);
 	allowed = 0; /* there is enough already */
-	world_tell(world, 254, dst, text);
+	world_describe(world, 254, dst, text);
 	assert_string_equal(text, expected);
 	return n - 1;
 }
@@ -90,7 +90,7 @@ static void count(void *ctx, uint32_t table, const struct prefix *dst)
 	++*(unsigned int *)ctx;
 }
 
-static unsigned int told(struct world *world, uint32_t table, const char *dst)
+static unsigned int visited(struct world *world, uint32_t table, const char *dst)
 {
 	const struct prefix prefix = world_prefix(dst);
 	unsigned int n = 0;
@@ -108,14 +108,14 @@ static void test_affected(void **state)
 	world_add(world, "2001:db8::/32 dev 7 table 100");
 	world_add(world, "::/0 from 3000::/16 dev 3");
 	allowed = 0;
-	assert_int_equal(told(world, 254, "::/0"), 2);
-	assert_int_equal(told(world, 100, "::/0"), 2);
+	assert_int_equal(visited(world, 254, "::/0"), 2);
+	assert_int_equal(visited(world, 100, "::/0"), 2);
 	world_del(world, "::/0 from 3000::/16 dev 3");
-	assert_int_equal(told(world, 254, "::/0"), 2);
+	assert_int_equal(visited(world, 254, "::/0"), 2);
 	resolve_each(world->resolve, count, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(told(world, 254, "::/0"), 1);
-	assert_int_equal(told(world, 100, "::/0"), 1);
+	assert_int_equal(visited(world, 254, "::/0"), 1);
+	assert_int_equal(visited(world, 100, "::/0"), 1);
 	world_free(world);
 }
 
