@@ -234,12 +234,6 @@ void rib_free(struct rib *rib)
 	free(rib);
 }
 
-void rib_freep(struct rib **rib)
-{
-	rib_free(*rib);
-	*rib = NULL;
-}
-
 struct picker {
 	bool (*fn)(const struct route *route, void *ctx);
 	void *ctx;

@@ -57,7 +57,6 @@ typedef void (*rib_changed_fn)(void *ctx, uint32_t table, const struct prefix *d
 /* changed may be NULL. NULL on lack of memory. */
 struct rib *rib_new(rib_changed_fn changed, void *ctx);
 void rib_free(struct rib *rib);
-void rib_freep(struct rib **rib);
 
 /* Two announcements whose lifetimes end within less than this may mean the same lifetime. */
 #define RIB_LIFETIME_SLACK_NS 2000000000u

@@ -178,6 +178,18 @@ static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link
 	return (struct rib_outcome){ .changed = true };
 }
 
+/* Index of a hop of route that equals hop and is not taken, which it is then; n_hops: none. */
+static uint16_t match_hop(const struct route *route, bool *taken, const struct route_hop *hop)
+{
+	uint16_t i = 0;
+
+	while (i < route->n_hops && (taken[i] || !rib_hop_equal(hop, &route->hops[i])))
+		i++;
+	if (i < route->n_hops)
+		taken[i] = true;
+	return i;
+}
+
 /*
  * The message's hops in fib6's order. An announcement starts with the added hop, which fib6 has
  * last; known hops keep their order. *missed: an old hop is missing. *complete: the attributes are
@@ -192,17 +204,12 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 
 	*missed = false;
 	for (uint16_t i = 0; i < old->n_hops; i++) {
-		uint16_t j = 0;
+		uint16_t j = match_hop(route, taken, &old->hops[i]);
 
-		while (j < route->n_hops &&
-		       (taken[j] || !rib_hop_equal(&old->hops[i], &route->hops[j])))
-			j++;
-		if (j == route->n_hops) {
+		if (j == route->n_hops)
 			*missed = true;
-			continue;
-		}
-		taken[j] = true;
-		out[n++] = route->hops[j];
+		else
+			out[n++] = route->hops[j];
 	}
 	*complete = !taken[0] || n == route->n_hops;
 	for (uint16_t j = 0; j < route->n_hops; j++) {
@@ -401,17 +408,10 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
 	uint16_t n = 0, matched = 0;
 
 	for (uint16_t i = 0; i < from->n_hops; i++) {
-		uint16_t j = 0;
-
-		while (j < gone->n_hops &&
-		       (taken[j] || !rib_hop_equal(&from->hops[i], &gone->hops[j])))
-			j++;
-		if (j == gone->n_hops) {
+		if (match_hop(gone, taken, &from->hops[i]) == gone->n_hops)
 			left[n++] = from->hops[i];
-		} else {
-			taken[j] = true;
+		else
 			matched++;
-		}
 	}
 	*unknown = matched < gone->n_hops;
 	return n;

@@ -42,15 +42,6 @@ int rules_add(struct rules *rules, const struct rule *rule)
 
 /* --- one rule ------------------------------------------------------------------------------- */
 
-static const struct device *find_by_name(const struct links *links, const char *name)
-{
-	for (size_t i = 0; i < links->n; i++) {
-		if (!strcmp(links->devices[i].link.name, name))
-			return &links->devices[i];
-	}
-	return NULL;
-}
-
 static void set_prefix(const struct prefix *prefix, union sixlane_addr *addr,
 		       union sixlane_addr *mask)
 {
@@ -157,7 +148,7 @@ static bool is_uncertain_inverted(const struct rule *rule)
 static bool compile_rule(const struct rule *rule, const struct links *links,
 			 struct sixlane_rule *out)
 {
-	const struct device *iif = rule->iif[0] ? find_by_name(links, rule->iif) : NULL;
+	const struct device *iif = rule->iif[0] ? links_find_name(links, rule->iif) : NULL;
 	bool never = rule->never || (rule->iif[0] && !iif);
 
 	memset(out, 0, sizeof(*out));
