@@ -79,7 +79,7 @@ struct prefix world_prefix(const char *text);
 void world_resolve(void *ctx, uint32_t table, const struct prefix *dst);
 /* The same for all that a change there affects; checks order and that nothing is visited twice. */
 void world_update(struct world *world, uint32_t table, const struct prefix *dst);
-/* Everything anew. */
+/* Resolve everything again. */
 void world_resolve_all(struct world *world);
 
 /* What the datapath finds; NULL: no entry. */

@@ -26,7 +26,7 @@ static const struct row rows[] = {
 	{ "anycast, no carrier", { "anycast dev 7" }, "pass_anycast" },
 	{ "multicast", { "multicast dev 3" }, "pass_multicast" },
 	{ "blackhole", { "blackhole dev 1" }, "drop_blackhole" },
-	{ "no device told", { "unreachable" }, "pass_unreachable" },
+	{ "no device", { "unreachable" }, "pass_unreachable" },
 	{ "prohibit", { "prohibit" }, "pass_prohibit" },
 	{ "throw", { "throw" }, "pass_throw" },
 	{ "a type of its own", { "nat dev 3" }, "punt_route" },
@@ -51,7 +51,7 @@ static const struct row rows[] = {
 	{ "a set without carrier", { "via 7 dev 7", "metric 2000 dev 3" }, "one dev 3" },
 
 	{ "an object", { "nhid 10 via 3" }, "object 10" },
-	{ "an object, no hops told", { "nhid 10" }, "object 10" },
+	{ "an object, no hops", { "nhid 10" }, "object 10" },
 	{ "an object, mtu, locked", { "nhid 10 lock 1400" }, "object 10 lock 1400" },
 	{ "an object, mtu", { "nhid 10 mtu 1400" }, "object 10 mtu 1400" },
 	{ "an object whatever its carrier was", { "nhid 10 via 7" }, "object 10" },
@@ -214,7 +214,7 @@ static void test_many_equals(void **state)
 	assert_string_equal(result_of_equals(SIXLANE_MAX_EQUAL_METRIC + 1), "punt_equal_metric");
 }
 
-/* The routes of one prefix, as a dump tells them: before it is known whether these are all. */
+/* The routes of one prefix from a dump, which may be incomplete. */
 static const char *result_of_dumped(const char *const routes[2])
 {
 	struct world *world = world_new(false);

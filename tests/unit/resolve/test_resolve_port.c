@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath is told of a port that is a device by itself: how each fact about the device
+ * What the datapath knows of a port that is a device by itself: how each fact about the device
  * shows.
  */
 #include <net/if_arp.h>
@@ -135,7 +135,7 @@ static bool takes_frames(struct links *links, uint32_t ifindex)
 	return port.flags & P(XMIT);
 }
 
-static void test_kernel_does_not_tell(void **state)
+static void test_features_unannounced(void **state)
 {
 	struct links links = { 0 };
 
@@ -169,7 +169,7 @@ UNIT_TESTS()
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_unknown_device),
-		cmocka_unit_test(test_kernel_does_not_tell),
+		cmocka_unit_test(test_features_unannounced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

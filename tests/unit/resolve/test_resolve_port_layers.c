@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath is told of ports that stand above or below others: VLAN devices, members of a
+ * What the datapath knows of ports that stand above or below others: VLAN devices, members of a
  * VRF, slaves of a bond; and which of them walk the rules.
  */
 #include <arpa/inet.h>
@@ -110,7 +110,7 @@ static void test_vlan_on_others(void **state)
 	}
 }
 
-/* Links are told one by one: for a moment they may form a ring. */
+/* Links are announced one by one: for a moment they may form a loop. */
 static void test_vlan_ring(void **state)
 {
 	struct links links = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Random tables that change at random, through RIB and resolver into a list of entries, looked up
- * there as the datapath does and compared with what the kernel does. What changes is told by
+ * there as the datapath does and compared with what the kernel does. Changes are reported by
  * resolve_affected() alone. A punt is right for any packet, so that it is also asked whether
  * there was a reason.
  */
@@ -169,7 +169,7 @@ static struct kernel_verdict lookup_both(struct run *run, const struct prefix *d
 	thrown = verdict.winner && verdict.winner->route.type == RTN_THROW;
 	*excused = by_source ? target->verdict == SIXLANE_PUNT_SOURCE_ROUTE
 			     : thrown && target->verdict == SIXLANE_PUNT_ROUTE;
-	/* Which of several throws, or a route by the ingress port before one: rules tell apart. */
+	/* Which of several throws, or a route by the ingress port before one: rules distinguish. */
 	if (target->verdict == SIXLANE_PUNT_EQUAL_METRIC && verdict.winner &&
 	    may_be_unclear(&verdict))
 		*excused = true;

@@ -207,7 +207,7 @@ static void test_a_dump_may_have_left_out_others(void **state)
 	world_add(world, "::/0 dev 3");
 	world_add(world, "2001:db8::/32 dev 5");
 	world_parse(what, &set, hops);
-	assert_int_equal(rib_add(world->rib, &set, 0), -EINPROGRESS); /* as a dump tells it */
+	assert_int_equal(rib_add(world->rib, &set, 0), -EINPROGRESS); /* as in a dump */
 	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	assert_string_equal(now, "sources ::/0 one dev 3 @0; 3000::/16 punt_equal_metric;");
 	assert_int_equal(rib_del(world->rib, &set), -EAGAIN);

@@ -59,7 +59,7 @@ static bool names(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-/* A view may be taken while being told. */
+/* The listener may take views. */
 static void note_change(void *ctx, uint32_t id)
 {
 	struct store *store = ctx;

@@ -19,7 +19,7 @@ struct store {
 	struct nexthops *nexthops;
 	struct rib *rib;	   /* what it follows, and prunes of routes by objects that go */
 	char reported[STORE_TEXT]; /* ids, in the order of the calls */
-	char alike[STORE_TEXT];	   /* … of objects that were not mixed when they were told */
+	char alike[STORE_TEXT];	   /* of these, the ones that were not mixed then */
 };
 
 void store_open(struct store *store);

@@ -12,7 +12,7 @@
 
 #include "nexthops_store.h"
 
-/* Ids 1 to IDS; the kernel's state, and what is told of it. */
+/* Ids are 1 to IDS. */
 #define IDS 12u
 #define MEMBERS 4u
 #define ROUTES 10u
@@ -36,7 +36,7 @@ struct kernel {
 	struct kernel_object objects[IDS + 1];
 	struct kernel_route routes[ROUTES];
 	uint32_t cached[IDS + 1]; /* at a hop since fib6 has its number: kinds of routes */
-	bool was_mixed[IDS + 1];  /* since the store was told that fib6 has a new number */
+	bool was_mixed[IDS + 1];  /* since nexthops_cache_flushed() */
 	struct store *store;
 	uint32_t seed;
 	bool muted;	 /* nobody hears of what is done */
@@ -96,7 +96,7 @@ static void kernel_remove(struct kernel *kernel, uint32_t id)
 	}
 }
 
-/* Routes go with their object, which nobody is told of. */
+/* Routes are deleted with their object, without a message. */
 static void kernel_drop_routes(struct kernel *kernel)
 {
 	for (uint32_t i = 0; i < ROUTES; i++) {
@@ -141,7 +141,7 @@ static uint32_t cached_kind(const struct kernel_route *route)
 	return 1u << ((route->mtu != 0) + 2 * (route->type == RTN_UNREACHABLE));
 }
 
-/* A bit for each kind of route that may go by the hop, also by groups that are not told. */
+/* A bit for each kind of route that may go by the hop, also by groups with unknown members. */
 static uint32_t kinds_by(const struct kernel *kernel, uint32_t hop)
 {
 	uint32_t kinds = 0;
@@ -254,7 +254,7 @@ static void kernel_delete(struct kernel *kernel)
 	}
 }
 
-/* A device goes down: nothing is said, ids may be given anew, and then all is read. */
+/* A device goes down without a message, ids may be reused, and then all is dumped. */
 static void kernel_flush(struct kernel *kernel)
 {
 	uint32_t ifindex = 1 + draw(kernel, 4);

@@ -32,8 +32,8 @@ SCRIPT(test_device_routes_of_one_metric, { "add dev 1", CREATE, 0, "50 -1", .hop
        { "append dev 2", APPEND, 0, "50 -1; 50 -2", .hops = "-2" },
        { "del dev 1", DEL, 0, "50 -2", .hops = "-1" },
        { "append dev 1", APPEND, 0, "50 -2; 50 -1", .hops = "-1" },
-       { "replace dev 3: the first one goes, which of two a replay could not tell", REPLACE,
-	 -EAGAIN, "50 -3; 50 -1", .hops = "-3" },
+       { "replace dev 3: the first one goes, ambiguous after a replay", REPLACE, -EAGAIN,
+	 "50 -3; 50 -1", .hops = "-3" },
        { "replace dev 1: fib6 has it twice", REPLACE, -EAGAIN, "50 -1; 50 -1", .hops = "-1" },
        { "del dev 1: either", DEL, -EAGAIN, "50 -1", .hops = "-1" },
        { "del dev 1", DEL, 0, "", .hops = "-1" })
@@ -85,7 +85,7 @@ SCRIPT(test_device_goes,
 	 "50 a1 a2 b1 mtu 1300 stale", .mtu = 1300, .hops = "b1 a1 a2" },
        { "1st", DEL, -EINPROGRESS, "50 a2 b1 mtu 1300 stale", .hops = "a1" },
        { "2nd: b's own mtu is not known", DEL, -EAGAIN, "50 b1 mtu 1300 stale", .hops = "a2" },
-       { "a dump tells", DUMP, 0, "50 b1 mtu 1300", .mtu = 1300, .hops = "b1" },
+       { "a dump", DUMP, 0, "50 b1 mtu 1300", .mtu = 1300, .hops = "b1" },
        { "3rd", DEL, 0, "", .mtu = 1300, .hops = "b1" })
 
 /* Several hops appended at once are announced with the attributes of the first that was there. */
@@ -125,7 +125,7 @@ SCRIPT(test_missed, { "del of what is not there", DEL, -EAGAIN, NULL, .hops = "-
        { "append to a set that lost b", APPEND, -EAGAIN, "50 a1 c1", .hops = "c1 a1" },
        { "del of more hops than there are", DEL, -EAGAIN, "", .hops = "a1 b1 c1" })
 
-/* Encapsulations are not told apart: there may be two, and only a dump tells what is left. */
+/* Encapsulations are not compared: there may be two, and only a dump shows which is left. */
 SCRIPT(test_encapsulation,
        { "add encap seg6 … dev 1", CREATE, 0, "50 -1 encap", .encap = true, .hops = "-1" },
        { "append encap seg6 … dev 1: fib6 may have both", APPEND, -EAGAIN, NULL, .encap = true,

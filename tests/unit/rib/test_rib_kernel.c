@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What messages do not tell, or not well: sets that are stale, lifetimes, of which they say how
+ * What messages do not show, or not well: stale sets, lifetimes, of which they have how
  * much is left and never when they end, and the routes of the kernel's own table beside those of
  * the RIB, compared and taken over.
  */
@@ -25,22 +25,24 @@ static bool is_used(const struct step *step)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* While messages were lost the first may have gone and come: a dump tells the order of now. */
+/* While messages were lost the order may have changed; a dump has the new one. */
 static void test_dumps(void **state)
 {
 	static const struct {
-		struct step told[2];
+		struct step message[2];
 		const char *after;
 		bool ends_early;
 	} dumps[] = {
-		{ .told = { { .hops = "-1" }, { .hops = "-2" } }, .after = "50 -1; 50 -2" },
-		{ .told = { { .hops = "-1" } }, .after = "50 -1; 50 -2", .ends_early = true },
-		{ .told = { { .hops = "-2" }, { .hops = "-1" } }, .after = "50 -2; 50 -1" },
-		{ .told = { { .hops = "a1" }, { .hops = "-1" } }, .after = "50 a1; 50 -1" },
-		{ .told = { { .hops = "-1" }, { .hops = "a1" } }, .after = "50 -1; 50 a1" },
-		{ .told = { { .hops = "-1" } }, .after = "50 -1" },
-		{ .told = { { A_AND_B } }, .after = "50 a1 b2 stale" },
-		{ .told = { { .flags = DEL, A_AND_B } }, .after = "50 stale", .ends_early = true },
+		{ .message = { { .hops = "-1" }, { .hops = "-2" } }, .after = "50 -1; 50 -2" },
+		{ .message = { { .hops = "-1" } }, .after = "50 -1; 50 -2", .ends_early = true },
+		{ .message = { { .hops = "-2" }, { .hops = "-1" } }, .after = "50 -2; 50 -1" },
+		{ .message = { { .hops = "a1" }, { .hops = "-1" } }, .after = "50 a1; 50 -1" },
+		{ .message = { { .hops = "-1" }, { .hops = "a1" } }, .after = "50 -1; 50 a1" },
+		{ .message = { { .hops = "-1" } }, .after = "50 -1" },
+		{ .message = { { A_AND_B } }, .after = "50 a1 b2 stale" },
+		{ .message = { { .flags = DEL, A_AND_B } },
+		  .after = "50 stale",
+		  .ends_early = true },
 		{ .after = "" },
 	};
 	struct steps_world world;
@@ -50,8 +52,8 @@ static void test_dumps(void **state)
 		rib_mark(world.rib);
 		for (int round = 0; round < 2; round++) {
 			rib_dump_again(world.rib);
-			for (size_t j = 0; j < 2 && is_used(&dumps[i].told[j]); j++)
-				steps_apply(&world, &dumps[i].told[j]);
+			for (size_t j = 0; j < 2 && is_used(&dumps[i].message[j]); j++)
+				steps_apply(&world, &dumps[i].message[j]);
 		}
 		if (!dumps[i].ends_early)
 			rib_sweep(world.rib);
@@ -103,7 +105,7 @@ SCRIPT(test_hops_that_end_together,
 
 /* A message, or what is read from the table, which is taken over if it differs. */
 struct reading {
-	struct step told, read[READ_MAX];
+	struct step message, read[READ_MAX];
 	enum rib_difference difference;
 	const char *after;
 };
@@ -148,9 +150,9 @@ static void read_kernel(struct steps_world *world, const struct reading *reading
 	{                                                                        \
 		.difference = RIB_##is, .after = (then), .read = { __VA_ARGS__ } \
 	}
-#define TELL(then, ...)                                  \
-	{                                                \
-		.after = (then), .told = { __VA_ARGS__ } \
+#define TELL(then, ...)                                     \
+	{                                                   \
+		.after = (then), .message = { __VA_ARGS__ } \
 	}
 
 static void test_readings(void **state)
@@ -190,7 +192,7 @@ static void test_readings(void **state)
 		READ(MISSING, "50 -1; 50 -2", { .hops = "-1" }, { .hops = "-2" }),
 		READ(REPLACED, "50 -2; 50 -1", { .hops = "-2" }, { .hops = "-1" }),
 		READ(EXTRA, "", { 0 }),
-		/* a set that a dump told is stale until it was read */
+		/* a set from a dump is stale until it was read */
 		TELL("50 a1 b2 stale", .flags = DUMP, A_AND_B),
 		READ(RENEWED, "50 b2 a1", { B_AND_A }),
 		TELL("50 b2 a1 stale", .flags = DUMP, A_AND_B),
@@ -201,7 +203,7 @@ static void test_readings(void **state)
 		READ(SAME, "50 -1; 60 -2 from /1; 70 -1",
 		     { .metric = 60, .src_len = 1, .hops = "-2" }, { .hops = "-1" },
 		     { .metric = 70, .hops = "-1" }),
-		/* of a route by an object messages tell type and hops … */
+		/* type and hops of a route by an object are known from messages only */
 		READ(EXTRA, "50 #7", { .nhid = 7 }),
 		TELL("50 blackhole #7 -1 encap", .flags = REPLACE, .nhid = 7, .type = RTN_BLACKHOLE,
 		     .encap = true, .hops = "-1"),
@@ -218,8 +220,8 @@ static void test_readings(void **state)
 
 	steps_open(&world);
 	for (size_t i = 0; i < ARRAY_SIZE(readings); i++) {
-		if (is_used(&readings[i].told))
-			steps_apply(&world, &readings[i].told);
+		if (is_used(&readings[i].message))
+			steps_apply(&world, &readings[i].message);
 		else
 			read_kernel(&world, &readings[i]);
 		steps_state(&world, readings[i].after, readings[i].after);

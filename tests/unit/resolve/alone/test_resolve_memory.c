@@ -2,7 +2,7 @@
 /*
  * A resolver without memory says so, and knows the right answer once there is some; that it could
  * not note where sources count makes it look further, not less far. The files that allocate are
- * built into this test with allocators that fail when told.
+ * built into this test with allocators that fail on request.
  */
 #include "../resolve_world.h"
 #include <linux/rtnetlink.h>

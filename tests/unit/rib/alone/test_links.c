@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Devices: what is stored, who takes their frames, and which of them hang together. links.c is
- * built into this test with a reallocarray that fails when told.
+ * built into this test with a reallocarray that fail on request.
  */
 #include "../rib_unit.h"
 #include <linux/if_ether.h>
@@ -10,12 +10,12 @@
 
 static bool no_memory;
 
-static void *reallocarray_unless_told(void *old, size_t n, size_t size)
+static void *reallocarray_or_fail(void *old, size_t n, size_t size)
 {
 	return no_memory ? NULL : reallocarray(old, n, size);
 }
 
-#define reallocarray reallocarray_unless_told
+#define reallocarray reallocarray_or_fail
 #include "../../../../user/rib/links.c"
 #undef reallocarray
 
@@ -42,7 +42,7 @@ static void set(struct links *links, const struct link *link)
 	assert_int_equal(links_set(links, link, &changed), 0);
 }
 
-/* A device of which only another family of messages has told. */
+/* A device without a link part. */
 static void set_features_only(struct links *links, uint32_t ifindex)
 {
 	bool changed;
@@ -227,7 +227,7 @@ static void test_masters(void **state)
 		set(&links, &upper);
 		assert_true(links_taken(&links, links_find(&links, 1)));
 		links_delete(&links, 3);
-		/* the master went, or has not been told yet */
+		/* the master went, or is not announced yet */
 		links_delete(&links, 2);
 		device = links_find(&links, 1);
 		assert_true(links_taken(&links, device));
@@ -451,7 +451,7 @@ static void test_mtu_moves(void **state)
 	set(&links, &link);
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_int_equal(links_set_ipv6(&links, &other, &changed), 0);
-	/* An operator may have told IPv6 another one. */
+	/* IPv6 may have a configured MTU of its own. */
 	assert_false(links_mtu_moves(&links));
 	link.mtu = 1600;
 	set(&links, &link);

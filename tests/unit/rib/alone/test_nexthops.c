@@ -10,14 +10,14 @@
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *calloc_or_fail(size_t n, size_t size)
 {
 	if (allocations_left > 0)
 		allocations_left--;
 	return allocations_left == 0 ? NULL : calloc(n, size);
 }
 
-#define calloc calloc_unless_told
+#define calloc calloc_or_fail
 #include "../../../../user/rib/nexthop_object.c"
 #include "../../../../user/rib/nexthops.c"
 #include "../../../../user/rib/nexthops_table.c"

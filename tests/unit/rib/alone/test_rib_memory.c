@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A RIB without memory: a message that finds none says so and changes nothing, and the same message
- * may come again. All of the RIB is built into this test with allocations that fail when told.
+ * may come again. All of the RIB is built into this test with allocations that fail on request.
  */
 #include "../rib_unit.h"
 #include <linux/netlink.h>
@@ -17,18 +17,18 @@ static bool allocation_fails(void)
 	return allocations_left == 0;
 }
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *calloc_or_fail(size_t n, size_t size)
 {
 	return allocation_fails() ? NULL : calloc(n, size);
 }
 
-static void *malloc_unless_told(size_t size)
+static void *malloc_or_fail(size_t size)
 {
 	return allocation_fails() ? NULL : malloc(size);
 }
 
-#define calloc calloc_unless_told
-#define malloc malloc_unless_told
+#define calloc calloc_or_fail
+#define malloc malloc_or_fail
 #include "../../../../user/rib/radix.c"
 #include "../../../../user/rib/rib.c"
 #include "../../../../user/rib/rib_kernel.c"
