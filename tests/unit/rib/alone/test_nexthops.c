@@ -321,8 +321,15 @@ static void test_devices(void **state)
 		     &(struct next_hop){ .id = 3, .kind = NEXT_HOP_OTHER, .hop.ifindex = 8 });
 	assert_true(nexthops_use_device(store.nexthops, 8));
 	assert_false(nexthops_use_device(store.nexthops, 1));
+	/* a resilient group without buckets is no group */
+	nexthops_set(store.nexthops,
+		     &(struct next_hop){ .id = 12,
+					 .kind = NEXT_HOP_RESILIENT,
+					 .n_members = 1,
+					 .members = &(struct next_hop_member){ 1, 1 } });
+	assert_means(&store, 12, "other");
 	nexthops_each(store.nexthops, add_id, &sum);
-	assert_int_equal(sum, 1 + 2 + 10 + 3);
+	assert_int_equal(sum, 1 + 2 + 10 + 3 + 12);
 	store_close(&store);
 }
 
