@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-#include "../rib/object.h"
+#include "../../bpf/abi/sixlane.h"
+#include "../rib/link.h"
 
 struct ports {
 	struct link *links; /* by ascending ifindex */

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One change, while readers are under way. What changes is found from the top: the node that has
- * the prefix among its cells, where every place that holds what the prefix says is right for its
- * addresses before and after its own store; or the lowest entry below which nodes come, go, or
- * are too few bits apart: then all below it is built anew, beside what is there, and the entry
- * leads to it by one store. Where a wide cell is to check other bits than it does, its node is
- * copied first.
+ * One change while packets read. From the root down, it finds one of two places:
+ * - The node that has the prefix among its cells. Each affected cell and default leaf is set by one
+ *   store, which is right for its addresses before and after the others.
+ * - The lowest entry below which nodes must be added, removed or rebalanced. All below it is
+ * rebuilt in new memory, and one store to the entry replaces it. Before a wide cell checks other
+ * bits than it did, its node is copied.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "compiled_internal.h"
+#include "change.h"
 
-/* So few prefixes are built anew rather than let their shape become a poor one … */
+/* So few prefixes are always rebuilt, so that their shape stays good. */
 #define REBUILD_PREFIXES 32u
-/* … and twice as many for each node that a way has more than this: some planned ones have. */
+/* The number doubles with each node on the path above this depth, which some planned ones have. */
 #define REBUILD_LEVELS 12u
 
-/* A cell, and which addresses come to it. Of a root: the only one of a node that is none. */
+/* A cell, and the state of a lookup there. A root is the only cell of a pseudo node. */
 struct place {
 	struct compiled_node node;
 	uint32_t *above; /* the entry that leads to the node */
 	uint64_t number;
-	struct compiled_arrival arrival;
-	uint32_t cover; /* what holds there where nothing longer does */
+	struct compiled_cursor cursor;
+	uint32_t cover; /* the value where nothing longer matches */
 };
 
 struct change {
-	struct compiled *compiled;
+	struct compiled_store *store;
 	const struct radix *routes;
 	const struct prefix *dst;
 	compiled_bits addr; /* dst's */
-	bool is_root;	    /* nothing was descended yet: a node in any case */
-	struct compiled_gone *gone;
+	bool is_root;	    /* at the root, which is always a node */
+	struct compiled_replaced *replaced;
 	struct compiled_build build;
 };
 
@@ -43,11 +43,11 @@ static uint32_t value_of(const struct change *change, const struct radix_node *n
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Whether this is what holds at an entry, or at all that is below it and has nothing longer. */
-static bool inherits(const struct compiled *compiled, uint32_t entry, uint32_t value)
+/* value is what the entry, or the node that it leads to, returns where nothing longer matches. */
+static bool inherits(const struct compiled_store *store, uint32_t entry, uint32_t value)
 {
 	if (entry & SIXLANE_FIB_NODE)
-		entry = *compiled_open(&compiled->store, entry).best;
+		entry = *compiled_open(store, entry).default_leaf;
 	return entry == value;
 }
 
@@ -58,11 +58,10 @@ static void set_leaf(uint32_t *leaf, uint32_t value)
 }
 
 /*
- * What holds at an entry for lack of anything longer is another value from now on. All that a node
- * has of it, from what covers it, is equal to its best: no other prefix has this length, which is
- * part of the value.
+ * Replace the value that an entry inherits from a cover. In a node all cells that inherit it equal
+ * the default leaf: the prefix length is part of the value, and no other cover has this length.
  */
-static void set_inherited(struct compiled *compiled, uint32_t *entry, uint32_t value)
+static void set_inherited(struct compiled_store *store, uint32_t *entry, uint32_t value)
 {
 	struct compiled_node node;
 	uint32_t old;
@@ -71,35 +70,34 @@ static void set_inherited(struct compiled *compiled, uint32_t *entry, uint32_t v
 		set_leaf(entry, value);
 		return;
 	}
-	node = compiled_open(&compiled->store, *entry);
-	old = *node.best;
+	node = compiled_open(store, *entry);
+	old = *node.default_leaf;
 	if (old == value)
 		return;
 	for (uint32_t i = 0; i < 1u << node.stride; i++) {
 		uint32_t *below = compiled_entry(&node, i);
 
-		if (inherits(compiled, *below, old))
-			set_inherited(compiled, below, value);
+		if (inherits(store, *below, old))
+			set_inherited(store, below, value);
 	}
-	set_leaf(node.best, value);
+	set_leaf(node.default_leaf, value);
 }
 
 /*
- * A reader that has found what a wide cell checks to be otherwise goes on to the node's best, and
- * may be late: from then on, as long as it lives, the best has to be what holds for such addresses.
- * So a cell that checks bits goes on to check the same, or another one is one of a copy, to which
- * readers come instead.
+ * A reader whose address fails the check of a wide cell loads the default leaf next, perhaps much
+ * later. So as long as the node exists, the default leaf must be right for such addresses. A cell
+ * that checks bits therefore keeps checking the same; any other change is made in a copy of the
+ * node.
  */
 static bool needs_copy(uint64_t old, uint64_t cell)
 {
 	return sixlane_fib_checked(old) && old >> 32 != cell >> 32;
 }
 
-/* Of the node to which the entry leads; 0: no room. *node becomes it. */
-static uint32_t copy_node(struct compiled *compiled, uint32_t entry, struct compiled_node *node)
+/* Copy the node that entry leads to, and set *node to the copy. Its entry, 0: out of memory. */
+static uint32_t copy_node(struct compiled_store *store, uint32_t entry, struct compiled_node *node)
 {
-	struct compiled_store *store = &compiled->store;
-	uint32_t copy = compiled_take(store, node->n_units);
+	uint32_t copy = compiled_alloc(store, node->n_units);
 
 	if (!copy)
 		return 0;
@@ -110,85 +108,84 @@ static uint32_t copy_node(struct compiled *compiled, uint32_t entry, struct comp
 	return copy;
 }
 
-static void lead_to_copy(const struct change *change, uint32_t *above, uint32_t copy)
+static void link_copy(const struct change *change, uint32_t *above, uint32_t copy)
 {
-	change->gone->node = *above;
+	change->replaced->node = *above;
 	set_leaf(above, copy);
 }
 
 struct cells {
 	struct compiled_node node;
 	uint32_t *above;   /* the entry that leads to it */
-	uint32_t copy;	   /* it is a copy of that one by now: its entry */
-	uint32_t begin;	   /* bits behind an address that has passed the node's skip */
-	uint32_t held;	   /* and up to which it has at hand */
-	uint32_t shortest; /* prefixes that are among the cells: from this length on */
+	uint32_t copy;	   /* entry of the copy that node is; 0: it is no copy */
+	uint32_t begin;	   /* bits consumed before the cells, the node's skip included */
+	uint32_t loaded;   /* bits loaded there */
+	uint32_t shortest; /* prefix length among the cells */
 };
 
-/* A cell that checks bits is covered by the best of its node, or becomes one that checks none. */
+/* A cell that checks bits gets a cover other than the default leaf, and so a node of its own. */
 static void cover_cell(struct change *change, struct cells *cells, uint64_t number, uint32_t value)
 {
-	struct compiled *compiled = change->compiled;
-	const struct compiled_arrival arrival = { .depth = cells->begin + cells->node.stride,
-						  .held = cells->held };
+	struct compiled_store *store = change->store;
+	const struct compiled_cursor cursor = { .depth = cells->begin + cells->node.stride,
+						.loaded = cells->loaded };
 	uint32_t covered = compiled_build_cover(&change->build, compiled_cell(&cells->node, number),
-						&arrival, value);
+						&cursor, value);
 	struct compiled_node node;
 	uint32_t *below;
 
 	if (covered && !cells->copy)
-		cells->copy = copy_node(compiled, *cells->above, &cells->node);
+		cells->copy = copy_node(store, *cells->above, &cells->node);
 	if (!covered || !cells->copy) {
 		change->build.failed = true;
 		return;
 	}
-	node = compiled_open(&compiled->store, covered);
+	node = compiled_open(store, covered);
 	below = compiled_entry(&node, 0);
-	if (inherits(compiled, *below, *cells->node.best))
-		set_inherited(compiled, below, value);
+	if (inherits(store, *below, *cells->node.default_leaf))
+		set_inherited(store, below, value);
 	compiled_set_cell(&cells->node, number, covered);
 }
 
-/* The contrary: around what is alone the best of the node holds again. */
-static void uncover_cell(struct compiled *compiled, const struct cells *cells, uint64_t number)
+/* The reverse: the cover is the default leaf again, so that the cell can check the bits itself. */
+static void uncover_cell(struct compiled_store *store, const struct cells *cells, uint64_t number)
 {
 	uint32_t entry = *compiled_entry(&cells->node, number), below;
 	struct compiled_node node;
 
 	if (!(entry & SIXLANE_FIB_NODE))
 		return;
-	node = compiled_open(&compiled->store, entry);
+	node = compiled_open(store, entry);
 	below = *compiled_entry(&node, 0);
 	if (node.stride || !node.skip || node.skip > SIXLANE_FIB_CHECK_MAX ||
-	    cells->begin + cells->node.stride + node.skip > cells->held)
+	    cells->begin + cells->node.stride + node.skip > cells->loaded)
 		return;
-	/* What is below may look at bits that only a long header brings. */
-	if (node.held && below & SIXLANE_FIB_NODE)
+	/* Nodes below may use bits that only a long header loads. */
+	if (node.loaded && below & SIXLANE_FIB_NODE)
 		return;
 	compiled_set_cell(&cells->node, number, compiled_checking(below, node.key, node.skip));
-	compiled_give(&compiled->store, sixlane_fib_unit(entry), node.n_units);
+	compiled_retire(store, sixlane_fib_unit(entry), node.n_units);
 }
 
 static void set_cell(struct change *change, struct cells *cells, uint64_t number, uint32_t value)
 {
-	struct compiled *compiled = change->compiled;
-	bool is_best = value == *cells->node.best;
+	struct compiled_store *store = change->store;
+	bool is_default = value == *cells->node.default_leaf;
 
 	if (!sixlane_fib_checked(compiled_cell(&cells->node, number))) {
-		set_inherited(compiled, compiled_entry(&cells->node, number), value);
-		if (is_best && cells->node.is_wide)
-			uncover_cell(compiled, cells, number);
-	} else if (!is_best) {
+		set_inherited(store, compiled_entry(&cells->node, number), value);
+		if (is_default && cells->node.is_wide)
+			uncover_cell(store, cells, number);
+	} else if (!is_default) {
 		cover_cell(change, cells, number, value);
 	}
 }
 
-/* Of what covers the prefix and is among the same cells the longest that has a value; or what came
- * to the node. */
+/* The value of the longest cover among the same cells; else the node's default leaf. */
 static uint32_t covering_value(const struct change *change, const struct cells *cells)
 {
 	const struct radix_node *at = change->routes->root;
-	uint32_t found = *cells->node.best, value;
+	uint32_t found = *cells->node.default_leaf, value;
 
 	while (at && at->prefix.len < change->dst->len && prefix_covers(&at->prefix, change->dst)) {
 		value = at->prefix.len >= cells->shortest ? value_of(change, at) : 0;
@@ -200,8 +197,8 @@ static uint32_t covering_value(const struct change *change, const struct cells *
 }
 
 /*
- * What is longer than the prefix keeps its cells: from the longest down nothing is written twice.
- * n: cells from first on that belong to node, which has no value or is the prefix itself.
+ * Set n cells from first on, except those of longer prefixes. They belong to node, which has no
+ * value or is the prefix itself. No cell is written twice.
  */
 static void set_around(struct change *change, struct cells *cells, const struct radix_node *node,
 		       uint64_t first, uint64_t n, uint32_t value)
@@ -228,13 +225,13 @@ static void set_around(struct change *change, struct cells *cells, const struct 
 		set_cell(change, cells, at, value);
 }
 
-/* The value that the prefix has, 0: none. top: the topmost node that it covers. */
+/* The prefix's new value, 0: none. top: the topmost node that it covers. */
 static uint32_t new_value(const struct change *change, const struct radix_node *top)
 {
 	return top && top->prefix.len == change->dst->len ? value_of(change, top) : 0;
 }
 
-/* The prefix is among these cells. 0 or -ENOSPC. */
+/* Set all cells of the prefix. 0 or -ENOSPC. */
 static int set_cells(struct change *change, struct cells *cells)
 {
 	const struct radix_node *node = radix_top_under(change->routes, change->dst);
@@ -248,7 +245,7 @@ static int set_cells(struct change *change, struct cells *cells)
 	if (change->build.failed)
 		return -ENOSPC;
 	if (cells->copy)
-		lead_to_copy(change, cells->above, cells->copy);
+		link_copy(change, cells->above, cells->copy);
 	return 0;
 }
 
@@ -256,85 +253,85 @@ static int set_cells(struct change *change, struct cells *cells)
 
 static struct radix_node *top_at(const struct change *change, const struct place *place)
 {
-	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->arrival.depth };
+	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->cursor.depth };
 
 	prefix_mask(&at);
 	return radix_top_under(change->routes, &at);
 }
 
-/* One store, that leads to the cell or to a copy of its node with it. False: no room. */
+/* Set the cell by one store, in its node or in a copy of that. False: out of memory. */
 static bool put_cell(const struct change *change, const struct place *place, uint64_t cell)
 {
 	struct compiled_node node = place->node;
 	uint64_t old = compiled_cell(&node, place->number);
 	uint32_t copy = 0;
 
-	/* Whatever it checks, the best holds. */
-	if (sixlane_fib_checked(old) && cell == *node.best)
+	/* Both results of the check are the default leaf, so that it may stay. */
+	if (sixlane_fib_checked(old) && cell == *node.default_leaf)
 		cell |= old >> 32 << 32;
 	if (needs_copy(old, cell)) {
-		copy = copy_node(change->compiled, *place->above, &node);
+		copy = copy_node(change->store, *place->above, &node);
 		if (!copy)
 			return false;
 	}
 	compiled_set_cell(&node, place->number, cell);
 	if (copy)
-		lead_to_copy(change, place->above, copy);
+		link_copy(change, place->above, copy);
 	return true;
 }
 
-/* All below the place anew. */
+/* Rebuild all below the place. */
 static int rebuild(struct change *change, const struct place *place)
 {
-	struct compiled_store *store = &change->compiled->store;
+	struct compiled_store *store = change->store;
 	uint32_t old = *compiled_entry(&place->node, place->number);
 	struct radix_node *top = top_at(change, place);
 	uint64_t cell;
 
 	compiled_plan(top, change->build.value);
-	compiled_note(store);
+	compiled_undo_begin(store);
 	cell = change->is_root ? compiled_build_root(&change->build, top)
-			       : compiled_build(&change->build, top, &place->arrival, place->cover);
+			       : compiled_build(&change->build, top, &place->cursor, place->cover);
 	if (change->build.failed || !put_cell(change, place, cell)) {
 		change->build.failed = false;
-		compiled_undo_noted(store);
+		compiled_undo_apply(store);
 		return -ENOSPC;
 	}
-	compiled_keep_noted(store);
-	change->gone->tree = old & SIXLANE_FIB_NODE ? old : 0;
+	compiled_undo_drop(store);
+	change->replaced->tree = old & SIXLANE_FIB_NODE ? old : 0;
 	return 0;
 }
 
-/* The same, though the shape might do as it is: only if there is room at hand. */
+/* The same to improve the shape only, so that it does not wait for memory. */
 static int improve(struct change *change, const struct place *place)
 {
-	struct compiled_store *store = &change->compiled->store;
+	struct compiled_store *store = change->store;
 	int err;
 
-	store->sparing = true;
+	store->no_wait = true;
 	err = rebuild(change, place);
-	store->sparing = false;
+	store->no_wait = false;
 	return err;
 }
 
-/* Whether there are at most so many prefixes, glue counted, at and below node. */
-static bool are_few(const struct radix_node *node, uint32_t *left)
+/* There are at most *left prefixes, glue included, at and below node. */
+static bool has_at_most(const struct radix_node *node, uint32_t *left)
 {
 	if (!node)
 		return true;
 	if (!*left)
 		return false;
 	--*left;
-	return are_few(node->child[0], left) && are_few(node->child[1], left);
+	return has_at_most(node->child[0], left) && has_at_most(node->child[1], left);
 }
 
-/* Nodes on the way to the prefix. */
+/* Nodes on the path to the prefix. */
 static uint32_t count_levels(const struct change *change, uint32_t entry)
 {
 	uint32_t n = 0, depth = 0;
 
 	for (; entry & SIXLANE_FIB_NODE && depth < change->dst->len; n++) {
-		struct compiled_node node = compiled_open(&change->compiled->store, entry);
+		struct compiled_node node = compiled_open(change->store, entry);
 		uint64_t cell;
 
 		if (compiled_slice(change->addr, depth, node.skip) != node.key)
@@ -350,8 +347,8 @@ static uint32_t count_levels(const struct change *change, uint32_t entry)
 	return n;
 }
 
-/* So many prefixes at most are built anew at once when the prefix comes or goes. */
-static uint32_t choose_few(const struct change *change, uint32_t root)
+/* How many prefixes may be rebuilt at once when the prefix is added or deleted. */
+static uint32_t rebuild_limit(const struct change *change, uint32_t root)
 {
 	uint32_t levels = count_levels(change, root);
 	uint32_t more = levels > REBUILD_LEVELS ? levels - REBUILD_LEVELS : 0;
@@ -359,16 +356,16 @@ static uint32_t choose_few(const struct change *change, uint32_t root)
 	return REBUILD_PREFIXES << (more < 24 ? more : 24);
 }
 
-static bool is_small(const struct change *change, const struct place *place, uint32_t few)
+static bool is_below_limit(const struct change *change, const struct place *place, uint32_t limit)
 {
-	uint32_t left = few;
+	uint32_t left = limit;
 
-	return are_few(top_at(change, place), &left);
+	return has_at_most(top_at(change, place), &left);
 }
 
-/* --- the way down ----------------------------------------------------------------------------- */
+/* --- from the root down ----------------------------------------------------------------------- */
 
-/* The one of the cells that the prefix is below. */
+/* The cell that the prefix is below. */
 static struct place place_in(const struct change *change, const struct cells *cells)
 {
 	const struct compiled_node *node = &cells->node;
@@ -376,43 +373,44 @@ static struct place place_in(const struct change *change, const struct cells *ce
 		.node = *node,
 		.above = cells->above,
 		.number = compiled_slice(change->addr, cells->begin, node->stride),
-		.arrival = { cells->begin + node->stride, cells->held, node->is_wide, *node->best },
+		.cursor = { cells->begin + node->stride, cells->loaded, node->is_wide,
+			    *node->default_leaf },
 	};
 	uint64_t cell = compiled_cell(node, place.number);
 
 	place.cover = sixlane_fib_entry(cell);
 	if (sixlane_fib_checked(cell))
-		place.cover = *node->best;
+		place.cover = *node->default_leaf;
 	else if (place.cover & SIXLANE_FIB_NODE)
-		place.cover = *compiled_open(&change->compiled->store, place.cover).best;
+		place.cover = *compiled_open(change->store, place.cover).default_leaf;
 	return place;
 }
 
-/* What is to be done at a place. */
-enum step { REBUILD, SET_CELLS, SET_BEST, DESCEND };
+/* What to do at a place. */
+enum step { REBUILD, SET_CELLS, SET_DEFAULT, DESCEND };
 
-/* cells: those that the place leads to, if they are to be set or descended to. */
-static enum step look_at(const struct change *change, const struct place *place,
-			 struct cells *cells)
+/* cells: of the node below the place, for SET_CELLS and DESCEND. */
+static enum step classify(const struct change *change, const struct place *place,
+			  struct cells *cells)
 {
 	struct compiled_node node;
 	uint64_t cell = compiled_cell(&place->node, place->number);
-	uint32_t depth = place->arrival.depth, len = change->dst->len;
+	uint32_t depth = place->cursor.depth, len = change->dst->len;
 	uint32_t checked = sixlane_fib_checked(cell);
 
 	if (!sixlane_fib_passes(cell, compiled_slice(change->addr, depth, 32) << 32))
 		return REBUILD;
 	depth += checked;
 	if (checked && len == depth)
-		return SET_BEST;
+		return SET_DEFAULT;
 	if (!(cell & SIXLANE_FIB_NODE))
 		return REBUILD;
-	node = compiled_open(&change->compiled->store, sixlane_fib_entry(cell));
+	node = compiled_open(change->store, sixlane_fib_entry(cell));
 	*cells = (struct cells){
 		.node = node,
 		.above = compiled_entry(&place->node, place->number),
 		.begin = depth + node.skip,
-		.held = node.held ?: place->arrival.held,
+		.loaded = node.loaded ?: place->cursor.loaded,
 		.shortest = depth + (node.skip ?: 1),
 	};
 	if (len < cells->begin || compiled_slice(change->addr, depth, node.skip) != node.key)
@@ -427,21 +425,22 @@ static bool is_leaf(const struct place *place)
 	return !(cell & SIXLANE_FIB_NODE) && !sixlane_fib_checked(cell);
 }
 
-/* 0 or -errno: it is done; 1: it is to be done from the place that is there then. */
-static int change_from(struct change *change, struct place *place, uint32_t few)
+/* 0 or -errno: done; 1: continue at *place. */
+static int change_from(struct change *change, struct place *place, uint32_t limit)
 {
-	struct compiled_store *store = &change->compiled->store;
+	struct compiled_store *store = change->store;
 	uint32_t *entry = compiled_entry(&place->node, place->number);
 	const struct radix_node *top;
 	struct cells cells;
 
-	/* As far up as that is cheap, so that no chain grows node by node. */
-	if (few && !is_leaf(place) && is_small(change, place, few) && !improve(change, place))
+	/* As far up as that is cheap, so that chains do not grow node by node. */
+	if (limit && !is_leaf(place) && is_below_limit(change, place, limit) &&
+	    !improve(change, place))
 		return 0;
-	switch (look_at(change, place, &cells)) {
-	case SET_BEST:
+	switch (classify(change, place, &cells)) {
+	case SET_DEFAULT:
 		top = radix_top_under(change->routes, change->dst);
-		set_inherited(change->compiled, entry, new_value(change, top) ?: place->cover);
+		set_inherited(change->store, entry, new_value(change, top) ?: place->cover);
 		return 0;
 	case SET_CELLS:
 		return set_cells(change, &cells);
@@ -455,37 +454,37 @@ static int change_from(struct change *change, struct place *place, uint32_t few)
 	}
 }
 
-int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct radix *routes,
+int compiled_change_in(struct compiled_store *store, uint32_t *root, const struct radix *routes,
 		       compiled_value_fn value, const struct prefix *dst, bool same_prefixes,
-		       struct compiled_gone *gone)
+		       struct compiled_replaced *replaced)
 {
 	struct change change = {
-		.compiled = compiled,
+		.store = store,
 		.routes = routes,
 		.dst = dst,
 		.addr = compiled_addr(&dst->addr),
 		.is_root = true,
-		.gone = gone,
-		.build = { .store = &compiled->store, .value = value },
+		.replaced = replaced,
+		.build = { .store = store, .value = value },
 	};
-	uint32_t none = 0, few;
+	uint32_t none = 0, limit;
 	struct place place = {
-		.node = { .cells = root, .best = &none },
+		.node = { .cells = root, .default_leaf = &none },
 		.above = root,
-		.arrival = { .held = COMPILED_HELD },
-		.cover = *compiled_open(&compiled->store, *root).best,
+		.cursor = { .loaded = COMPILED_BITS_LOADED },
+		.cover = *compiled_open(store, *root).default_leaf,
 	};
 	int ret;
 
-	*gone = (struct compiled_gone){ 0 };
-	compiled->store.preferred = sixlane_fib_chunk_of(*root);
+	*replaced = (struct compiled_replaced){ 0 };
+	store->preferred = sixlane_fib_chunk_of(*root);
 	if (!dst->len) {
-		set_inherited(compiled, root, new_value(&change, routes->root));
+		set_inherited(store, root, new_value(&change, routes->root));
 		return 0;
 	}
-	few = same_prefixes ? 0 : choose_few(&change, *root);
+	limit = same_prefixes ? 0 : rebuild_limit(&change, *root);
 	do
-		ret = change_from(&change, &place, few);
+		ret = change_from(&change, &place, limit);
 	while (ret > 0);
 	return ret;
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB as a whole: tables and their roots, building, publishing, letting go, and when a
- * table is to be built anew because its shape has become a poor one.
+ * Tables and their roots, building, publishing, and when a table is rebuilt because its shape has
+ * become poor.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "compiled_internal.h"
+#include "build.h"
+#include "change.h"
+#include "compiled.h"
 
 static const struct prefix all;
 
-/* A shape is chosen anew after a change to every second prefix, and a few in any case. */
+/* A shape is chosen again after changes to half of the prefixes, and these. */
 #define REPLAN_CHANGES 256u
 
 static struct compiled_table *table_of(struct radix_node *node)
@@ -20,7 +22,7 @@ static struct compiled_table *table_of(struct radix_node *node)
 	return (struct compiled_table *)node; /* its first member */
 }
 
-/* Of compiled->tables: a leaf of the trie over their ids. */
+/* The value of a table in the trie over table ids: its root, as a leaf. */
 static uint32_t root_value(const struct radix_node *node)
 {
 	return ((const struct compiled_table *)node)->root & ~SIXLANE_FIB_NODE;
@@ -107,7 +109,7 @@ void compiled_drop(struct compiled *compiled)
 
 /* --- building --------------------------------------------------------------------------------- */
 
-/* 0: no room. */
+/* 0: out of memory. */
 static uint32_t build_table(struct compiled *compiled, const struct radix *routes,
 			    compiled_value_fn value)
 {
@@ -172,68 +174,69 @@ int compiled_end(struct compiled *compiled)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* The table's root, or what the trie of tables says of it, has become another one. */
-static int lead_to(struct compiled *compiled, const struct compiled_table *table, bool was_there)
+/* Publish a table's new root: in the trie of tables, or as the main table's. */
+static int publish_root(struct compiled *compiled, const struct compiled_table *table,
+			bool was_there)
 {
 	uint32_t before = compiled->tables_root;
-	struct compiled_gone gone = { 0 };
+	struct compiled_replaced replaced = { 0 };
 	int err = 0;
 
 	if (table != &compiled->main)
-		err = compiled_change_in(compiled, &compiled->tables_root, &compiled->tables,
-					 root_value, &table->node.prefix, was_there && table->root,
-					 &gone);
+		err = compiled_change_in(&compiled->store, &compiled->tables_root,
+					 &compiled->tables, root_value, &table->node.prefix,
+					 was_there && table->root, &replaced);
 	if (err)
 		return err;
 	if (table == &compiled->main || compiled->tables_root != before)
 		publish(compiled);
-	compiled_give_gone(&compiled->store, &gone);
+	compiled_retire_replaced(&compiled->store, &replaced);
 	return 0;
 }
 
 static int change_root(struct compiled *compiled, struct compiled_table *table, uint32_t root,
-		       const struct compiled_gone *gone)
+		       const struct compiled_replaced *replaced)
 {
 	bool was_there = table->root != 0;
 	int err = 0;
 
 	if (root != table->root) {
 		table->root = root;
-		err = lead_to(compiled, table, was_there);
+		err = publish_root(compiled, table, was_there);
 	}
 	if (!err)
-		compiled_give_gone(&compiled->store, gone);
+		compiled_retire_replaced(&compiled->store, replaced);
 	return err;
 }
 
-/* The last of its prefixes went. */
+/* The last of its prefixes was deleted. */
 static int remove_table(struct compiled *compiled, struct compiled_table *table)
 {
-	const struct compiled_gone gone = { .tree = table->root };
-	int err = change_root(compiled, table, 0, &gone);
+	const struct compiled_replaced replaced = { .tree = table->root };
+	int err = change_root(compiled, table, 0, &replaced);
 
 	radix_remove(&compiled->tables, &table->node);
 	return err;
 }
 
-/* Lack of room leaves the shape as it is. */
+/* Without memory the shape stays as it is. */
 static int replan(struct compiled *compiled, struct compiled_table *table,
 		  const struct radix *routes)
 {
-	const struct compiled_gone gone = { .tree = table->root };
+	const struct compiled_replaced replaced = { .tree = table->root };
 	uint32_t root;
 
 	table->changes = 0;
 	table->planned = routes->entries;
-	compiled_note(&compiled->store);
+	compiled_undo_begin(&compiled->store);
 	root = build_table(compiled, routes, compiled->value);
 	if (!root) {
-		compiled_undo_noted(&compiled->store);
+		compiled_undo_apply(&compiled->store);
 		return 0;
 	}
-	compiled_keep_noted(&compiled->store);
+	compiled_undo_drop(&compiled->store);
 	compiled->stats.replans++;
-	return change_root(compiled, table, root, &gone);
+	return change_root(compiled, table, root, &replaced);
 }
 
 static bool is_empty(const struct compiled *compiled, const struct radix *routes)
@@ -249,7 +252,7 @@ static int change_table(struct compiled *compiled, uint32_t id, const struct rad
 			const struct prefix *dst, bool same_prefix)
 {
 	struct compiled_table *table = get_table(compiled, id);
-	struct compiled_gone gone = { 0 };
+	struct compiled_replaced replaced = { 0 };
 	uint32_t root;
 	int err;
 
@@ -257,14 +260,15 @@ static int change_table(struct compiled *compiled, uint32_t id, const struct rad
 		return -ENOMEM;
 	if (!table->root) {
 		root = build_table(compiled, routes, compiled->value);
-		return root ? change_root(compiled, table, root, &gone) : -ENOSPC;
+		return root ? change_root(compiled, table, root, &replaced) : -ENOSPC;
 	}
 	if (table != &compiled->main && !same_prefix && is_empty(compiled, routes))
 		return remove_table(compiled, table);
 	root = table->root;
-	err = compiled_change_in(compiled, &root, routes, compiled->value, dst, same_prefix, &gone);
+	err = compiled_change_in(&compiled->store, &root, routes, compiled->value, dst, same_prefix,
+				 &replaced);
 	if (!err)
-		err = change_root(compiled, table, root, &gone);
+		err = change_root(compiled, table, root, &replaced);
 	if (!err && !same_prefix && ++table->changes > table->planned / 2 + REPLAN_CHANGES)
 		err = replan(compiled, table, routes);
 	return err;
@@ -278,7 +282,7 @@ int compiled_change(struct compiled *compiled, uint32_t id, const struct radix *
 	if (!compiled->live)
 		return 0;
 	err = change_table(compiled, id, routes, dst, same_prefix);
-	compiled_settle(&compiled->store);
+	compiled_reclaim(&compiled->store);
 	return err ? fail(compiled, err) : 0;
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Reading the compiled FIB in user space, step by step as bpf/compiled.h does it.
- */
+/* Lookups in user space, see find.h. */
 #include <errno.h>
 #include <stddef.h>
 
-#include "compiled_internal.h"
+#include "find.h"
+#include "node.h"
 
-/* Whatever stands in an entry, it is read within the chunk. */
+/* Masks the offset, so that even a corrupt entry is read within the chunk. */
 static uint32_t load(const uint8_t *chunk, uint64_t offset)
 {
 	offset &= SIXLANE_FIB_CHUNK_BYTES - sizeof(uint32_t);
@@ -20,7 +19,7 @@ static uint64_t load_wide(const uint8_t *chunk, uint64_t offset)
 	return __atomic_load_n((const uint64_t *)(chunk + offset), __ATOMIC_ACQUIRE);
 }
 
-/* Nodes on the way are added to *nodes. */
+/* Visited nodes are added to *nodes. */
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
 		uint32_t *value, uint32_t *nodes)
 {
@@ -29,7 +28,7 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 	for (uint32_t level = 0; level < SIXLANE_FIB_LEVELS; level++) {
 		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)];
 		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry);
-		uint32_t at = sixlane_fib_offset(entry), best;
+		uint32_t at = sixlane_fib_offset(entry), leaf;
 		uint64_t key;
 
 		if (!(entry & SIXLANE_FIB_NODE)) {
@@ -55,18 +54,18 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 			continue;
 		}
 		key = load(chunk, at);
-		best = load(chunk, at + offsetof(struct sixlane_fib_header, best));
+		leaf = load(chunk, at + offsetof(struct sixlane_fib_header, best));
 		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
-			key |= (uint64_t)best << 32;
+			key |= (uint64_t)leaf << 32;
 			bits = (uint64_t)(addr << sixlane_fib_long_past(key) >> 64);
 			skip = sixlane_fib_long_skip(key);
 			key = sixlane_fib_long_key(key);
-			best = load(chunk, at);
-			at += sizeof(best);
+			leaf = load(chunk, at);
+			at += sizeof(leaf);
 		}
 		if (sixlane_fib_bits(bits, skip) != key) {
-			*value = best;
+			*value = leaf;
 			return 0;
 		}
 		entry = load(chunk, at + 4 * sixlane_fib_bits(bits << skip, stride));

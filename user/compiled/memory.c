@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Units of the chunks: taking runs of them, giving them back, and waiting until readers have left
- * them. Knows no node.
- *
- * A free run holds its own links, in its first unit, and its length in its last one, too: what is
- * free costs nothing but a bit a unit, and neighbours are joined at once. Nothing is written to a
- * run before it is free.
+ * Units of the chunks, see memory.h. A free run has its list links in its first unit, and its
+ * length also in its last one. So free memory needs one bit a unit besides, and adjacent runs are
+ * merged at once. Nothing is written to a run before it is free.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiled_internal.h"
+#include "memory.h"
 
-/* So much may wait before readers are waited for, which takes some milliseconds: copies of 256 of
- * the largest nodes that are copied. */
-#define WAITING_UNITS_MAX 131072u
+/* Units that may be retired before a grace period, which takes some milliseconds: 256 copies of the
+ * largest wide node. */
+#define RETIRED_UNITS_MAX 131072u
 
 #define LINE_UNITS (64u / SIXLANE_FIB_UNIT_BYTES)
 
@@ -23,7 +20,8 @@
 struct free_run {
 	uint32_t n, prev, next, last_n;
 };
-_Static_assert(sizeof(struct free_run) == SIXLANE_FIB_UNIT_BYTES, "a run of one has all of it");
+_Static_assert(sizeof(struct free_run) == SIXLANE_FIB_UNIT_BYTES,
+	       "a run of one unit has all fields");
 
 static struct free_run *run_at(const struct compiled_chunk *chunk, uint32_t unit)
 {
@@ -86,7 +84,7 @@ static void unlink_run(struct compiled_chunk *chunk, uint32_t unit)
 		chunk->lists[list / 64] &= ~(1ull << list % 64);
 }
 
-/* The run is free: with those beside it it becomes one. */
+/* Free a run, and merge it with adjacent ones. */
 static void release(struct compiled_chunk *chunk, uint32_t unit, uint32_t n)
 {
 	uint32_t end = unit + n;
@@ -104,7 +102,7 @@ static void release(struct compiled_chunk *chunk, uint32_t unit, uint32_t n)
 	link_run(chunk, unit, end - unit);
 }
 
-/* The first list from this one on that has any; COMPILED_RUN_LISTS: none has. */
+/* The first non-empty list from this one on; COMPILED_RUN_LISTS: none. */
 static uint32_t list_with_any(const struct compiled_chunk *chunk, uint32_t list)
 {
 	uint64_t word = chunk->lists[list / 64] >> list % 64;
@@ -116,7 +114,7 @@ static uint32_t list_with_any(const struct compiled_chunk *chunk, uint32_t list)
 	return 64 + (uint32_t)__builtin_ctzll(chunk->lists[1]);
 }
 
-/* A run of at least n units, 0: none. The best of those that lists tell apart. */
+/* A run of at least n units, the smallest that the lists distinguish. 0: none. */
 static uint32_t find_run(const struct compiled_chunk *chunk, uint32_t n)
 {
 	uint32_t list = list_of(n), unit;
@@ -131,7 +129,7 @@ static uint32_t find_run(const struct compiled_chunk *chunk, uint32_t n)
 	return list < COMPILED_RUN_LISTS ? chunk->first[list] : 0;
 }
 
-/* Units from here to the first from which on so many are in one cache line, or begin one. */
+/* Units to skip so that n units share one cache line, or begin one. */
 static uint32_t line_gap(uint32_t unit, uint32_t n)
 {
 	uint32_t in_line = unit % LINE_UNITS;
@@ -140,10 +138,10 @@ static uint32_t line_gap(uint32_t unit, uint32_t n)
 }
 
 /*
- * What fits into a cache line lies in one, and what does not begins one: others fill the gap, most
- * nodes being of one unit. anywhere: if there is no such room, wherever there is any.
+ * A run that fits into a cache line is placed in one, a longer one begins one. Nodes of one unit,
+ * the most frequent, fill the gaps. anywhere: without an aligned place, use any.
  */
-static uint32_t take_from(struct compiled_chunk *chunk, uint32_t n, bool anywhere)
+static uint32_t alloc_from(struct compiled_chunk *chunk, uint32_t n, bool anywhere)
 {
 	uint32_t any = find_run(chunk, n), run = any, gap, rest;
 
@@ -165,7 +163,7 @@ static uint32_t take_from(struct compiled_chunk *chunk, uint32_t n, bool anywher
 	return run + gap;
 }
 
-/* All of a chunk but its first unit, so that no node is 0 and every one has a unit before it. */
+/* All units but the first, so that no node is at 0 and every run has a unit before it. */
 static void free_whole(struct compiled_chunk *chunk)
 {
 	memset(chunk->free, 0, SIXLANE_FIB_CHUNK_UNITS / 8);
@@ -196,14 +194,14 @@ static bool add_chunk(struct compiled_store *store)
 
 static int add_run(struct compiled_runs *runs, uint32_t unit, uint32_t n)
 {
-	if (runs->n == runs->room) {
-		size_t room = runs->room ? 2 * runs->room : 1024;
-		struct compiled_run *list = realloc(runs->list, room * sizeof(*list));
+	if (runs->n == runs->capacity) {
+		size_t capacity = runs->capacity ? 2 * runs->capacity : 1024;
+		struct compiled_run *list = realloc(runs->list, capacity * sizeof(*list));
 
 		if (!list)
 			return -ENOMEM;
 		runs->list = list;
-		runs->room = room;
+		runs->capacity = capacity;
 	}
 	runs->list[runs->n++] = (struct compiled_run){ unit, n };
 	return 0;
@@ -220,17 +218,17 @@ static void release_all(struct compiled_store *store, struct compiled_runs *runs
 	runs->n = 0;
 }
 
-/* Whether anything has become free. */
+/* True if memory was freed. */
 static bool wait_for_readers(struct compiled_store *store)
 {
-	if (!store->waiting.n || store->memory.grace(store->memory.ctx))
+	if (!store->retired.n || store->memory.grace(store->memory.ctx))
 		return false;
-	release_all(store, &store->waiting);
-	store->waiting_units = 0;
+	release_all(store, &store->retired);
+	store->retired_units = 0;
 	return true;
 }
 
-static uint32_t take_any(struct compiled_store *store, uint32_t n, bool anywhere)
+static uint32_t alloc_any(struct compiled_store *store, uint32_t n, bool anywhere)
 {
 	uint32_t chunk = store->preferred, unit;
 
@@ -239,7 +237,7 @@ static uint32_t take_any(struct compiled_store *store, uint32_t n, bool anywhere
 			chunk = 0;
 		if (store->chunks[chunk].n_free < n)
 			continue;
-		unit = take_from(&store->chunks[chunk], n, anywhere);
+		unit = alloc_from(&store->chunks[chunk], n, anywhere);
 		if (unit) {
 			store->preferred = chunk;
 			return chunk * SIXLANE_FIB_CHUNK_UNITS + unit;
@@ -248,19 +246,19 @@ static uint32_t take_any(struct compiled_store *store, uint32_t n, bool anywhere
 	return 0;
 }
 
-uint32_t compiled_take(struct compiled_store *store, uint32_t n)
+uint32_t compiled_alloc(struct compiled_store *store, uint32_t n)
 {
-	uint32_t unit = take_any(store, n, false);
+	uint32_t unit = alloc_any(store, n, false);
 
 	if (!unit && add_chunk(store))
-		unit = take_any(store, n, false);
+		unit = alloc_any(store, n, false);
 	if (!unit)
-		unit = take_any(store, n, true);
-	if (!unit && !store->sparing && wait_for_readers(store))
-		unit = take_any(store, n, true);
+		unit = alloc_any(store, n, true);
+	if (!unit && !store->no_wait && wait_for_readers(store))
+		unit = alloc_any(store, n, true);
 	if (!unit)
 		return 0;
-	if (store->noting && add_run(&store->noted, unit, n)) {
+	if (store->logging && add_run(&store->log, unit, n)) {
 		release(&store->chunks[unit / SIXLANE_FIB_CHUNK_UNITS],
 			unit % SIXLANE_FIB_CHUNK_UNITS, n);
 		return 0;
@@ -270,40 +268,40 @@ uint32_t compiled_take(struct compiled_store *store, uint32_t n)
 	return unit;
 }
 
-void compiled_give(struct compiled_store *store, uint32_t unit, uint32_t n)
+void compiled_retire(struct compiled_store *store, uint32_t unit, uint32_t n)
 {
 	store->used_units -= n;
 	store->n_nodes--;
-	if (add_run(&store->waiting, unit, n) &&
-	    (!wait_for_readers(store) || add_run(&store->waiting, unit, n)))
+	if (add_run(&store->retired, unit, n) &&
+	    (!wait_for_readers(store) || add_run(&store->retired, unit, n)))
 		return;
-	store->waiting_units += n;
+	store->retired_units += n;
 }
 
-void compiled_settle(struct compiled_store *store)
+void compiled_reclaim(struct compiled_store *store)
 {
-	if (store->waiting_units > WAITING_UNITS_MAX)
+	if (store->retired_units > RETIRED_UNITS_MAX)
 		wait_for_readers(store);
 }
 
-void compiled_note(struct compiled_store *store)
+void compiled_undo_begin(struct compiled_store *store)
 {
-	store->noting = true;
-	store->noted.n = 0;
+	store->logging = true;
+	store->log.n = 0;
 }
 
-void compiled_keep_noted(struct compiled_store *store)
+void compiled_undo_drop(struct compiled_store *store)
 {
-	store->noting = false;
+	store->logging = false;
 }
 
-void compiled_undo_noted(struct compiled_store *store)
+void compiled_undo_apply(struct compiled_store *store)
 {
-	for (size_t i = 0; i < store->noted.n; i++)
-		store->used_units -= store->noted.list[i].n;
-	store->n_nodes -= store->noted.n;
-	release_all(store, &store->noted);
-	store->noting = false;
+	for (size_t i = 0; i < store->log.n; i++)
+		store->used_units -= store->log.list[i].n;
+	store->n_nodes -= store->log.n;
+	release_all(store, &store->log);
+	store->logging = false;
 }
 
 void compiled_store_init(struct compiled_store *store, const struct compiled_memory *memory)
@@ -316,15 +314,15 @@ void compiled_store_clear(struct compiled_store *store)
 	for (uint32_t i = 0; i < store->n_chunks; i++)
 		free_whole(&store->chunks[i]);
 	store->preferred = 0;
-	store->used_units = store->n_nodes = store->waiting_units = 0;
-	store->waiting.n = store->noted.n = 0;
-	store->noting = store->refused = store->sparing = false;
+	store->used_units = store->n_nodes = store->retired_units = 0;
+	store->retired.n = store->log.n = 0;
+	store->logging = store->refused = store->no_wait = false;
 }
 
 void compiled_store_free(struct compiled_store *store)
 {
 	for (uint32_t i = 0; i < SIXLANE_FIB_CHUNKS; i++)
 		free(store->chunks[i].free);
-	free(store->waiting.list);
-	free(store->noted.list);
+	free(store->retired.list);
+	free(store->log.list);
 }

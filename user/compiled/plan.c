@@ -1,51 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The shape of the compiled FIB: on how many bits each node branches. Dynamic programming over the
- * trie of prefixes, from the longest up: the cheapest shape of what is below a vertex does not hang
- * on how it was come to, but for how many bits a node above takes of its first ones.
+ * The shape, by dynamic programming over the trie of prefixes, from the longest up. The cheapest
+ * shape below a vertex depends only on how many of its bits a node above consumes.
  *
- * (Bar that a long header may be needed for bits that a lookup does not hold, which is not seen
- * here.)
+ * The cost is bytes, plus a price for each node on the path of each prefix, as if all prefixes were
+ * looked up equally often. It ignores that a node may need a long header.
  *
- * What is paid for: bytes, and for each prefix each node on its way, as if addresses came to all
- * prefixes alike.
- *
- * A vertex is a node of the trie that has a value or branches. What was removed from sl_routes but
- * not yet from the trie is none.
+ * A vertex is a node of the trie that has a value or branches. A prefix that is deleted from
+ * sl_routes, but still in the trie, is no vertex.
  */
 #include <stddef.h>
 
-#include "compiled_internal.h"
+#include "node.h"
+#include "plan.h"
 
-/* Bytes that one node less on the way to one prefix is worth. */
+/* Bytes worth spending to save one node on the path of one prefix. */
 #ifndef COMPILED_VISIT_BYTES
 #define COMPILED_VISIT_BYTES 32
 #endif
 
 /*
- * Bytes, for each prefix below, by which a wide node has to be cheaper than a plain one. Where both
- * kinds are mixed a lookup often does not foresee the next one's, which costs it more than a node.
+ * Bytes for each prefix below by which a wide node must be cheaper than a plain one. Lookups that
+ * meet both kinds mispredict more often, which costs more than a node.
  */
 #ifndef COMPILED_WIDE_SAVES_BYTES
 #define COMPILED_WIDE_SAVES_BYTES 16
 #endif
 
-/* radix_node.plan: the stride of a node that begins right here … */
-#define PLAN_STRIDE 0x0fu
-#define PLAN_ALONE 0x10u   /* … and come to from above, one that does not branch is cheaper */
+/* radix_node.plan */
+#define PLAN_STRIDE 0x0fu  /* of a node that begins here */
+#define PLAN_ALONE 0x10u   /* a node from above is cheaper if it does not branch */
 #define PLAN_PASS 0x20u	   /* no vertex, but something below it is */
 #define PLAN_NOTHING 0x40u /* nothing here or below is */
-#define PLAN_WIDE_SHIFT 8  /* the stride of a wide one, 0: none is so much cheaper */
+#define PLAN_WIDE_SHIFT 8  /* the stride of a wide node, 0: not cheap enough */
 
 #define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
-/* Of wide nodes, which changes copy. */
+/* Of wide nodes, which are copied by changes. */
 #define WIDE_STRIDE_MAX 10u
 
 struct cost {
-	struct radix_node *vertex; /* that this is about, NULL: nothing */
-	uint64_t node;		   /* of a node come to from above, and all below */
-	/* All below, if a node above, plain or wide, ends n bits behind the vertex. [0]: and takes
-	 * its value. */
+	struct radix_node *vertex; /* NULL: nothing here */
+	uint64_t node;		   /* of a node from above, with all below it */
+	/* Of all below, if a node above, plain or wide, ends n bits after the vertex. [0]: that
+	 * node has the vertex's value. */
 	uint64_t below[2][STRIDES];
 	uint64_t n; /* prefixes */
 };
@@ -56,7 +53,7 @@ static uint64_t node_cost(uint32_t skip_code, uint32_t stride, uint64_t n_prefix
 	       COMPILED_VISIT_BYTES * n_prefixes;
 }
 
-/* A child's node that is come to with so many bits to skip. */
+/* A child's node from above that skips so many bits. */
 static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
 {
 	uint32_t stride = compiled_stride(child->vertex, true);
@@ -66,21 +63,20 @@ static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
 					 compiled_units(0, stride));
 }
 
-/* A cell of a wide node, of which the best holds around the vertex, can check what is between it
- * and the child. */
+/* A cell of a wide node can check the bits up to the child, if its default leaf covers them. */
 static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
 			    uint32_t stride, bool is_wide)
 {
-	uint32_t way;
+	uint32_t distance;
 
 	if (!child->vertex)
 		return 0;
-	way = child->vertex->prefix.len - vertex->prefix.len;
-	if (way <= stride)
-		return child->below[is_wide][stride - way];
-	if (is_wide && way - stride <= SIXLANE_FIB_CHECK_MAX)
+	distance = child->vertex->prefix.len - vertex->prefix.len;
+	if (distance <= stride)
+		return child->below[is_wide][stride - distance];
+	if (is_wide && distance - stride <= SIXLANE_FIB_CHECK_MAX)
 		return child->below[is_wide][0];
-	return skipping_cost(child, way - stride);
+	return skipping_cost(child, distance - stride);
 }
 
 static uint64_t below_children(const struct radix_node *vertex, const struct cost children[2],
@@ -116,7 +112,7 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 		uint64_t below_wide = below_children(vertex, children, k, true);
 
 		out->below[false][k] = below;
-		/* Its value is not the best of a node above. */
+		/* Its value is not the default leaf of a node above. */
 		out->below[true][k] = value ? below : below_wide;
 		if (vertex->prefix.len + k > 128)
 			continue;
@@ -127,7 +123,7 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 	}
 	if (!wide.stride || wide.cost + COMPILED_WIDE_SAVES_BYTES * out->n >= node.cost)
 		wide = (struct choice){ 0, node.cost };
-	/* Children are longer by one bit at least: the node above leads to the one there is. */
+	/* Children are at least one bit longer: the node above leads to a node here. */
 	out->below[false][0] = branches ? wide.cost : below_children(vertex, children, 0, false);
 	out->below[true][0] = out->below[false][0];
 	alone = out->below[false][0] + node_cost(0, 0, out->n);
@@ -172,9 +168,9 @@ struct radix_node *compiled_vertex(struct radix_node *node)
 	return node && !(node->plan & PLAN_NOTHING) ? node : NULL;
 }
 
-uint32_t compiled_stride(const struct radix_node *vertex, bool above)
+uint32_t compiled_stride(const struct radix_node *vertex, bool from_above)
 {
-	return above && vertex->plan & PLAN_ALONE ? 0 : vertex->plan & PLAN_STRIDE;
+	return from_above && vertex->plan & PLAN_ALONE ? 0 : vertex->plan & PLAN_STRIDE;
 }
 
 uint32_t compiled_wide_stride(const struct radix_node *vertex)

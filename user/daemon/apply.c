@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../netlink/parse.h"
+#include "../resolve/affected.h"
 #include "state.h"
 
 #define NS_PER_MS 1000000u
@@ -228,7 +229,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
 		apply_all_routes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))
-		nexthops_renewed(sync->nexthops);
+		nexthops_cache_flushed(sync->nexthops);
 	return read_rest(sync, nlh, &route, ret, end_ns != 0);
 }
 

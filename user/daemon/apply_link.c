@@ -86,7 +86,7 @@ static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
 
 	if (!device || !skip_notify_on_dev_down())
 		return;
-	device->doubtful = true;
+	device->routes_stale = true;
 	sync_want(sync, AFTER_DOWN_NS);
 	if (!sync->quiet)
 		ports_update(sync, ifindex);

@@ -10,7 +10,7 @@
 #ifndef USER_DAEMON_KERNEL_READER_H
 #define USER_DAEMON_KERNEL_READER_H
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 #include "kernel_reader_abi.h"
 
 struct kernel_reader;

@@ -6,7 +6,9 @@
 #ifndef USER_DAEMON_KERNEL_ROUTES_H
 #define USER_DAEMON_KERNEL_ROUTES_H
 
-#include "../rib/object.h"
+#include <stddef.h>
+
+#include "../rib/route.h"
 #include "kernel_reader.h"
 
 /* Room for all that a view can have. Zeroed: none. */

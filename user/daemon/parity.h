@@ -7,7 +7,7 @@
 #define USER_DAEMON_PARITY_H
 
 #include "../netlink/socket.h"
-#include "../rib/object.h"
+#include "../rib/route.h"
 
 enum parity {
 	PARITY_SAME,

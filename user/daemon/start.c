@@ -52,7 +52,7 @@ static int allocate(struct sync *sync)
 		return -ENOMEM;
 	sync->view.kernel_read = audit_reader(sync->audit) != NULL;
 	names_publish(sync->names);
-	nexthops_follow(sync->nexthops, sync->rib);
+	nexthops_set_rib(sync->nexthops, sync->rib);
 	ret = guard_new(sync->config->bypass, sync->config->rcvbuf_bytes, &sync->guard);
 	return ret ? ret : operator_new(sync);
 }

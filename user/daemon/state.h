@@ -130,7 +130,7 @@ struct sync {
 void sync_want(struct sync *sync, uint64_t delay_ns);
 /*
  * Make the kernel forget what it has cached at next hops of objects, which may be of routes that
- * went, or were others, before anybody listened: see nexthops_follow().
+ * went, or were others, before anybody listened: see nexthops_set_rib().
  */
 void sync_renew_cached(struct sync *sync);
 /* Apply the notifications that have come. False: there may be more, or some were lost. */

@@ -183,10 +183,10 @@ void sync_renew_cached(struct sync *sync)
 		return;
 	ret = has_loopback(sync) ? loader_touch(LOOPBACK_IFINDEX) : -ENETDOWN;
 	if (!ret) {
-		nexthops_renewed(sync->nexthops);
+		nexthops_cache_flushed(sync->nexthops);
 		return;
 	}
-	nexthops_doubt(sync->nexthops);
+	nexthops_cache_set_stale(sync->nexthops);
 	log_warning_limited(
 		"routes with next-hop objects pass to the kernel until a route is added: cannot flush the routes that the kernel cached: %s%s",
 		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");
@@ -255,7 +255,7 @@ static void synchronise(struct sync *sync)
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
 	if (usable) {
-		links_clear_doubts(&sync->links);
+		links_clear_stale(&sync->links);
 		sync_renew_cached(sync);
 	}
 	replay_queue(sync);

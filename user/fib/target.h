@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 
 enum fib_kind {
 	FIB_ONE,	  /* hops[0] */

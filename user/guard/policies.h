@@ -9,7 +9,7 @@
 #ifndef GUARD_POLICIES_H
 #define GUARD_POLICIES_H
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 #include "terms.h"
 
 /* With more, every packet is punted. */

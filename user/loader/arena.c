@@ -54,21 +54,21 @@ void loader_arena_unmap(void *at)
 
 const char *loader_arena_hint(const struct loader_maps *maps, int error)
 {
-	static char icmp_event[160];
+	static char advice[160];
 
-	icmp_event[0] = '\0';
+	advice[0] = '\0';
 	if (maps->arena && error == -ENOMEM)
 		snprintf(
-			icmp_event, sizeof(icmp_event),
+			advice, sizeof(advice),
 			" (the compiled FIB's arena needs %zu MiB of address space: raise ulimit -v)",
 			arena_bytes() >> 20);
 	if (maps->arena && error == -EEXIST)
 		snprintf(
-			icmp_event, sizeof(icmp_event),
+			advice, sizeof(advice),
 			" (the compiled FIB's arena must be at 0x%x, where this process has something "
 			"else: build it as a position-independent executable)",
 			SIXLANE_FIB_ARENA);
-	return icmp_event;
+	return advice;
 }
 
 /* A process with less address space (ulimit -v) may need all of it for its routes. */

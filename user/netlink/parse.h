@@ -18,7 +18,11 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "../rib/object.h"
+#include "../rib/addrs.h"
+#include "../rib/link.h"
+#include "../rib/neighs.h"
+#include "../rib/next_hop.h"
+#include "../rib/rules.h"
 
 /*
  * The RTAX_FEATURES that only TCP uses; bit 4 is RTAX_FEATURE_TCP_USEC_TS of Linux 6.7. Not

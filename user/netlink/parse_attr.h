@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 
 enum attr_kind { ATTR_KIND_UNKNOWN, ATTR_KIND_EXACT, ATTR_KIND_MIN, ATTR_KIND_STRING };
 

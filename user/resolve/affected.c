@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose fate a change may alter. Without routes by source a prefix's fate is in its own routes and
- * nowhere else, so that in a full table a change is one lookup. What can be passed over on the
- * way to its covers depends on those, too.
+ * Which prefixes a change may affect. Without source-specific routes a target depends on the routes
+ * of its own prefix alone, so that a change in a full table costs one lookup. With them, it also
+ * depends on the covers that a lookup passes.
  */
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "../lib/util.h"
-#include "resolve_internal.h"
+#include "affected.h"
+#include "select.h"
 
-typedef void (*each_fn)(void *ctx, uint32_t table, const struct prefix *dst);
+/* --- tables with source-specific routes ------------------------------------------------------ */
 
-/* --- tables with routes by source ----------------------------------------------------------- */
-
-static bool is_noted(const struct resolve *resolve, uint32_t table)
+static bool is_listed(const struct resolve *resolve, uint32_t table)
 {
 	for (size_t i = 0; i < resolve->n_source_tables; i++) {
 		if (resolve->source_tables[i] == table)
 			return true;
 	}
-	return resolve->source_tables_lost;
+	return resolve->source_tables_incomplete;
 }
 
-static void note(struct resolve *resolve, uint32_t table)
+static void list_table(struct resolve *resolve, uint32_t table)
 {
 	size_t capacity = resolve->source_tables_capacity;
 	uint32_t *tables;
@@ -33,7 +30,7 @@ static void note(struct resolve *resolve, uint32_t table)
 		capacity = capacity ? 2 * capacity : 4;
 		tables = reallocarray(resolve->source_tables, capacity, sizeof(*tables));
 		if (!tables) {
-			resolve->source_tables_lost = true;
+			resolve->source_tables_incomplete = true;
 			return;
 		}
 		resolve->source_tables = tables;
@@ -42,34 +39,34 @@ static void note(struct resolve *resolve, uint32_t table)
 	resolve->source_tables[resolve->n_source_tables++] = table;
 }
 
-/* When the last route by source goes, prefixes that fell through to it are still to be told. */
-static bool sources_count(struct resolve *resolve, uint32_t table)
+/* Also after the last one is deleted: prefixes that fell through to it are still affected. */
+static bool has_sources(struct resolve *resolve, uint32_t table)
 {
-	if (is_noted(resolve, table))
+	if (is_listed(resolve, table))
 		return true;
 	if (!rib_table_has_sources(resolve->view->rib, table))
 		return false;
-	note(resolve, table);
+	list_table(resolve, table);
 	return true;
 }
 
 /* --- walks ---------------------------------------------------------------------------------- */
 
-/* What is told of a table's prefixes, and to whom. */
-struct told {
+/* A table, and whom to call for its prefixes. */
+struct walk {
 	uint32_t table;
-	each_fn fn;
+	resolve_each_fn fn;
 	void *ctx;
 };
 
-static void tell(const struct told *told, const struct prefix *dst)
+static void visit(const struct walk *walk, const struct prefix *dst)
 {
-	told->fn(told->ctx, told->table, dst);
+	walk->fn(walk->ctx, walk->table, dst);
 }
 
-/* All that two tables have under a prefix, longer before shorter. */
-static void tell_both(const struct told *told, const struct radix *left, const struct radix *right,
-		      const struct prefix *under)
+/* All prefixes of two tables under a prefix, longer before shorter. */
+static void visit_both(const struct walk *walk, const struct radix *left, const struct radix *right,
+		       const struct prefix *under)
 {
 	const struct radix_node *a = left ? radix_last_under(left, under) : NULL;
 	const struct radix_node *b = right ? radix_last_under(right, under) : NULL;
@@ -80,7 +77,7 @@ static void tell_both(const struct told *told, const struct radix *left, const s
 			order = resolve_compare(&a->prefix, &b->prefix);
 		else
 			order = a ? 1 : -1;
-		tell(told, order >= 0 ? &a->prefix : &b->prefix);
+		visit(walk, order >= 0 ? &a->prefix : &b->prefix);
 		if (order >= 0)
 			a = radix_prev_under(a, under);
 		if (order <= 0)
@@ -90,15 +87,15 @@ static void tell_both(const struct told *told, const struct radix *left, const s
 
 /* --- one table ------------------------------------------------------------------------------ */
 
-/* Its packets never get past it: they do not care about its covers. */
-static bool stands_alone(const struct resolve *resolve, const struct rib_dest *dest)
+/* Every packet that matches it ends there, so that its covers do not matter. */
+static bool is_final(const struct resolve *resolve, const struct rib_dest *dest)
 {
 	return !resolve_has_sources(dest) && resolve_plain_usable(resolve, dest);
 }
 
-/* No prefix is longer and in node's, but for dst. */
-static bool is_alone_but_for(const struct radix *radix, const struct radix_node *node,
-			     const struct prefix *dst)
+/* node covers no longer prefix, except dst. */
+static bool has_only(const struct radix *radix, const struct radix_node *node,
+		     const struct prefix *dst)
 {
 	const struct radix_node *last = radix_last_under(radix, &node->prefix);
 
@@ -117,60 +114,61 @@ static bool has_plain(const struct rib_dest *dest)
 }
 
 /*
- * The prefix around dst, if it has routes by source only: whether there is another in it decides
- * whether they can be trusted (add_level() of sources.c). Further out there is one.
+ * The cover of dst, if all its routes are source-specific: whether it covers another prefix decides
+ * whether fib6's answer is defined (add_cover() in sources.c). Shorter covers have one anyway.
  */
-static void tell_cover(const struct told *told, const struct radix *radix, const struct prefix *dst)
+static void visit_cover(const struct walk *walk, const struct radix *radix,
+			const struct prefix *dst)
 {
 	const struct radix_node *node = radix_match(radix, dst);
 
 	if (node && node->prefix.len == dst->len)
 		node = radix_cover(node);
-	if (node && !has_plain(resolve_dest_of(node)) && is_alone_but_for(radix, node, dst))
-		tell(told, &node->prefix);
+	if (node && !has_plain(resolve_dest_of(node)) && has_only(radix, node, dst))
+		visit(walk, &node->prefix);
 }
 
-/* Prefixes under dst may fall through to it. */
-static void tell_table(struct resolve *resolve, const struct told *told, const struct prefix *dst)
+/* dst, and what a lookup under dst may fall through from. */
+static void visit_table(struct resolve *resolve, const struct walk *walk, const struct prefix *dst)
 {
-	const struct radix *radix = rib_table(resolve->view->rib, told->table);
+	const struct radix *radix = rib_table(resolve->view->rib, walk->table);
 	const struct radix_node *node = NULL;
-	bool far = sources_count(resolve, told->table);
+	bool by_source = has_sources(resolve, walk->table);
 
-	if (far && radix)
+	if (by_source && radix)
 		node = radix_last_under(radix, dst);
 	for (; node; node = radix_prev_under(node, dst)) {
-		if (node->prefix.len > dst->len && !stands_alone(resolve, resolve_dest_of(node)))
-			tell(told, &node->prefix);
+		if (node->prefix.len > dst->len && !is_final(resolve, resolve_dest_of(node)))
+			visit(walk, &node->prefix);
 	}
-	tell(told, dst);
-	if (far && radix)
-		tell_cover(told, radix, dst);
+	visit(walk, dst);
+	if (by_source && radix)
+		visit_cover(walk, radix, dst);
 }
 
-void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst, each_fn fn,
-		      void *ctx)
+void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst,
+		      resolve_each_fn fn, void *ctx)
 {
-	const struct told told = { table, fn, ctx }, overlaid = { RT_TABLE_MAIN, fn, ctx };
+	const struct walk walk = { table, fn, ctx }, overlaid = { RT_TABLE_MAIN, fn, ctx };
 	const struct rib *rib = resolve->view->rib;
 	const struct radix *local, *main_table;
 
-	tell_table(resolve, &told, dst);
+	visit_table(resolve, &walk, dst);
 	if (table != RT_TABLE_LOCAL || !resolve->view->local_first)
 		return;
-	/* It is asked first, whatever the lengths: it decides on all that is below. */
+	/* Local is looked up first, whatever the lengths, so that all below dst is affected. */
 	local = rib_table(rib, RT_TABLE_LOCAL);
 	main_table = rib_table(rib, RT_TABLE_MAIN);
-	tell_both(&overlaid, local, main_table, dst);
+	visit_both(&overlaid, local, main_table, dst);
 	if (!rib_find(rib, RT_TABLE_LOCAL, dst) && !rib_find(rib, RT_TABLE_MAIN, dst))
-		tell(&overlaid, dst);
+		visit(&overlaid, dst);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
 struct each {
 	struct resolve *resolve;
-	struct told told;
+	struct walk walk;
 };
 
 static void each_table(void *ctx, uint32_t table)
@@ -179,29 +177,29 @@ static void each_table(void *ctx, uint32_t table)
 	struct each *each = ctx;
 	const struct rib *rib = each->resolve->view->rib;
 
-	sources_count(each->resolve, table);
-	each->told.table = table;
+	has_sources(each->resolve, table);
+	each->walk.table = table;
 	if (table != RT_TABLE_MAIN)
-		tell_both(&each->told, rib_table(rib, table), NULL, &all);
+		visit_both(&each->walk, rib_table(rib, table), NULL, &all);
 }
 
-void resolve_each_in(struct resolve *resolve, uint32_t table, each_fn fn, void *ctx)
+void resolve_each_in(struct resolve *resolve, uint32_t table, resolve_each_fn fn, void *ctx)
 {
 	static const struct prefix all;
-	const struct told told = { table, fn, ctx };
+	const struct walk walk = { table, fn, ctx };
 
-	tell_both(&told, rib_table(resolve->view->rib, table), NULL, &all);
+	visit_both(&walk, rib_table(resolve->view->rib, table), NULL, &all);
 }
 
-void resolve_each(struct resolve *resolve, each_fn fn, void *ctx)
+void resolve_each(struct resolve *resolve, resolve_each_fn fn, void *ctx)
 {
 	static const struct prefix all;
 	struct each each = { resolve, { RT_TABLE_MAIN, fn, ctx } };
 	const struct rib *rib = resolve->view->rib;
 
 	resolve->n_source_tables = 0;
-	resolve->source_tables_lost = false;
-	/* What local has stands in main, or does no more: the rules may just have changed. */
-	tell_both(&each.told, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), &all);
+	resolve->source_tables_incomplete = false;
+	/* Local's prefixes are in main, or no longer are: the rules may just have changed. */
+	visit_both(&each.walk, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), &all);
 	rib_each_table(rib, each_table, &each);
 }

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath should know of a port. What is asked of the wire (does a program of ours run
- * there, are redirected frames taken, how large may they be) is asked of the device under all VLAN
- * devices; what IPv6 or the operator says of a device is its own.
+ * Facts about the wire come from the device under all VLAN devices: whether our program runs there,
+ * whether it takes redirected frames, and how large they may be. IPv6 settings are the device's
+ * own.
  *
- * Invariant: what is not known makes packets pass.
+ * Invariant: anything unknown makes packets pass.
  */
 #include "port.h"
 
-#include <linux/if_ether.h>
-#include <net/if_arp.h>
 #include <string.h>
 
-#include "../lib/util.h"
 #include "../netlink/parse.h"
+#include "icmp_source.h"
+#include "kind.h"
+#include "slaves.h"
 
 #define IPV6_MIN_MTU_BYTES 1280	      /* RFC 8200, section 5; ip6_forward raises a smaller one */
 #define XDP_ACT_NDO_XMIT_SG (1u << 6) /* NETDEV_XDP_ACT_NDO_XMIT_SG of linux/netdev.h */
 #define TAG_BYTES sizeof(union sixlane_tag)
 
-/* A port in the making, and the devices that it depends on. */
+/* The devices that a port depends on. */
 struct facts {
 	const struct links *links;
 	const struct resolve_port_policy *policy;
 	const struct device *device;
-	const struct device *bottom; /* under all tags; NULL: not known */
+	const struct device *bottom; /* under all tags; NULL: unknown */
 	const struct device *vrf, *bond;
 	unsigned int n_tags;
 	union sixlane_tag tags[2];
 };
 
-/* Whether something is true of the device or of one on the way down, as far as that is known. */
+/* is() holds for the device, or for a known one on the way down to the bottom. */
 static bool any_below(const struct facts *facts, bool (*is)(const struct device *device))
 {
 	const struct device *device = facts->device;
@@ -45,7 +45,7 @@ static bool any_below(const struct facts *facts, bool (*is)(const struct device 
 
 static bool is_down(const struct device *device)
 {
-	return !(device->link.flags & IFF_UP) || !device->link.carrier || device->doubtful;
+	return !(device->link.flags & IFF_UP) || !device->link.carrier || device->routes_stale;
 }
 
 static bool has_unknown_program(const struct device *device)
@@ -53,30 +53,30 @@ static bool has_unknown_program(const struct device *device)
 	return device->link.xdp_mode == XDP_MODE_UNKNOWN;
 }
 
-/* Where a NIC takes the outer tag off, the inner one would be taken for it. */
-static bool is_to_pass(const struct device *device)
+/* A NIC that strips the outer tag makes the inner one look like it. */
+static bool must_pass(const struct device *device)
 {
 	return device->pass || device->strips_tags || has_unknown_program(device);
 }
 
-/* A rule's tun_id may hold for its packets, as it does for no others. */
+/* A rule's tun_id can match packets of these devices only. */
 static bool keeps_tunnel(const struct device *device)
 {
 	return device->link.keeps_tunnel;
 }
 
-static bool is_assumed_to_take(const struct device *device)
+static bool is_assumed_to_xmit(const struct device *device)
 {
 	return device->assume_xmit;
 }
 
-/* Frames to the wire would carry a priority that only the kernel knows. */
+/* The tags have a priority that only the kernel knows. */
 static bool maps_priority(const struct device *device)
 {
 	return device->link.vlan_maps_priority;
 }
 
-/* reorder_hdr off: the device below gets frames with the tag in place (vlan_dev_hard_header()). */
+/* reorder_hdr off: the lower device gets frames with the tag in them (vlan_dev_hard_header()). */
 static bool has_tag_in_frame(const struct device *device)
 {
 	return !strcmp(device->link.kind, "vlan") && !device->link.vlan_reorders;
@@ -89,7 +89,7 @@ static bool is_vrf_member(const struct device *device)
 	return device->link.master && !strcmp(device->link.master_kind, "vrf");
 }
 
-/* A VRF that is down takes its members' packets and leads them nowhere. */
+/* A VRF that is down takes its members' packets and routes none of them. */
 static bool vrf_serves(const struct facts *facts)
 {
 	return facts->vrf && facts->vrf->has_link && (facts->vrf->link.flags & IFF_UP) &&
@@ -97,9 +97,9 @@ static bool vrf_serves(const struct facts *facts)
 }
 
 /*
- * What comes in by a slave came in by its bond, if the bond listens to it. With another MAC than
- * the bond's, frames are for this router that are not sent to the bond's; and VLAN devices on the
- * slave itself take their tags off before the bond sees a frame.
+ * Packets of a slave count as the bond's if the slave is active. Two cases are left to the kernel:
+ * a slave with a MAC of its own accepts other frames than the bond, and VLAN devices on the slave
+ * itself receive their frames before the bond does.
  */
 static uint32_t slave_flags(const struct facts *facts)
 {
@@ -115,7 +115,7 @@ static uint32_t slave_flags(const struct facts *facts)
 	return SIXLANE_PORT_SLAVE;
 }
 
-/* Senders beside these leave checksums to the device, which hands them on as they are. */
+/* Local senders leave checksums to these devices, which pass them on incomplete. */
 static bool hands_on_open_checksums(const struct device *device)
 {
 	return device->open_checksums || !strcmp(device->link.kind, "veth") ||
@@ -147,11 +147,11 @@ static uint32_t ingress_flags(const struct facts *facts)
 	if (((bottom && bottom->ours) || (facts->bond && facts->bond->ours)) &&
 	    !any_below(facts, keeps_tunnel))
 		flags |= SIXLANE_PORT_INGRESS;
-	if (any_below(facts, is_to_pass))
+	if (any_below(facts, must_pass))
 		flags |= SIXLANE_PORT_PASS;
 	if (links_taken(facts->links, device) || (is_vrf_member(device) && !vrf_serves(facts)))
 		flags |= SIXLANE_PORT_UPPER;
-	/* The bond's port knows nothing of what holds for this slave alone. */
+	/* The bond's port does not have these flags of one slave. */
 	if (flags & (SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER))
 		flags &= ~SIXLANE_PORT_SLAVE;
 	if (bottom && bottom->link.xdp_mode == XDP_MODE_GENERIC)
@@ -171,42 +171,7 @@ static uint32_t ingress_flags(const struct facts *facts)
 
 /* --- what leaves ---------------------------------------------------------------------------- */
 
-static const struct {
-	const char *kind; /* IFLA_INFO_KIND */
-	uint32_t flag;
-} kinds[] = {
-	{ "bridge", SIXLANE_PORT_BRIDGE },    { "macvlan", SIXLANE_PORT_MACVLAN },
-	{ "macvtap", SIXLANE_PORT_MACVLAN },  { "ipvlan", SIXLANE_PORT_MACVLAN },
-	{ "ipvtap", SIXLANE_PORT_MACVLAN },   { "sit", SIXLANE_PORT_TUNNEL },
-	{ "ip6tnl", SIXLANE_PORT_TUNNEL },    { "ipip", SIXLANE_PORT_TUNNEL },
-	{ "gre", SIXLANE_PORT_TUNNEL },	      { "gretap", SIXLANE_PORT_TUNNEL },
-	{ "ip6gre", SIXLANE_PORT_TUNNEL },    { "ip6gretap", SIXLANE_PORT_TUNNEL },
-	{ "erspan", SIXLANE_PORT_TUNNEL },    { "ip6erspan", SIXLANE_PORT_TUNNEL },
-	{ "vti", SIXLANE_PORT_TUNNEL },	      { "vti6", SIXLANE_PORT_TUNNEL },
-	{ "xfrm", SIXLANE_PORT_TUNNEL },      { "vxlan", SIXLANE_PORT_TUNNEL },
-	{ "geneve", SIXLANE_PORT_TUNNEL },    { "bareudp", SIXLANE_PORT_TUNNEL },
-	{ "gtp", SIXLANE_PORT_TUNNEL },	      { "ppp", SIXLANE_PORT_TUNNEL },
-	{ "wireguard", SIXLANE_PORT_TUNNEL }, { "ovpn", SIXLANE_PORT_TUNNEL },
-	{ "tun", SIXLANE_PORT_TUNNEL }, /* without a link layer, see below */
-};
-
-/* Frames given to these reach the wire, or the slave that the bond chooses, as they are. */
-static const char *const plain_kinds[] = { "", "veth", "tun", "bond" };
-
-uint32_t resolve_kind(const struct link *link)
-{
-	for (size_t i = 0; link->type == ARPHRD_ETHER && i < ARRAY_SIZE(plain_kinds); i++) {
-		if (!strcmp(link->kind, plain_kinds[i]))
-			return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (!strcmp(link->kind, kinds[i].kind))
-			return kinds[i].flag;
-	}
-	return SIXLANE_PORT_STRANGE;
-}
-
-/* Of a veth, or a bond with one among its slaves. */
+/* A veth, or a bond with a veth among its slaves. */
 static bool ends_in_veth(const struct links *links, const struct device *device)
 {
 	if (!strcmp(device->link.kind, "veth"))
@@ -222,10 +187,10 @@ static bool ends_in_veth(const struct links *links, const struct device *device)
 }
 
 /*
- * Before Linux 6.3 nothing says whether a driver takes redirected frames. Drivers of real NICs do
- * while they run a native program. A veth does only if its peer runs one or has GRO on,
- * which cannot be seen from here: in doubt no. Frames of several buffers are not redirected at all
- * then: xdp_do_redirect() drops them.
+ * Before Linux 6.3 no message says whether a driver takes redirected frames. Drivers of NICs do
+ * while they run a native program. A veth does only if its peer runs one or has GRO on, which
+ * cannot be seen from here, so that it is assumed not to. xdp_do_redirect() of these kernels drops
+ * frames of several buffers.
  */
 static uint32_t xmit_flags(const struct facts *facts)
 {
@@ -240,7 +205,7 @@ static uint32_t xmit_flags(const struct facts *facts)
 			flags |= SIXLANE_PORT_XMIT_FRAGS;
 		return flags;
 	}
-	if (any_below(facts, is_assumed_to_take) ||
+	if (any_below(facts, is_assumed_to_xmit) ||
 	    (bottom->program && bottom->link.xdp_mode == XDP_MODE_NATIVE &&
 	     !ends_in_veth(facts->links, bottom)))
 		flags = SIXLANE_PORT_XMIT;
@@ -248,9 +213,9 @@ static uint32_t xmit_flags(const struct facts *facts)
 }
 
 /*
- * A frame that leaves by another slave than the kernel's others of its flow overtakes them.
- * bond_xmit_hash_xdp() sees a tag where bond_xmit_hash() sees the packet: the kernel keeps the tag
- * beside the frame until it has chosen. So the datapath chooses the slave of a tagged frame.
+ * A frame must leave by the slave that the kernel uses for its flow, or packets are reordered. For
+ * tagged frames bond_xmit_hash_xdp() hashes the tag, and bond_xmit_hash() the packet, because the
+ * kernel keeps the tag out of band until then. So the datapath selects the slave of tagged frames.
  */
 static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 {
@@ -264,8 +229,8 @@ static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 		return 0;
 	if (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags)
 		return 0;
-	if (any_below(facts, has_tag_in_frame) ||
-	    !resolve_slaves(facts->links, bottom, facts->policy, facts->n_tags, facts->tags, out))
+	if (facts->policy->old_bonds || any_below(facts, has_tag_in_frame) ||
+	    !resolve_slaves(facts->links, bottom, facts->n_tags, facts->tags, out))
 		return SIXLANE_PORT_STRANGE;
 	return SIXLANE_PORT_SLAVES;
 }
@@ -287,8 +252,8 @@ static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out
 }
 
 /*
- * Whom fib6 leaves out when it hashes over a set (RTNH_F_DEAD: also while disable_ipv6 is set), and
- * who vanishes with its next-hop object (nexthop_flush_dev()).
+ * SKIP: fib6 skips the device when it hashes over a multipath route (RTNH_F_DEAD, also set by
+ * disable_ipv6). SKIP_OBJECT: next-hop objects of the device are deleted (nexthop_flush_dev()).
  */
 static uint32_t skip_flags(const struct facts *facts)
 {
@@ -305,14 +270,14 @@ static uint32_t skip_flags(const struct facts *facts)
 }
 
 /*
- * An announcement of a smaller device MTU may still carry the old one of IPv6: the smaller counts.
- * A redirected frame may be a tag longer than the MTU of the device that it is given to
- * (xdp_ok_fwd_dev()); what is over that is lost, where the kernel would have tried to send it.
+ * A message with a smaller device MTU may still have the old IPv6 MTU, so that the smaller counts.
+ * A redirected frame may exceed the device's MTU by one tag (xdp_ok_fwd_dev()); a larger one is
+ * dropped, where the kernel would try to send it.
  */
 static uint32_t port_mtu(const struct facts *facts)
 {
 	const struct device *device = facts->device;
-	uint32_t mtu = device->link.mtu, taken;
+	uint32_t mtu = device->link.mtu, limit;
 
 	if (device->has_ipv6 && device->ipv6.mtu6 < mtu)
 		mtu = device->ipv6.mtu6;
@@ -320,9 +285,9 @@ static uint32_t port_mtu(const struct facts *facts)
 		mtu = IPV6_MIN_MTU_BYTES;
 	if (!facts->n_tags)
 		return mtu;
-	taken = facts->bottom->link.mtu + TAG_BYTES;
-	taken -= taken < facts->n_tags * TAG_BYTES ? taken : facts->n_tags * TAG_BYTES;
-	return mtu < taken ? mtu : taken;
+	limit = facts->bottom->link.mtu + TAG_BYTES;
+	limit -= limit < facts->n_tags * TAG_BYTES ? limit : facts->n_tags * TAG_BYTES;
+	return mtu < limit ? mtu : limit;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -368,7 +333,7 @@ void resolve_port(const struct links *links, const struct device *device,
 	facts.vrf = links_vrf(links, device);
 	facts.bond = links_bond(links, device);
 	out->flags |= ingress_flags(&facts) | egress_flags(&facts, out) | skip_flags(&facts);
-	out->flags |= resolve_answer(links, device, policy, out);
+	out->flags |= resolve_icmp_source(links, device, policy->addrs, policy->rules, out);
 	out->mtu = port_mtu(&facts);
 	memcpy(out->mac.bytes, device->link.mac, sizeof(out->mac.bytes));
 	set_tables(&facts, out);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fate of a prefix, table by table, and of main with the local table laid over it. Pure: asks
- * only the RIB and the links. What a list of routes comes to is select.c's, what sources
- * do to it sources.c's, what a change reaches affected.c's.
+ * The target of a prefix, table by table, and of main with the local table laid over it. Pure:
+ * reads only the RIB and the links. select.c selects among routes, sources.c handles
+ * source-specific routes, and affected.c finds what a change affects.
  */
-#include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "../lib/util.h"
-#include "resolve_internal.h"
+#include "resolve.h"
+#include "select.h"
+#include "sources.h"
 
 /* --- memory --------------------------------------------------------------------------------- */
 
@@ -34,62 +35,9 @@ void resolve_free(struct resolve *resolve)
 	free(resolve);
 }
 
-int resolve_reserve(struct resolve_room *room, size_t n, size_t size)
-{
-	size_t capacity = room->capacity ? room->capacity : 16;
-	void *items;
-
-	if (n <= room->capacity)
-		return 0;
-	while (capacity < n)
-		capacity *= 2;
-	items = reallocarray(room->items, capacity, size);
-	if (!items)
-		return -ENOMEM;
-	room->items = items;
-	room->capacity = capacity;
-	return 0;
-}
-
-void resolve_clear(struct resolve *resolve)
-{
-	resolve->n_items = 0;
-	resolve->n_hops = 0;
-	resolve->n_hops_gathered = 0;
-}
-
-int resolve_gather(struct resolve *resolve, const struct rib_dest *dest, uint8_t level, bool all)
-{
-	uint32_t order = 0;
-	int ret;
-
-	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		struct resolve_item item = { .route = r, .order = order, .level = level };
-
-		order++;
-		if (r->src.len && !all)
-			continue;
-		ret = resolve_reserve(&resolve->items, resolve->n_items + 1, sizeof(item));
-		if (ret)
-			return ret;
-		((struct resolve_item *)resolve->items.items)[resolve->n_items++] = item;
-		resolve->n_hops_gathered += r->n_hops;
-	}
-	return resolve_reserve(&resolve->hops, resolve->n_hops_gathered, sizeof(struct fib_hop));
-}
-
 /* --- one table ------------------------------------------------------------------------------ */
 
-bool resolve_has_sources(const struct rib_dest *dest)
-{
-	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (r->src.len)
-			return true;
-	}
-	return false;
-}
-
-/* By the plain routes of one destination alone. 1 and resolve->target; 0: none is usable. */
+/* By the routes of one destination that are not source-specific. 1; 0: none is usable. */
 static int resolve_plain(struct resolve *resolve, const struct rib_dest *dest)
 {
 	int ret;
@@ -102,8 +50,8 @@ static int resolve_plain(struct resolve *resolve, const struct rib_dest *dest)
 }
 
 /*
- * fib6_node_lookup() and fib6_backtrack() for packets that start at dest. Without sources on the
- * way, what is unusable need not be there: the lookup goes on at the covers, as in the trie.
+ * fib6_node_lookup() and fib6_backtrack() for packets that start at dest. Without source-specific
+ * routes an unusable destination needs no entry: the trie continues at the cover, as fib6 does.
  */
 static int resolve_dest(struct resolve *resolve, const struct rib_dest *dest)
 {
@@ -126,7 +74,7 @@ static int set_verdict(struct resolve *resolve, enum sixlane_verdict verdict)
 	return 1;
 }
 
-/* The fate by the longest usable prefix of a table that covers *node, itself included. */
+/* The target of the longest usable prefix that covers *node, itself included. */
 static int longest_usable(struct resolve *resolve, const struct radix_node **node)
 {
 	int ret = 0;
@@ -140,8 +88,8 @@ static int longest_usable(struct resolve *resolve, const struct radix_node **nod
 }
 
 /*
- * Above a throw in the local table, any other route of that table stays out of reach for what
- * the throw covers, though in the datapath's one table its prefix covers it too.
+ * Packets that match a throw in the local table never reach a shorter route of that table. In the
+ * merged table they would, if there is one.
  */
 static bool is_thrown(const struct resolve *resolve, const struct radix_node *node)
 {
@@ -162,9 +110,9 @@ static bool any_sources(const struct radix_node *node)
 }
 
 /*
- * The local table, all of it, whatever the prefix lengths, comes before main, and a throw there
- * leads on to main. Routes by source in main are what they are without local; some in local
- * would mean to look up two sets one after the other, and nobody has them: they are punted.
+ * All of the local table comes before main, whatever the prefix lengths, and a throw there leads on
+ * to main. Source-specific routes in main are handled as without local. Those in local would need
+ * two lookups by source in a row; nobody has any, so that they are punted.
  */
 static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
 {
@@ -173,7 +121,7 @@ static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
 	const struct radix_node *node = local ? radix_match(local, dst) : NULL;
 	int ret;
 
-	/* An entry for it would outlive its reason, since nothing announces it again. */
+	/* An entry for it would never be removed, since nothing announces it again. */
 	if (!dest && !(node && node->prefix.len == dst->len))
 		return 0;
 	if (any_sources(node))
@@ -188,7 +136,7 @@ static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
 	}
 	if (!node || !is_thrown(resolve, node))
 		return 0;
-	/* What main's covers would say. Not PASS_THROW, which would lead on to the rule after. */
+	/* Not PASS_THROW, which would lead on to the next rule; main's covers may match. */
 	return set_verdict(resolve, SIXLANE_PUNT_ROUTE);
 }
 

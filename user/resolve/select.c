@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the routes of one node to one fate: which of them fib6 takes (rt6_select, find_rr_leaf,
- * rt6_score_route) and what that comes to for the datapath. Where the kernel would choose by
- * something that neither knows, the answer is a PUNT.
+ * From the routes of one node to one target: which route fib6 selects (rt6_select, find_rr_leaf,
+ * rt6_score_route), and what it means for the datapath. If the selection depends on anything
+ * unknown here, the target is a PUNT.
  *
- * Time does not count here: the datapath compares expires_ns itself and punts from then on.
+ * Time is not read here: the datapath compares expires_ns, and punts from then on.
  */
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "resolve_internal.h"
+#include "select.h"
 
-/* --- what one route comes to -------------------------------------------------------------- */
+/* --- one route ------------------------------------------------------------------------------ */
 
 static bool is_reject(const struct rib_route *route)
 {
@@ -20,9 +20,9 @@ static bool is_reject(const struct rib_route *route)
 }
 
 /*
- * find_match(): a route whose devices have all lost their carrier does not count. Rejects stand on
- * the loopback device, fib6_ifdown() leaves local and anycast routes out, and next-hop objects
- * go with their carrier.
+ * find_match(): a route is unusable when all its devices lost their carrier. Rejects are on the
+ * loopback device, fib6_ifdown() spares local and anycast routes, and next-hop objects are deleted
+ * with their carrier.
  */
 static bool is_usable(const struct links *links, const struct rib_route *route)
 {
@@ -62,9 +62,9 @@ static enum sixlane_verdict verdict_of_type(uint8_t type)
 }
 
 /*
- * Types of their own are up to the kernel, since routes by one object may share a cached one
- * (nexthops_follow). A blackhole is one, or is by an object that discards; where it names no
- * device (net.ipv4.nexthop_compat_mode=0) nothing tells which.
+ * Other types are left to the kernel, since routes by one object may share a cached route
+ * (nexthops_cache.h). A blackhole has that type, or its object discards. Without a device
+ * (net.ipv4.nexthop_compat_mode=0) both look the same.
  */
 static enum sixlane_verdict verdict_by_object(const struct rib_route *route)
 {
@@ -84,13 +84,13 @@ static enum sixlane_verdict verdict_by_hops(const struct rib_route *route)
 	return route->n_hops ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
-/* The kernel changes lifetimes, and all of what routers advertise, without a message. */
+/* The kernel changes lifetimes, and routes of router advertisements, without a message. */
 static bool is_unread(const struct resolve *resolve, const struct rib_route *route)
 {
 	return !resolve->view->kernel_read && rib_route_is_transient(route);
 }
 
-/* What stops even a reject from being expressed comes first: only a forward can expire. */
+/* Checks that apply to rejects, too, come first. Only a forward can expire. */
 static enum sixlane_verdict verdict_of(const struct resolve *resolve, const struct rib_route *route)
 {
 	enum sixlane_verdict verdict;
@@ -119,7 +119,7 @@ static void set_verdict(struct fib_target *out, enum sixlane_verdict verdict)
 	out->verdict = verdict;
 }
 
-/* One more hop of the target that is being built. */
+/* Append a hop to the target. */
 static void push_hop(struct resolve *resolve, struct fib_target *out, const struct route_hop *from,
 		     bool weighted)
 {
@@ -136,7 +136,7 @@ static void push_hop(struct resolve *resolve, struct fib_target *out, const stru
 		hop->weight = from->weight ? from->weight : 1;
 }
 
-/* By one route that stands alone. */
+/* The target of a single route. */
 static void set_route(struct resolve *resolve, struct fib_target *out,
 		      const struct rib_route *route)
 {
@@ -161,36 +161,36 @@ static void set_route(struct resolve *resolve, struct fib_target *out,
 
 /* --- several routes ------------------------------------------------------------------------ */
 
-/* What the usable ones of a list have in common. */
-struct contest {
+/* Properties of the usable routes of a list. */
+struct summary {
 	const struct rib_route *best; /* the first of the highest preference */
 	size_t n;
 	bool objects;
-	bool unread;  /* the preference of one may be another by now */
-	bool unknown; /* what is not known of one may count in the choice */
-	/* A set is not all known, or its hops are unlike: to fib6 each is a route of its own. */
+	bool unread;  /* the preference of one may have changed without a message */
+	bool unknown; /* an unknown attribute of one may affect the selection */
+	/* A set is stale, or its hops are unlike: fib6 treats each hop as a route. */
 	bool stale;
 };
 
-static struct contest hold_contest(const struct resolve *resolve, const struct resolve_item *items,
-				   size_t n)
+static struct summary summarize(const struct resolve *resolve, const struct resolve_item *items,
+				size_t n)
 {
-	struct contest contest = { 0 };
+	struct summary summary = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		const struct rib_route *route = items[i].route;
 
-		contest.stale |= route->stale || route->unlike;
+		summary.stale |= route->stale || route->unlike;
 		if (!is_usable(resolve->view->links, route))
 			continue;
-		contest.n++;
-		contest.objects |= route->next_hop_id != 0;
-		contest.unknown |= route->unknown;
-		contest.unread |= is_unread(resolve, route);
-		if (!contest.best || route->preference > contest.best->preference)
-			contest.best = route;
+		summary.n++;
+		summary.objects |= route->next_hop_id != 0;
+		summary.unknown |= route->unknown;
+		summary.unread |= is_unread(resolve, route);
+		if (!summary.best || route->preference > summary.best->preference)
+			summary.best = route;
 	}
-	return contest;
+	return summary;
 }
 
 static bool has_hop_by(const struct fib_target *target, uint32_t ifindex)
@@ -202,10 +202,7 @@ static bool has_hop_by(const struct fib_target *target, uint32_t ifindex)
 	return false;
 }
 
-/*
- * Packets of a VRF's port come in by the VRF as rt6_score_route() sees it, and the datapath
- * compares with the port.
- */
+/* rt6_score_route() compares with the VRF of a packet's port, the datapath with the port. */
 static bool is_vrf(const struct links *links, uint32_t ifindex)
 {
 	const struct device *device = links_find(links, ifindex);
@@ -214,8 +211,8 @@ static bool is_vrf(const struct links *links, uint32_t ifindex)
 }
 
 /*
- * A route after the first wins for packets that come in by its device, and those are passed, so
- * that of all its hops only the devices count. False: they are not known, or too many.
+ * A later route of equal score wins for packets that come in by its device. These are passed, so
+ * that only the devices of its hops matter. False: they are unknown, or too many.
  */
 static bool add_devices(struct resolve *resolve, struct fib_target *out,
 			const struct rib_route *route)
@@ -242,31 +239,30 @@ static bool add_devices(struct resolve *resolve, struct fib_target *out,
 }
 
 /*
- * route scores as best does, which stands before it. False: that cannot be expressed.
+ * Add a route that scores as high as best, which comes first. False: that cannot be expressed.
  *
- * Of a set that has lost hops, the RIB knows no more which of those that are left stand before the
- * other routes of their metric.
+ * When a set lost hops, the RIB does not know where the others stand among routes of their metric.
  */
-static bool add_rival(struct resolve *resolve, struct fib_target *out, const struct rib_route *best,
+static bool add_equal(struct resolve *resolve, struct fib_target *out, const struct rib_route *best,
 		      const struct rib_route *route)
 {
 	if (best->set && best->metric == route->metric)
 		return false;
-	if (is_reject(route)) /* on the loopback device, by which nothing comes in */
+	if (is_reject(route)) /* on the loopback device, where no packet comes in */
 		return true;
 	switch (out->verdict) {
 	case SIXLANE_FORWARD:
-		/* Whichever hop of a set wins, fib6 then chooses among all of them by hash. */
+		/* Whichever hop of a set wins, fib6 then hashes over all of them. */
 		return out->kind != FIB_HASHED && add_devices(resolve, out, route);
 	case SIXLANE_DROP_BLACKHOLE:
 	case SIXLANE_PASS_THROW:
-		return false; /* not what becomes of packets that come in by that device */
+		return false; /* packets that come in by that device are forwarded instead */
 	default:
-		return true; /* all of them are passed */
+		return true; /* all packets are passed */
 	}
 }
 
-/* Several routes of one score: the first of them, but the one by the ingress device before it. */
+/* Several routes of one score: the first, but the one by the ingress device wins over it. */
 static bool set_first(struct resolve *resolve, struct fib_target *out, const struct rib_route *best,
 		      const struct resolve_item *items, size_t n)
 {
@@ -275,38 +271,38 @@ static bool set_first(struct resolve *resolve, struct fib_target *out, const str
 		const struct rib_route *route = items[i].route;
 
 		if (route != best && route->preference == best->preference &&
-		    is_usable(resolve->view->links, route) && !add_rival(resolve, out, best, route))
+		    is_usable(resolve->view->links, route) && !add_equal(resolve, out, best, route))
 			return false;
 	}
 	return true;
 }
 
-/* The best of a list by score, metrics aside. False: none is usable. */
+/* The best of a list by score, regardless of metrics. False: none is usable. */
 static bool set_best(struct resolve *resolve, struct fib_target *out,
 		     const struct resolve_item *items, size_t n)
 {
-	struct contest contest = hold_contest(resolve, items, n);
+	struct summary summary = summarize(resolve, items, n);
 
-	if (contest.stale) {
+	if (summary.stale) {
 		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
 		return true;
 	}
-	if (!contest.n)
+	if (!summary.n)
 		return false;
-	if (contest.n == 1)
-		set_route(resolve, out, contest.best);
-	else if (contest.unread)
+	if (summary.n == 1)
+		set_route(resolve, out, summary.best);
+	else if (summary.unread)
 		set_verdict(out, SIXLANE_PUNT_EXPIRES);
-	/* __find_rr_leaf() stops at an object that discards, which is not known here. */
-	else if (contest.objects || contest.unknown ||
-		 !set_first(resolve, out, contest.best, items, n))
+	/* __find_rr_leaf() stops at an object that discards, which cannot be seen here. */
+	else if (summary.objects || summary.unknown ||
+		 !set_first(resolve, out, summary.best, items, n))
 		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
 	return true;
 }
 
 /*
- * find_rr_leaf(): the lowest metric alone, and if nothing there is usable all others at once, by a
- * score in which preference and ingress device count, but no metric.
+ * find_rr_leaf(): first the routes of the lowest metric. If none is usable, all others together, by
+ * preference and ingress device, without regard to their metrics.
  */
 bool resolve_select(struct resolve *resolve, const struct resolve_item *items, size_t n,
 		    struct fib_target *out)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The slaves of a bond among which a hash chooses (bond_update_slave_arr()), and what it is over
- * for tagged frames. For what is not known the kernel chooses.
+ * The slaves of a bond that a hash selects from (bond_update_slave_arr()), and what is hashed for
+ * tagged frames. Anything unknown is left to the kernel.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <string.h>
 
-#include "../lib/util.h"
-#include "port.h"
+#include "kind.h"
+#include "slaves.h"
 
 /* bond_slave_can_tx() */
 static bool is_used(const struct link *slave)
@@ -16,13 +16,13 @@ static bool is_used(const struct link *slave)
 	return slave->slave_active && slave->slave_link && slave->carrier && slave->flags & IFF_UP;
 }
 
-/* What is too big for one is too big for all, and the kernel's. */
-static bool is_like(const struct device *slave, const struct device *bond)
+/* Its position is known, and it has the bond's MTU: a packet too big for one is so for all. */
+static bool is_expressible(const struct device *slave, const struct device *bond)
 {
 	return slave->slave_place && slave->link.mtu == bond->link.mtu;
 }
 
-/* Keep the bond's order. False: no room. */
+/* Keep the bond's order. False: too many. */
 static bool insert(const struct device *found[SIXLANE_MAX_SLAVES], uint32_t *n,
 		   const struct device *slave)
 {
@@ -48,7 +48,7 @@ static bool fill_list(const struct links *links, const struct device *bond,
 
 		if (!slave->has_link || slave->link.master != bond->ifindex)
 			continue;
-		if (!is_like(slave, bond))
+		if (!is_expressible(slave, bond))
 			return false;
 		if (is_used(&slave->link) && !insert(found, &n, slave))
 			return false;
@@ -59,10 +59,7 @@ static bool fill_list(const struct links *links, const struct device *bond,
 	return true;
 }
 
-/*
- * A bond in a bond would hash once more, and then what it sees of a redirected frame; and what a
- * program does to it that is not known nobody knows.
- */
+/* Not so for a bond in a bond, which hashes redirected frames again, and for unknown programs. */
 bool resolve_slaves_are_plain(const struct links *links, const struct device *bond)
 {
 	for (size_t i = 0; i < links->n; i++) {
@@ -93,15 +90,14 @@ static bool find_hash(const struct device *bond, uint16_t *by)
 	}
 }
 
-bool resolve_slaves(const struct links *links, const struct device *bond,
-		    const struct resolve_port_policy *policy, unsigned int n_tags,
+bool resolve_slaves(const struct links *links, const struct device *bond, unsigned int n_tags,
 		    const union sixlane_tag tags[2], struct sixlane_port *out)
 {
 	uint16_t by;
 
-	if (policy->old_bonds || !find_hash(bond, &by) || !fill_list(links, bond, out))
+	if (!find_hash(bond, &by) || !fill_list(links, bond, out))
 		return false;
-	/* An inner tag is in the frame already: nothing is found behind it. */
+	/* An inner tag is part of the frame, and the kernel parses nothing after it. */
 	out->slaves_by = n_tags == 2 ? SIXLANE_SLAVES_BY_L2 : by;
 	out->slaves_type = n_tags == 2 ? ntohs(tags[1].tpid) : ETH_P_IPV6;
 	return true;

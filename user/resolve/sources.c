@@ -1,110 +1,111 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where sources count: fib6_node_lookup() and fib6_backtrack() once for every set of sources that
- * fib6 could tell apart, flattened into one set for the datapath, which looks up the destination
- * and then the source, and never goes back.
+ * Source-specific routes. fib6 looks up destination and source, and may backtrack
+ * (fib6_node_lookup(), fib6_backtrack()). The datapath looks up the destination, then the source,
+ * and never backtracks. So fib6's lookup is done here, once for each source prefix, and the results
+ * are a flat list of sources with their targets.
  *
- * The prefixes of the table that cover a packet's destination are those that cover the longest of
- * them: so a destination's chain of covers, each a level, is all that its packets can meet. And
- * a packet's source matches what covers the longest source prefix of the chain that it is in.
+ * A packet whose longest destination prefix is D can only match D and the covers of D. These are
+ * the covers of the list. Likewise its source matches the longest source prefix and its covers.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resolve_internal.h"
+#include "select.h"
+#include "sources.h"
 
-#define MAX_LEVELS (128 + 1) /* a destination of each length; ::/0 is there in any case */
-#define MAX_FRAMES (128 + 1) /* source prefixes around each other */
+#define MAX_COVERS (128 + 1) /* a destination of each length, ::/0 always included */
+#define MAX_FRAMES (128 + 1) /* nested source prefixes */
 
-/* A destination that covers the one in question, or is it. */
-struct level {
+/* The destination, or one of its covers. */
+struct cover {
 	const struct rib_dest *dest; /* NULL: ::/0, without a route */
 	uint8_t len;
 	bool has_sources, has_plain;
-	bool undefined; /* see add_level() … */
-	bool doubtful;	/* … whether fib6 has any route by source there */
+	bool undefined; /* fib6's result depends on the past, see add_cover() */
+	bool stale;	/* unknown whether fib6 has any source-specific route there */
 };
 
 struct node {
-	const struct rib_route *route; /* the first one, whose src is the node's */
-	uint8_t level;
+	const struct rib_route *route; /* the first; its src is the node's */
+	uint8_t cover;
 	bool usable;
 	struct fib_target target;
 };
 
-/* The nodes of one source prefix, which is in those of all frames before. */
+/* The nodes of one source prefix. All earlier frames cover it. */
 struct frame {
 	const struct node *nodes;
 	size_t n;
-	size_t source; /* which of the set holds for it */
+	size_t source; /* its index in the list of sources */
 };
 
 struct flattening {
 	struct resolve *resolve;
-	struct level levels[MAX_LEVELS];
-	int n_levels;
-	struct frame frames[MAX_FRAMES]; /* the first is of plain routes, perhaps of none */
+	struct cover covers[MAX_COVERS];
+	int n_covers;
+	struct frame frames[MAX_FRAMES]; /* the first is ::/0, the plain routes if any */
 	int n_frames;
 	size_t n_sources;
 };
 
-/* --- levels --------------------------------------------------------------------------------- */
+/* --- covers --------------------------------------------------------------------------------- */
 
 /*
- * A destination with routes by source only has no route of its own, and what fib6 keeps in its
- * place depends on the order in which routes came and went: it may be that of a longer prefix, and
- * fib6_node_lookup_1() then compares with that one's key.
+ * A destination with source-specific routes only has no leaf of its own in fib6. What stands there
+ * instead depends on the order in which routes came and went. It can be the leaf of a longer
+ * prefix, with whose key fib6_node_lookup_1() then compares.
  */
-static const struct level *add_level(struct flattening *f, const struct rib_dest *dest)
+static const struct cover *add_cover(struct flattening *f, const struct rib_dest *dest)
 {
-	struct level *level = &f->levels[f->n_levels++];
+	struct cover *cover = &f->covers[f->n_covers++];
 	bool sure = false;
 
-	*level = (struct level){ .dest = dest, .len = dest->node.prefix.len };
+	*cover = (struct cover){ .dest = dest, .len = dest->node.prefix.len };
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
 		if (r->src.len)
-			level->has_sources = true;
+			cover->has_sources = true;
 		else
-			level->has_plain = true;
+			cover->has_plain = true;
 		sure |= r->src.len && !rib_route_is_trace(r);
 	}
-	level->doubtful = level->has_sources && !sure;
-	level->undefined =
-		level->len && !level->has_plain && (dest->node.child[0] || dest->node.child[1]);
-	return level;
+	cover->stale = cover->has_sources && !sure;
+	cover->undefined =
+		cover->len && !cover->has_plain && (dest->node.child[0] || dest->node.child[1]);
+	return cover;
 }
 
-/* From dest up to where no packet gets past. True: sources count on the way. */
-static bool add_levels(struct flattening *f, const struct rib_dest *dest)
+/* From dest up to the first that no packet passes. True: some have source-specific routes. */
+static bool add_covers(struct flattening *f, const struct rib_dest *dest)
 {
 	const struct radix_node *node = &dest->node, *last;
 	bool any = false;
 
 	do {
-		const struct level *level = add_level(f, resolve_dest_of(node));
+		const struct cover *cover = add_cover(f, resolve_dest_of(node));
 
-		any |= level->has_sources;
-		if (!level->has_sources && resolve_plain_usable(f->resolve, level->dest))
+		any |= cover->has_sources;
+		if (!cover->has_sources && resolve_plain_usable(f->resolve, cover->dest))
 			return any;
 		last = node;
 		node = radix_cover(node);
 	} while (node);
 	if (last->prefix.len)
-		f->levels[f->n_levels++] = (struct level){ .dest = NULL };
+		f->covers[f->n_covers++] = (struct cover){ .dest = NULL };
 	return any;
 }
 
 /* --- nodes ---------------------------------------------------------------------------------- */
 
-/* By source, shorter prefixes before those that they cover, then by level, then as fib6 has it. */
+/* By source, shorter prefixes before longer ones, then by cover, then in fib6's order. */
 static int item_compare(const void *left, const void *right)
 {
 	const struct resolve_item *a = left, *b = right;
 	int order = resolve_compare(&a->route->src, &b->route->src);
 
 	if (!order)
-		order = a->level - b->level;
+		order = a->cover - b->cover;
 	if (order)
 		return order;
 	return a->order < b->order ? -1 : a->order > b->order;
@@ -112,10 +113,10 @@ static int item_compare(const void *left, const void *right)
 
 static bool same_node(const struct resolve_item *a, const struct resolve_item *b)
 {
-	return a->level == b->level && prefix_equal(&a->route->src, &b->route->src);
+	return a->cover == b->cover && prefix_equal(&a->route->src, &b->route->src);
 }
 
-/* Items of all levels, sorted, into *n_nodes nodes. 0 or -ENOMEM. */
+/* Sort the items of all covers into *n_nodes nodes. 0 or -ENOMEM. */
 static int make_nodes(struct flattening *f, size_t *n_nodes)
 {
 	struct resolve *resolve = f->resolve;
@@ -125,13 +126,13 @@ static int make_nodes(struct flattening *f, size_t *n_nodes)
 	int ret = 0;
 
 	resolve_clear(resolve);
-	for (int i = 0; i < f->n_levels && !ret; i++) {
-		if (f->levels[i].dest)
-			ret = resolve_gather(resolve, f->levels[i].dest, (uint8_t)i, true);
+	for (int i = 0; i < f->n_covers && !ret; i++) {
+		if (f->covers[i].dest)
+			ret = resolve_gather(resolve, f->covers[i].dest, (uint8_t)i, true);
 	}
 	if (!ret)
 		ret = resolve_reserve(&resolve->nodes, resolve->n_items, sizeof(*nodes));
-	/* At most one a node, and one for ::/0. */
+	/* At most one for each node, and one for ::/0. */
 	if (!ret)
 		ret = resolve_reserve(&resolve->sources, resolve->n_items + 1,
 				      sizeof(struct fib_source));
@@ -147,7 +148,7 @@ static int make_nodes(struct flattening *f, size_t *n_nodes)
 			if (!same_node(&items[from], &items[end]))
 				break;
 		}
-		*node = (struct node){ .route = items[from].route, .level = items[from].level };
+		*node = (struct node){ .route = items[from].route, .cover = items[from].cover };
 		node->usable = resolve_select(resolve, items + from, end - from, &node->target);
 	}
 	*n_nodes = n;
@@ -156,64 +157,64 @@ static int make_nodes(struct flattening *f, size_t *n_nodes)
 
 /* --- one lookup ----------------------------------------------------------------------------- */
 
-static const struct node *node_at(const struct flattening *f, int frame, int level)
+static const struct node *node_at(const struct flattening *f, int frame, int cover)
 {
 	for (size_t i = 0; i < f->frames[frame].n; i++) {
-		if (f->frames[frame].nodes[i].level == level)
+		if (f->frames[frame].nodes[i].cover == cover)
 			return &f->frames[frame].nodes[i];
 	}
 	return NULL;
 }
 
-/* The longest source prefix of a level at this frame or before it; 0, the plain routes': none. */
-static int longest_source(const struct flattening *f, int frame, int level)
+/* The longest source prefix of a cover at this frame or before it; 0: only ::/0. */
+static int longest_source(const struct flattening *f, int frame, int cover)
 {
-	while (frame > 0 && !node_at(f, frame, level))
+	while (frame > 0 && !node_at(f, frame, cover))
 		frame--;
 	return frame;
 }
 
 /*
- * Where fib6_node_lookup_1() starts: the longest destination with a source that matches, or with
- * plain routes only. The plain routes beside those by source are passed over, but at ::/0.
+ * Where fib6_node_lookup_1() starts: at the longest destination that has a matching source, or has
+ * plain routes only. It skips plain routes beside source-specific ones, except at ::/0.
  */
 static int start_of(const struct flattening *f, int *frame)
 {
-	for (int i = 0; i < f->n_levels; i++) {
+	for (int i = 0; i < f->n_covers; i++) {
 		*frame = longest_source(f, f->n_frames - 1, i);
-		if (*frame || (!f->levels[i].has_sources && f->levels[i].has_plain))
+		if (*frame || (!f->covers[i].has_sources && f->covers[i].has_plain))
 			return i;
 	}
 	*frame = 0;
-	return f->n_levels - 1;
+	return f->n_covers - 1;
 }
 
 /*
- * The fate of packets whose longest source prefix is that of the last frame: a node that is usable,
+ * fib6's result for packets whose longest source prefix is that of the last frame: a usable node,
  * or NULL and *verdict.
  */
-static const struct node *look_up(const struct flattening *f, enum sixlane_verdict *verdict)
+static const struct node *lookup(const struct flattening *f, enum sixlane_verdict *verdict)
 {
-	int frame, level = start_of(f, &frame);
+	int frame, cover = start_of(f, &frame);
 	const struct node *node;
 
 	*verdict = SIXLANE_PUNT_SOURCE_ROUTE;
-	if (f->levels[level].undefined)
+	if (f->covers[cover].undefined)
 		return NULL;
-	/* What a dump may have left out decides whether plain routes are passed over on the way. */
-	for (int i = 0; i <= level; i++) {
-		if (f->levels[i].doubtful)
+	/* Source-specific routes that a dump left out would make fib6 skip plain ones. */
+	for (int i = 0; i <= cover; i++) {
+		if (f->covers[i].stale)
 			return NULL;
 	}
 	/* fib6_backtrack(): shorter sources, then the plain routes, then shorter destinations. */
 	for (;;) {
-		node = node_at(f, frame, level);
+		node = node_at(f, frame, cover);
 		if (node && node->usable)
 			return node;
 		if (frame)
-			frame = longest_source(f, frame - 1, level);
-		else if (++level < f->n_levels)
-			frame = longest_source(f, f->n_frames - 1, level);
+			frame = longest_source(f, frame - 1, cover);
+		else if (++cover < f->n_covers)
+			frame = longest_source(f, f->n_frames - 1, cover);
 		else
 			break;
 	}
@@ -221,7 +222,7 @@ static const struct node *look_up(const struct flattening *f, enum sixlane_verdi
 	return NULL;
 }
 
-/* --- the set -------------------------------------------------------------------------------- */
+/* --- the list of sources -------------------------------------------------------------------- */
 
 static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
 {
@@ -243,36 +244,36 @@ static bool same_target(const struct fib_target *a, const struct fib_target *b)
 	return true;
 }
 
-/* Rules may ask for the length of the prefix (fib6_rule_suppress()), but not of an error's. */
-static bool length_counts(const struct fib_target *target)
+/* Rules may suppress by prefix length (fib6_rule_suppress()), but not errors. */
+static bool length_matters(const struct fib_target *target)
 {
 	return target->verdict == SIXLANE_FORWARD || target->verdict == SIXLANE_PASS_LOCAL ||
 	       target->verdict == SIXLANE_PASS_ANYCAST || target->verdict == SIXLANE_PASS_MULTICAST;
 }
 
-/* Add the fate of the last frame to the set, unless it is that of the frame before. */
+/* Add the target of the last frame, unless it equals that of the frame before. */
 static void add_source(struct flattening *f, const struct prefix *src)
 {
 	struct fib_source *sources = f->resolve->sources.items, *source = &sources[f->n_sources];
 	struct frame *frame = &f->frames[f->n_frames - 1];
 	enum sixlane_verdict verdict;
-	const struct node *node = look_up(f, &verdict);
+	const struct node *node = lookup(f, &verdict);
 
 	memset(source, 0, sizeof(*source));
 	source->src = *src;
-	source->dst_len = f->levels[0].len;
+	source->dst_len = f->covers[0].len;
 	source->target.verdict = verdict;
 	if (node) {
 		source->target = node->target;
-		if (length_counts(&node->target))
-			source->dst_len = f->levels[node->level].len;
+		if (length_matters(&node->target))
+			source->dst_len = f->covers[node->cover].len;
 	}
 	frame->source = f->n_sources;
 	if (f->n_frames > 1) {
-		const struct fib_source *around = &sources[frame[-1].source];
+		const struct fib_source *outer = &sources[frame[-1].source];
 
-		if (around->dst_len == source->dst_len &&
-		    same_target(&around->target, &source->target)) {
+		if (outer->dst_len == source->dst_len &&
+		    same_target(&outer->target, &source->target)) {
 			frame->source = frame[-1].source;
 			return;
 		}
@@ -280,7 +281,7 @@ static void add_source(struct flattening *f, const struct prefix *src)
 	f->n_sources++;
 }
 
-/* The source prefixes in order, each with those that it is in as the frames before it. */
+/* Visit the source prefixes in order, with the covers of each as the frames before it. */
 static void add_sources(struct flattening *f, const struct node *nodes, size_t n_nodes)
 {
 	static const struct prefix any;
@@ -309,14 +310,14 @@ int resolve_by_source(struct resolve *resolve, const struct rib_dest *dest)
 	size_t n_nodes;
 	int ret;
 
-	if (!add_levels(&f, dest))
+	if (!add_covers(&f, dest))
 		return 0;
 	ret = make_nodes(&f, &n_nodes);
 	if (ret)
 		return ret;
 	add_sources(&f, resolve->nodes.items, n_nodes);
 	sources = resolve->sources.items;
-	if (f.n_sources == 1 && sources->dst_len == f.levels[0].len) {
+	if (f.n_sources == 1 && sources->dst_len == f.covers[0].len) {
 		resolve->target = sources->target;
 		return 1;
 	}

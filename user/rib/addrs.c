@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A sorted array: as many addresses as ports, or few more, asked for by the device, and changed
- * seldom.
- */
+/* A sorted array: there are about as many addresses as ports, and they change rarely. */
 #include "addrs.h"
 
 #include <endian.h>
@@ -30,7 +27,7 @@ static bool is_ignored(const union sixlane_addr *addr)
 	       (!addr->halves[0] && addr->halves[1] == htobe64(1));
 }
 
-/* addr NULL: before all addresses of the device. */
+/* addr NULL: less than all addresses of the device. */
 static int compare(const struct address *address, uint32_t ifindex, const union sixlane_addr *addr)
 {
 	if (address->ifindex != ifindex)

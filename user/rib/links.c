@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The devices, in an array sorted by ifindex: few, looked up often, changed seldom.
- */
+/* An array sorted by ifindex: devices are few, looked up often, and change rarely. */
 #include "links.h"
 
 #include <arpa/inet.h>
@@ -13,8 +11,8 @@
 #include "../lib/util.h"
 
 /*
- * Upper devices (by IFLA_LINK) that leave frames sent to the lower device's own MAC alone: they
- * take only tagged frames, another MAC's, or packets addressed to this machine. A veth names
+ * Upper devices (by IFLA_LINK) that do not receive frames sent to the lower device's own MAC. They
+ * receive tagged frames, frames for another MAC, or packets addressed to this machine. A veth names
  * its peer in IFLA_LINK.
  */
 static const char *const harmless_uppers[] = {
@@ -158,7 +156,7 @@ int links_set_features(struct links *links, uint32_t ifindex, uint64_t features,
 	return 0;
 }
 
-/* addrconf_forward_change() of Linux 6.17, which does not tell so. */
+/* addrconf_forward_change() of Linux 6.17 does this without a message. */
 static void clear_force_forwarding(struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
@@ -210,14 +208,14 @@ size_t links_sweep(struct links *links)
 }
 
 /*
- * The device's own setting alone counts: writing net.ipv6.conf.all's overwrites those of all
- * devices (addrconf_linkdown_change), which may be changed again one by one.
+ * Only the device's setting matters. Writing net.ipv6.conf.all's overwrites those of all devices
+ * (addrconf_linkdown_change), which can then be changed one by one.
  */
 bool links_ignored(const struct links *links, uint32_t ifindex)
 {
 	const struct device *device = links_find(links, ifindex);
 
-	/* without IFF_RUNNING the device is dormant, which counts as well */
+	/* without IFF_RUNNING the device is dormant, which has the same effect */
 	if (!device || !device->has_link ||
 	    (device->link.carrier && (device->link.flags & IFF_RUNNING)))
 		return false;
@@ -234,7 +232,7 @@ static bool harmless_upper(const struct link *upper)
 	return false;
 }
 
-/* A VRF's and a bond's ports name them as their master, which says all there is to know. */
+/* Members of VRFs and bonds name them as their master, which links_taken() handles. */
 bool links_upper_takes(const struct link *upper)
 {
 	if (!upper)
@@ -261,13 +259,13 @@ void links_note_moved(struct links *links, const struct link *link)
 		lower->tags_elsewhere = true;
 }
 
-void links_clear_doubts(struct links *links)
+void links_clear_stale(struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
-		links->devices[i].doubtful = false;
+		links->devices[i].routes_stale = false;
 }
 
-/* A master of this kind, if it is known. */
+/* The master, if it is known and of this kind. */
 static const struct device *master_of(const struct links *links, const struct device *device,
 				      const char *kind)
 {
@@ -302,7 +300,7 @@ const struct device *links_bottom(const struct links *links, const struct device
 	while (device && is_vlan(device)) {
 		if (*n_tags == 2 || !device->link.vlan_protocol)
 			return NULL;
-		/* the lower one's tag goes on later, and so before this one's */
+		/* the lower device adds its tag later, so that it is the outer one */
 		tags[1] = tags[0];
 		tags[0].tpid = htons(device->link.vlan_protocol);
 		tags[0].tci = htons(device->link.vlan_id);
@@ -312,7 +310,7 @@ const struct device *links_bottom(const struct links *links, const struct device
 	return device && device->has_link ? device : NULL;
 }
 
-/* Links are told one by one, so that for a moment they may even form a ring. */
+/* Links are announced one by one, so that they may form a loop for a moment. */
 #define MAX_DEPTH 8u
 
 static bool depends(const struct links *links, const struct device *device, uint32_t ifindex,
@@ -356,7 +354,7 @@ bool links_tags_taken(const struct links *links, const struct device *device)
 	return device->tags_elsewhere;
 }
 
-/* A VRF routes what its ports receive; a bond that is served has its slaves' frames seen there. */
+/* A VRF routes what its members receive. Frames of a served bond are handled at its slaves. */
 static bool master_takes(const struct links *links, const struct device *device)
 {
 	const struct device *bond = links_bond(links, device);

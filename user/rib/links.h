@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The network devices of this namespace and the settings that decide whether and how their
- * packets are forwarded. Pure: filled from parsed messages; does not ask the kernel anything.
+ * The network devices of this namespace, and the settings that decide whether and how their packets
+ * are forwarded. Pure: filled from parsed messages, never asks the kernel.
  */
 #ifndef RIB_LINKS_H
 #define RIB_LINKS_H
 
 #include <stddef.h>
 
-#include "object.h"
+#include "../../bpf/abi/sixlane.h"
+#include "link.h"
 
-/* A device with all that is known of it; each part may arrive before the others. */
+/* All that is known of a device. Each part may arrive before the others. */
 struct device {
 	uint32_t ifindex;
 	bool has_link, has_ipv6, has_features;
@@ -18,26 +19,27 @@ struct device {
 	struct link_ipv6 ipv6;
 	uint64_t xdp_features; /* NETDEV_XDP_ACT_* */
 	uint32_t generation;
-	/* Set by the owner of the programs, not by messages: what runs here. */
-	uint32_t queried_prog_id; /* the program that the two below speak of */
+	/* Set by the daemon, not from messages. */
+	uint32_t queried_prog_id; /* the program that the next two describe */
 	bool ours;		  /* sixlane with our maps is attached here */
 	bool program;		  /* any XDP program is */
-	bool looks_up_flows;	  /* … and is extended to look packets up in flowtables */
+	bool looks_up_flows;	  /* the program looks packets up in flowtables */
 	uint32_t kept_prog_id;	  /* a program that could not be replaced */
-	bool replaced;		  /* the program was, and the new one is not announced yet */
-	uint32_t fitted_mtu;	  /* the jumbo MTU to which the program was fitted; 0: none */
-	uint32_t refused_mtu; /* the MTU at which no program could be attached; 0: none is known */
-	bool doubtful;	      /* routes by it may be gone without a word */
-	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
-	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
-	bool open_checksums;  /* its driver may hand on frames whose checksum is not complete */
-	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
+	bool replaced;	      /* the program was replaced, and the new one is not announced yet */
+	uint32_t fitted_mtu;  /* the jumbo MTU that the program was attached for; 0: none */
+	uint32_t refused_mtu; /* the MTU at which attaching failed; 0: none */
+	bool routes_stale;    /* its routes may have been deleted without a message */
+	bool taken_elsewhere; /* an upper device that receives its frames moved to another namespace
+			       */
+	bool tags_elsewhere;  /* the same for a VLAN device, which receives tagged frames only */
+	bool open_checksums;  /* its driver may pass on frames with incomplete checksums */
+	bool strips_tags;     /* the NIC strips VLAN tags before XDP sees them */
 	char owner[IFNAMSIZ]; /* an upper device that takes its frames, by the kernel's own links */
-	bool owner_stale;     /* … which may have changed */
-	bool mtu_moves;	      /* its MTU has changed, and IPv6 has not been seen to take it over */
-	uint32_t slave_place; /* of a bond's slave: in the bond's list, from 1 on; 0: not known */
-	bool attach_tried;    /* as a configured port */
-	bool pass, assume_xmit; /* a name of it, now or earlier, is among those of the operator */
+	bool owner_stale;     /* owner may have changed */
+	bool mtu_moves; /* its MTU changed, and no message has shown the same IPv6 MTU since */
+	uint32_t slave_place;	/* bond slave: position in the bond's list, from 1; 0: unknown */
+	bool attach_tried;	/* as a configured port */
+	bool pass, assume_xmit; /* configured for a present or earlier name of it */
 };
 
 struct links {
@@ -50,30 +52,27 @@ struct links {
 
 void links_clear(struct links *links);
 
-/* NULL: not known. Valid until the next set or delete. */
+/* NULL: unknown. Valid until the next set or delete. */
 struct device *links_find(const struct links *links, uint32_t ifindex);
 
-/*
- * Store a part. *changed: it differs from what was known. 0 or -ENOMEM.
- */
+/* Store a part. *changed: it differs from before. 0 or -ENOMEM. */
 int links_set(struct links *links, const struct link *link, bool *changed);
 int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *changed);
-/* IPv6 left the device (MTU under 1280, or it is going away). True when it was there. */
+/* IPv6 was disabled on the device (MTU below 1280, or it is being deleted). True if it was on. */
 bool links_clear_ipv6(struct links *links, uint32_t ifindex);
 int links_set_features(struct links *links, uint32_t ifindex, uint64_t features, bool *changed);
-/* A device went to another namespace, where it may go on taking its lower device's frames. */
+/* A device moved to another namespace, where it may still receive its lower device's frames. */
 void links_note_moved(struct links *links, const struct link *link);
-/* The routes were read anew. */
-void links_clear_doubts(struct links *links);
-/* A device's MTU has changed, and its IPv6 was not seen to have the same since; forget it. */
+/* All routes were read again: clear routes_stale of all devices. */
+void links_clear_stale(struct links *links);
+/* mtu_moves is set for some device with IPv6; clear it for all. */
 bool links_mtu_moves(const struct links *links);
 void links_mtu_forget(struct links *links);
 /* True when something changed. */
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);
 
-/* Mark and sweep over devices: those without a links_set since the mark go. Returns how many went.
- */
+/* Mark and sweep: devices without links_set() since the mark are deleted. Returns how many. */
 void links_mark(struct links *links);
 size_t links_sweep(struct links *links);
 
@@ -81,44 +80,41 @@ size_t links_sweep(struct links *links);
 bool links_ignored(const struct links *links, uint32_t ifindex);
 
 /*
- * Another device takes frames off this one before IPv6 sees them: a master (bridge, team, a bond
- * that sixlane does not serve …; not a VRF), or an upper that shares its MAC (ipvlan, macvlan in
- * mode passthru or source, macsec …). An upper kind that is not known to leave frames alone counts
- * as taking them; so does owner, which is set from the kernel's links.
+ * Another device receives frames of this one before IPv6 does:
+ * - a master (bridge, team, a bond that sixlane does not serve; not a VRF);
+ * - an upper device that shares its MAC (ipvlan, macsec, macvlan in mode passthru or source), or
+ * one of an unknown kind;
+ * - owner, which is set from the kernel's links.
  */
 bool links_taken(const struct links *links, const struct device *device);
 
 /*
- * Whether an upper device, of which the kernel has a link to the lower, may take frames off it by
- * other means than as a master that is told. upper: NULL if only its name is known.
+ * An upper device that the kernel has linked to a lower one may receive its frames, other than as
+ * an announced master. upper: NULL if only its name is known.
  */
 bool links_upper_takes(const struct link *upper);
 
-/* A device of this name; NULL: not known. */
+/* NULL: unknown. */
 const struct device *links_find_name(const struct links *links, const char *name);
 
-/* A VLAN device stands on this very one. */
+/* A VLAN device has this one as its lower device. */
 bool links_tags_taken(const struct links *links, const struct device *device);
 
-/*
- * The VRF that a device belongs to, the bond that it is a slave of. NULL: none that is known, or a
- * VRF of which the table is not.
- */
+/* The VRF or bond that a device belongs to. NULL: none, or unknown, or a VRF of unknown table. */
 const struct device *links_vrf(const struct links *links, const struct device *device);
 const struct device *links_bond(const struct links *links, const struct device *device);
 
 /*
- * The device under all VLAN devices (device itself if it is none). NULL: part of the way down is
- * not known, or there are more than two tags. n_tags and tags: what frames sent there carry,
- * the outer first (only if it is not NULL).
+ * The device under all VLAN devices; device itself if it is none. NULL: a lower device is unknown,
+ * or there are more than two tags. n_tags and tags: of frames sent there, the outer tag first;
+ * undefined if NULL is returned.
  */
 const struct device *links_bottom(const struct links *links, const struct device *device,
 				  unsigned int *n_tags, union sixlane_tag tags[2]);
 
 /*
- * fn for each device whose port depends on this one, which may be gone: slaves and members, VLAN
- * devices above it, and those that depend on these. fn may change devices, but not how many
- * there are.
+ * fn for each device whose port depends on this one, which may be deleted: slaves and members, VLAN
+ * devices above it, and what depends on these. fn may change devices, but not add or delete any.
  */
 void links_each_dependent(const struct links *links, uint32_t ifindex,
 			  void (*fn)(void *ctx, uint32_t ifindex), void *ctx);

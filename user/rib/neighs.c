@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A hash table with chains: neighbours come and go singly and are looked up by their exact key.
- */
+/* A hash table with chains, keyed by device and address. */
 #include "neighs.h"
 
 #include <errno.h>

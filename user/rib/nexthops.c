@@ -1,68 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects by id, in a hash; groups also in a list, since a member that goes leaves them all.
+ * What messages do to next-hop objects, and views of them.
  *
  * Invariants
- * - Outside of mark and sweep a group names only ids of objects that are there, but for those
- *   of another family, and those for which there was no memory: in the kernel, too, members
- *   come before their groups and leave them when they go (remove_nexthop).
- * - A change is told when it is in place; views may be taken while it is told.
+ * - Outside of mark and sweep a group names only existing objects, as in the kernel: members come
+ *   before their groups, and leave them when they go (remove_nexthop). Exceptions are objects of
+ *   another family, and those for which there was no memory.
+ * - A change is reported when it is in place; the listener may take views.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nexthops_internal.h"
-
-void nexthops_report(const struct nexthops *nexthops, uint32_t id)
-{
-	if (nexthops->changed)
-		nexthops->changed(nexthops->ctx, id);
-}
-
-/* --- the hash and the list ------------------------------------------------------------------ */
-
-struct nexthop_object *nexthops_find(const struct nexthops *nexthops, uint32_t id)
-{
-	struct nexthop_object *object = nexthops->objects[id % NEXTHOPS_BUCKETS];
-
-	while (object && object->id != id)
-		object = object->next;
-	return object;
-}
-
-static struct nexthop_object *object_get(struct nexthops *nexthops, uint32_t id)
-{
-	struct nexthop_object **first = &nexthops->objects[id % NEXTHOPS_BUCKETS];
-	struct nexthop_object *object = nexthops_find(nexthops, id);
-
-	if (object)
-		return object;
-	object = calloc(1, sizeof(*object));
-	if (!object)
-		return NULL;
-	object->id = id;
-	object->next = *first;
-	*first = object;
-	nexthops->n++;
-	return object;
-}
-
-static void groups_add(struct nexthops *nexthops, struct nexthop_object *object)
-{
-	object->next_group = nexthops->groups;
-	nexthops->groups = object;
-}
-
-static void groups_remove(struct nexthops *nexthops, const struct nexthop_object *object)
-{
-	struct nexthop_object **link = &nexthops->groups;
-
-	while (*link && *link != object)
-		link = &(*link)->next_group;
-	if (*link)
-		*link = object->next_group;
-}
+#include "nexthops.h"
 
 static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
 {
@@ -75,39 +25,31 @@ static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
 	}
 }
 
-/* --- objects that come and go ----------------------------------------------------------------- */
+/* --- objects and the values of their routes ----------------------------------------------------
+ */
 
 /* The caller frees it. */
 static void object_take(struct nexthops *nexthops, struct nexthop_object *object)
 {
-	struct nexthop_object **link = &nexthops->objects[object->id % NEXTHOPS_BUCKETS];
-	struct mixture routes;
+	struct value_sums values;
 
-	while (*link && *link != object)
-		link = &(*link)->next;
-	if (!*link)
+	nexthops_unlink(nexthops, object);
+	if (!nexthop_kind_is_group(object->kind) && !object->incomplete)
 		return;
-	*link = object->next;
-	nexthops->n--;
-	nexthops->n_stale -= object->stale;
-	if (nexthop_kind_is_group(object->kind))
-		groups_remove(nexthops, object);
-	else if (!object->unseen)
-		return;
-	routes = nexthops_routes_of(nexthops, object->id);
-	nexthops_count_routes(nexthops, object, &routes, -1);
-	nexthops_tell_turned(nexthops);
+	values = nexthops_values_of(nexthops, object->id);
+	nexthops_values_add(nexthops, object, &values, -1);
+	nexthops_report_mixed(nexthops);
 }
 
 /*
- * nexthop_object_set, and its routes go by the hops that it has then. These are counted before
- * those that it had, so that nothing seems alike on the way that is not.
+ * nexthop_object_set(), and the object's routes use its new hops. Values are added to the new hops
+ * before they are removed from the old ones, so that no hop seems uniform in between.
  */
 static int object_set(struct nexthops *nexthops, struct nexthop_object *object,
 		      const struct next_hop *next_hop, bool is_new)
 {
-	const struct mixture routes = nexthops_routes_of(nexthops, object->id);
-	bool was_group = nexthop_kind_is_group(object->kind), was_unseen = object->unseen;
+	const struct value_sums values = nexthops_values_of(nexthops, object->id);
+	bool was_group = nexthop_kind_is_group(object->kind), was_incomplete = object->incomplete;
 	bool is_group;
 	struct next_hop_member old[NEXT_HOP_MAX_MEMBERS];
 	uint32_t n_old = object->n_members;
@@ -117,29 +59,29 @@ static int object_set(struct nexthops *nexthops, struct nexthop_object *object,
 		memcpy(old, object->members, n_old * sizeof(*old));
 	ret = nexthop_object_set(object, next_hop);
 	is_group = nexthop_kind_is_group(object->kind);
-	if (is_group || object->unseen)
-		nexthops_count_routes(nexthops, object, &routes, 1);
-	if (was_unseen)
-		nexthops_count_unseen(nexthops, &routes, -1);
+	if (is_group || object->incomplete)
+		nexthops_values_add(nexthops, object, &values, 1);
+	if (was_incomplete)
+		nexthops_values_add_all(nexthops, &values, -1);
 	if (was_group && !is_group)
-		groups_remove(nexthops, object);
+		nexthops_groups_del(nexthops, object);
 	if (!was_group && is_group)
-		groups_add(nexthops, object);
-	nexthops_count_members(nexthops, old, n_old, &routes, -1);
-	if (nexthop_object_is_hop(object) && (was_group || was_unseen || is_new))
-		object->routes = nexthops_routes_by_hop(nexthops, object->id);
-	nexthops_tell_turned(nexthops);
+		nexthops_groups_add(nexthops, object);
+	nexthops_values_add_members(nexthops, old, n_old, &values, -1);
+	if (nexthop_object_is_hop(object) && (was_group || was_incomplete || is_new))
+		object->values = nexthops_values_by_hop(nexthops, object->id);
+	nexthops_report_mixed(nexthops);
 	return ret;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
 
 /*
- * remove_nexthop_from_groups: the object of this id is no more, or another one than the groups of
- * before mean. spare: groups of this generation, which mean the new one, are left alone.
- * Returns how many groups went with their last member.
+ * remove_nexthop_from_groups: the object of this id is deleted, or is a new one that older groups
+ * do not mean. keep_current: skip groups of the current generation, which mean the new object.
+ * Returns how many groups were deleted with their last member.
  */
-static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool spare)
+static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool keep_current)
 {
 	struct nexthop_object *group, *next;
 	size_t gone = 0;
@@ -149,7 +91,7 @@ static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool spare)
 
 		next = group->next_group;
 		if (nexthop_object_find(group, id) < 0 ||
-		    (spare && group->generation == nexthops->generation))
+		    (keep_current && group->generation == nexthops->generation))
 			continue;
 		nexthop_object_drop(group, id);
 		if (!group->n_members) {
@@ -169,12 +111,12 @@ int nexthops_set(struct nexthops *nexthops, const struct next_hop *next_hop)
 	int ret;
 
 	/*
-	 * A group cannot be older than its members: one that names a new object's id means an
-	 * object that went without a word. Dumps are in the order of ids.
+	 * A group is never older than its members. One that names a new object's id means an object
+	 * that was deleted without a message. Dumps are in the order of ids.
 	 */
 	if (!known)
 		leave_groups(nexthops, next_hop->id, nexthops->marked);
-	object = object_get(nexthops, next_hop->id);
+	object = nexthops_get(nexthops, next_hop->id);
 	if (!object)
 		return -ENOMEM;
 	object->generation = nexthops->generation;
@@ -185,7 +127,7 @@ int nexthops_set(struct nexthops *nexthops, const struct next_hop *next_hop)
 	return ret;
 }
 
-/* A dump of buckets is told as a whole: a large group would be looked at once for each of them. */
+/* A dump of buckets is reported once, since a large group is expensive to resolve. */
 static void bucket_changed(const struct nexthops *nexthops, struct nexthop_object *group)
 {
 	if (nexthops->marked)
@@ -300,7 +242,7 @@ struct nexthops *nexthops_new(nexthops_changed_fn changed, void *ctx)
 	return nexthops;
 }
 
-/* Take out what this generation has not confirmed, or everything, as a list. */
+/* Unlink everything, or what this generation has not confirmed (outdated), as a list. */
 static struct nexthop_object *take_all(struct nexthops *nexthops, bool outdated)
 {
 	struct nexthop_object *taken = NULL, *object, *next;
@@ -325,7 +267,7 @@ void nexthops_free(struct nexthops *nexthops)
 	if (!nexthops)
 		return;
 	if (nexthops->rib)
-		rib_tell_uses(nexthops->rib, NULL, NULL);
+		rib_set_used_fn(nexthops->rib, NULL, NULL);
 	nexthops->rib = NULL;
 	for (object = take_all(nexthops, false); object; object = next) {
 		next = object->next;

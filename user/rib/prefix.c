@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Prefixes as values: cover, mask, text. Knows nothing of tries or routes. A prefix is in
- * order when its bits beyond len are zero; every function here keeps or assumes that.
- */
+/* Prefixes as values, see prefix.h. Knows nothing of tries or routes. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -10,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "radix.h"
+#include "prefix.h"
 
 /* The first len bits of a 64-bit half, 0 <= len <= 64. */
 static uint64_t mask_of(unsigned int len)

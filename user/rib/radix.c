@@ -52,7 +52,7 @@ struct radix_node *radix_find(const struct radix *radix, const struct prefix *pr
 {
 	struct radix_node *node = radix->root;
 
-	/* Bits are compared once, at the end: on the way only the branching bit counts. */
+	/* Compares all bits once, at the end; on the path only the branching bits. */
 	while (node && node->prefix.len < prefix->len)
 		node = node->child[bit_of(&prefix->addr, node->prefix.len)];
 	if (!node || node->glue || !prefix_equal(&node->prefix, prefix))
@@ -83,7 +83,7 @@ struct radix_node *radix_cover(const struct radix_node *node)
 	return cover;
 }
 
-/* Put node where glue of the same prefix stands. */
+/* Replace glue of the same prefix by node. */
 static void replace_glue(struct radix *radix, struct radix_node *glue, struct radix_node *node)
 {
 	*link_to(radix, glue) = node;
@@ -93,7 +93,7 @@ static void replace_glue(struct radix *radix, struct radix_node *glue, struct ra
 	free(glue);
 }
 
-/* Put node, and if neither covers the other a glue above both, in the place of below. */
+/* Insert node above "below"; if neither covers the other, both get glue as their parent. */
 static int insert_above(struct radix *radix, struct radix_node *below, struct radix_node *node,
 			unsigned int common)
 {
@@ -161,7 +161,7 @@ void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes)
 	return node;
 }
 
-/* Take out a node that has at most one child, and free it. */
+/* Remove and free a node that has at most one child. */
 static void splice_out(struct radix *radix, struct radix_node *node)
 {
 	struct radix_node *child = node->child[0] ? node->child[0] : node->child[1];
@@ -238,22 +238,22 @@ static struct radix_node *first_below(struct radix_node *node)
 
 struct radix_node *radix_after(const struct radix *radix, const struct prefix *prefix)
 {
-	struct radix_node *node = radix->root, *behind = NULL;
+	struct radix_node *node = radix->root, *after = NULL;
 	unsigned int bit, common;
 
 	while (node && node->prefix.len <= prefix->len) {
 		common = common_bits(&node->prefix.addr, &prefix->addr, node->prefix.len);
 		if (common < node->prefix.len)
-			return first_below(bit_of(&prefix->addr, common) ? behind : node);
+			return first_below(bit_of(&prefix->addr, common) ? after : node);
 		bit = node->prefix.len == prefix->len ? 0 : bit_of(&prefix->addr, common);
 		if (!bit && node->child[1])
-			behind = node->child[1];
+			after = node->child[1];
 		node = node->child[bit];
 	}
 	if (!node)
-		return first_below(behind);
+		return first_below(after);
 	common = common_bits(&node->prefix.addr, &prefix->addr, prefix->len);
-	return first_below(common < prefix->len && bit_of(&prefix->addr, common) ? behind : node);
+	return first_below(common < prefix->len && bit_of(&prefix->addr, common) ? after : node);
 }
 
 /* The last one in order at or below node: a leaf, which is never glue. */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An intrusive, path-compressed binary trie over IPv6 prefixes. Knows nothing of what hangs
- * on a prefix. Not thread-safe.
+ * An intrusive, path-compressed binary trie over IPv6 prefixes. Knows nothing of what an entry
+ * contains. Not thread-safe.
  *
- * The owner allocates an entry with malloc, struct radix_node being its first member, and
- * gives it away with radix_remove(): an entry that is removed but still branches stays as
- * glue in its own memory, so that removal needs no memory and cannot fail.
+ * The owner allocates an entry with malloc, with struct radix_node as its first member.
+ * radix_remove() takes ownership. A removed entry that still branches stays as glue in its own
+ * memory, so that removal never fails.
  */
 #ifndef RIB_RADIX_H
 #define RIB_RADIX_H
 
-#include "object.h"
+#include <stddef.h>
+
+#include "prefix.h"
 
 struct radix_node {
 	struct radix_node *parent, *child[2];
 	struct prefix prefix;
-	bool glue;     /* a branching point without an entry, owned by the trie; set by the trie */
-	uint16_t plan; /* of the compiled FIB's builder, for what it is building; the trie's own is
-			* 0 */
+	bool glue;     /* a branching point without an entry, owned and set by the trie */
+	uint16_t plan; /* used by compiled/plan.c; a new node has 0 */
 };
 
 struct radix {
@@ -40,13 +41,10 @@ struct radix_node *radix_cover(const struct radix_node *node);
  */
 int radix_insert(struct radix *radix, struct radix_node *node);
 
-/*
- * The same of an entry of so many zeroed bytes that is made here: what the node is the first member
- * of. NULL: no memory.
- */
+/* Allocate an entry of so many zeroed bytes, and insert it. NULL: no memory. */
 void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes);
 
-/* node is an entry. It is the trie's afterwards: freed now, or when it no longer branches. */
+/* The trie frees the entry, now or when it no longer branches. */
 void radix_remove(struct radix *radix, struct radix_node *node);
 
 /*
@@ -57,29 +55,14 @@ void radix_remove(struct radix *radix, struct radix_node *node);
 struct radix_node *radix_first_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_next_under(const struct radix_node *node, const struct prefix *prefix);
 
-/* The first entry behind prefix in that order, whether or not prefix is one; NULL: none. */
+/* The first entry after prefix in that order, whether or not prefix is one; NULL: none. */
 struct radix_node *radix_after(const struct radix *radix, const struct prefix *prefix);
 
-/* The same in reverse: longer before shorter, the order in which adding breaks no longest match. */
+/* In reverse: longer before shorter. Adding in this order never gives a wrong longest match. */
 struct radix_node *radix_last_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_prev_under(const struct radix_node *node, const struct prefix *prefix);
 
 /* The topmost node that prefix covers, glue too; NULL: none. */
 struct radix_node *radix_top_under(const struct radix *radix, const struct prefix *prefix);
-
-/* --- prefixes -------------------------------------------------------------------------- */
-
-/* outer covers inner (also when they are equal). */
-bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
-bool prefix_equal(const struct prefix *a, const struct prefix *b);
-/* Zero the bits beyond len. */
-void prefix_mask(struct prefix *prefix);
-/* First and last address, the one before and the one behind (of ::/0 these wrap around). */
-#define PREFIX_EDGES 4
-void prefix_edges(const struct prefix *prefix, union sixlane_addr edges[PREFIX_EDGES]);
-/* "2001:db8::/32" or an address alone (/128). 0 or -EINVAL (bits beyond the length are masked). */
-int prefix_parse(const char *text, struct prefix *out);
-#define PREFIX_STRLEN 50 /* longest text, with the final zero */
-const char *prefix_format(const struct prefix *prefix, char buf[PREFIX_STRLEN]);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables: a trie of destinations each, a list of routes at each destination. How a message
- * changes a list is rib_list.c's. Knows neither netlink nor what a best path is.
+ * A table is a trie of destinations, each with a list of routes. rib_list.c applies messages to
+ * lists. Knows neither netlink nor what a best path is.
  *
- * Invariant: no list is empty; the destination goes with its last route.
+ * Invariant: no list is empty. A destination is removed with its last route.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "rib_list.h"
+#include "rib_kernel.h"
 #include "rib_route.h"
 
 #define TABLE_BUCKETS 64u
@@ -25,7 +25,7 @@ struct rib {
 	rib_changed_fn changed;
 	void *ctx;
 	struct rib_counts counts;
-	struct prefix last_dst; /* of the message before, in last_table */
+	struct prefix last_dst; /* of the previous message, in last_table */
 	uint32_t last_table;
 	bool object_sources;
 	struct rib_table *tables[TABLE_BUCKETS];
@@ -33,7 +33,7 @@ struct rib {
 
 _Static_assert(offsetof(struct rib_dest, node) == 0, "radix_remove() frees the whole");
 
-/* A table's share of the routes that came or went since sources was counts.sources. */
+/* Attribute to the table how counts.sources changed since it was sources. */
 static void table_count(const struct rib *rib, struct rib_table *table, size_t sources)
 {
 	table->sources += rib->counts.sources - sources;
@@ -76,7 +76,7 @@ static struct rib_table *table_get(struct rib *rib, uint32_t id)
 	return table;
 }
 
-/* The destination, made if there is none. The caller puts a route in or calls dest_put(). */
+/* The destination, created if there is none. The caller adds a route or calls dest_put(). */
 static struct rib_dest *dest_get(struct rib_table *table, const struct prefix *dst)
 {
 	return dest_of(radix_find(&table->radix, dst))
@@ -91,14 +91,14 @@ static void dest_put(struct rib_table *table, struct rib_dest *dest)
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-/* Messages for one destination, one after the other, are one visit. */
-static void note_visit(struct rib *rib, const struct route *route)
+/* Consecutive messages for one destination are one run. */
+static void count_run(struct rib *rib, const struct route *route)
 {
 	if (rib->last_table == route->table && prefix_equal(&rib->last_dst, &route->dst))
 		return;
 	rib->last_table = route->table;
 	rib->last_dst = route->dst;
-	rib->counts.visit++;
+	rib->counts.run++;
 }
 
 bool rib_object_sources(const struct rib *rib)
@@ -119,7 +119,7 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 	dest = table ? dest_get(table, &route->dst) : NULL;
 	if (!dest)
 		return -ENOMEM;
-	note_visit(rib, route);
+	count_run(rib, route);
 	rib->object_sources |= route->next_hop_id && route->own_source;
 	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
 	dest_put(table, dest);
@@ -163,11 +163,11 @@ struct rib *rib_new(rib_changed_fn changed, void *ctx)
 	return rib;
 }
 
-/* Whether to drop a route: rib_free, rib_sweep and rib_prune differ in this only. */
+/* Which routes to delete: the only difference between rib_free, rib_sweep and rib_prune. */
 typedef bool (*pick_fn)(const struct rib_route *route, uint32_t table, const struct prefix *dst,
 			void *ctx);
 
-/* Drop what pick picks in one table. */
+/* Delete the picked routes of one table. */
 static size_t prune_table(struct rib *rib, struct rib_table *table, pick_fn pick, void *ctx)
 {
 	static const struct prefix all;
@@ -221,7 +221,7 @@ void rib_free(struct rib *rib)
 	if (!rib)
 		return;
 	rib->changed = NULL;
-	rib_tell_uses(rib, NULL, NULL);
+	rib_set_used_fn(rib, NULL, NULL);
 	prune(rib, any, NULL);
 	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
 		struct rib_table *table, *next;
@@ -232,12 +232,6 @@ void rib_free(struct rib *rib)
 		}
 	}
 	free(rib);
-}
-
-void rib_freep(struct rib **rib)
-{
-	rib_free(*rib);
-	*rib = NULL;
 }
 
 struct picker {
@@ -254,14 +248,14 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	return picker->fn(&view, picker->ctx);
 }
 
-struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id)
+struct value_sums rib_by_object(const struct rib *rib, uint32_t next_hop_id)
 {
 	const struct rib_use *use = rib_uses_find(&rib->counts.uses, next_hop_id);
 
-	return use ? mixture_digest(&use->routes) : (struct mixture){ 0 };
+	return use ? value_sums_digest(&use->routes) : (struct value_sums){ 0 };
 }
 
-void rib_tell_uses(struct rib *rib, rib_used_fn used, void *ctx)
+void rib_set_used_fn(struct rib *rib, rib_used_fn used, void *ctx)
 {
 	rib->counts.uses.changed = used;
 	rib->counts.uses.ctx = ctx;
@@ -282,12 +276,12 @@ size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ct
 void rib_mark(struct rib *rib)
 {
 	rib->counts.generation++;
-	rib->counts.visit++;
+	rib->counts.run++;
 }
 
 void rib_dump_again(struct rib *rib)
 {
-	rib->counts.visit++;
+	rib->counts.run++;
 }
 
 static bool outdated(const struct rib_route *route, uint32_t table, const struct prefix *dst,
@@ -341,7 +335,7 @@ size_t rib_routes(const struct rib *rib)
 	return rib->counts.routes;
 }
 
-/* --- what messages do not tell --------------------------------------------------------------- */
+/* --- what messages do not show --------------------------------------------------------------- */
 
 size_t rib_unsteady(const struct rib *rib)
 {

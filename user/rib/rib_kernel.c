@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the kernel's own table has at a destination, beside what messages told of it: in what the
- * two differ, and the one in place of the other. Knows neither who reads that table nor why.
- */
+/* Compares a destination with the kernel's own table, and replaces it. See rib_kernel.h. */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-#include "rib_list.h"
+#include "rib_kernel.h"
 #include "rib_route.h"
 
-/* By so much two readings of one end may differ: jiffies, and the time a message was under way. */
+/* Two readings of one end may differ by jiffies and by the delay of a message. */
 #define SLACK_NS 100000000u
 
 const char *const rib_difference_names[RIB_N_DIFFERENCES] = {
@@ -21,7 +18,7 @@ const char *const rib_difference_names[RIB_N_DIFFERENCES] = {
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
-/* One that never ends has an end of 0. */
+/* A lifetime without an end has expires_ns 0. */
 static enum rib_difference compare_lifetime(const struct rib_route *known,
 					    const struct route *route, uint64_t now_ns)
 {
@@ -33,10 +30,10 @@ static enum rib_difference compare_lifetime(const struct rib_route *known,
 		       : RIB_SAME;
 }
 
-/* Of a route by an object messages tell the object's type and hops. */
-static bool same_way(const struct rib_route *known, const struct route *route)
+/* Not compared for a route by an object: its type and hops are the object's. */
+static bool same_route(const struct rib_route *known, const struct route *route)
 {
-	if (!rib_route_same_level(known, route) || known->next_hop_id != route->next_hop_id)
+	if (!rib_route_same_key(known, route) || known->next_hop_id != route->next_hop_id)
 		return false;
 	return known->next_hop_id ||
 	       (known->encap == route->encap && rib_route_same_hops(known, route));
@@ -53,7 +50,7 @@ static bool same_attributes(const struct rib_route *known, const struct route *r
 static enum rib_difference compare_route(const struct rib_route *known, const struct route *route,
 					 uint64_t now_ns)
 {
-	if (!same_way(known, route))
+	if (!same_route(known, route))
 		return RIB_REPLACED;
 	if (!same_attributes(known, route))
 		return RIB_ATTRIBUTES;
@@ -62,7 +59,7 @@ static enum rib_difference compare_route(const struct rib_route *known, const st
 	return known->stale ? RIB_RENEWED : compare_lifetime(known, route, now_ns);
 }
 
-/* The next one of the source, from there on. */
+/* The first one of this source, from list on. */
 static const struct rib_route *of_source(const struct rib_route *list, const struct prefix *src)
 {
 	while (list && !prefix_equal(&list->src, src))
@@ -79,7 +76,7 @@ static size_t count(const struct rib_route *list)
 	return n;
 }
 
-/* The kernel has those of one source together; between sources the order means nothing. */
+/* The kernel groups routes by source; the order of sources does not matter. */
 enum rib_difference rib_compare(const struct rib_dest *dest, const struct route *routes, size_t n,
 				uint64_t now_ns)
 {
@@ -104,28 +101,28 @@ enum rib_difference rib_compare(const struct rib_dest *dest, const struct route 
 /* --- replacement ------------------------------------------------------------------------------ */
 
 /*
- * Of a route by an object messages tell type and hops, and an attribute that is not known is seen
- * by who reads messages, not by who reads the table. NULL: no memory.
+ * Type and hops of a route by an object, and whether it has an unknown attribute, are copied from
+ * the known route: only messages show them. NULL: no memory.
  */
-static struct rib_route *copy_of(const struct rib_route *told, const struct route *read)
+static struct rib_route *copy_of(const struct rib_route *known, const struct route *read)
 {
 	struct route route = *read;
 
-	for (; told; told = told->next) {
-		if (!rib_route_same_level(told, read))
+	for (; known; known = known->next) {
+		if (!rib_route_same_key(known, read))
 			continue;
-		route.unknown |= told->unknown;
-		if (!read->next_hop_id || told->next_hop_id != read->next_hop_id)
+		route.unknown |= known->unknown;
+		if (!read->next_hop_id || known->next_hop_id != read->next_hop_id)
 			continue;
-		route.type = told->type;
-		route.encap = told->encap;
-		route.n_hops = told->n_hops;
-		route.hops = told->hops;
+		route.type = known->type;
+		route.encap = known->encap;
+		route.n_hops = known->n_hops;
+		route.hops = known->hops;
 	}
 	return rib_route_new(&route, route.hops, route.n_hops);
 }
 
-/* The new ones come first: uses of an object are never fewer on the way than before and after. */
+/* New routes are added before old ones are removed, so that no object seems unused in between. */
 int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struct route *routes,
 		 size_t n)
 {

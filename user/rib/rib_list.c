@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How messages change the routes of one destination, as fib6_add_rt2node and fib6_del_route
- * changed them in the kernel. Knows nothing of tables or of who is told.
+ * How messages change the routes of one destination, as fib6_add_rt2node and fib6_del_route do in
+ * the kernel. Knows nothing of tables or listeners.
  *
  * Invariants
  * - A list is in ascending order of metric, equal metrics in the order of fib6.
- * - At one level (source prefix and metric) there is at most one multipath set, single
- *   gateways being sets of one; fib6 keeps a set's hops as routes of their own and links them.
+ * - For each key (source prefix and metric) there is at most one multipath set. A single gateway is
+ * a set of one. fib6 stores the hops of a set as linked routes.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -16,11 +16,11 @@
 #include "rib_list.h"
 #include "rib_route.h"
 
-/* A message has just said that route is there. */
+/* A message has this route. */
 static void confirm(const struct rib_counts *counts, struct rib_route *route)
 {
 	route->generation = counts->generation;
-	route->visit = counts->visit;
+	route->run = counts->run;
 }
 
 /* by: 1 or -1, a route more. */
@@ -55,7 +55,7 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	free(route);
 }
 
-/* In this order routes by one object that differ do not seem alike on the way. */
+/* In this order, routes by one object that differ never seem equal in between. */
 static void list_replace(struct rib_counts *counts, struct rib_route **link,
 			 struct rib_route *route)
 {
@@ -63,7 +63,7 @@ static void list_replace(struct rib_counts *counts, struct rib_route **link,
 	rib_list_remove(&route->next, counts);
 }
 
-/* Behind the last one of this metric or a lower one, where fib6 puts a new route. */
+/* After the last one of this metric or a lower one, where fib6 inserts a new route. */
 static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 {
 	struct rib_route **link = list;
@@ -74,21 +74,21 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 }
 
 /*
- * A dump tells the routes of a level in fib6's order, which may have changed while messages were
- * lost: *link, which it is about to tell, comes behind what it has told, and before the rest.
+ * A dump has the routes of a key in fib6's order, which may have changed while messages were lost.
+ * Move *link, its current route, after those that this run has confirmed, and before the rest.
  */
 static struct rib_route **list_reorder(const struct rib_counts *counts, struct rib_route **list,
 				       struct rib_route **link)
 {
 	struct rib_route *route = *link, **at = list;
 
-	if (route->visit == counts->visit)
+	if (route->run == counts->run)
 		return link;
 	*link = route->next;
 	while (*at && (*at)->metric < route->metric)
 		at = &(*at)->next;
 	for (link = at; *link && (*link)->metric == route->metric; link = &(*link)->next) {
-		if ((*link)->visit == counts->visit)
+		if ((*link)->run == counts->run)
 			at = &(*link)->next;
 	}
 	route->next = *at;
@@ -96,10 +96,10 @@ static struct rib_route **list_reorder(const struct rib_counts *counts, struct r
 	return at;
 }
 
-/* At route's level, and a set, or no set. */
+/* It has route's key, and is a set, or is none. */
 static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
 {
-	return rib_route_same_level(r, route) && r->set == set;
+	return rib_route_same_key(r, route) && r->set == set;
 }
 
 /* The first of a kind; NULL: none. */
@@ -113,7 +113,7 @@ static struct rib_route **list_find_kind(struct rib_route **list, const struct r
 	return NULL;
 }
 
-/* The first that fib6 takes for the same as route, which is not a set. NULL: none. */
+/* The first that fib6 considers the same as route, which is not a set. NULL: none. */
 static struct rib_route **list_find_same(struct rib_route **list, const struct route *route)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
@@ -124,16 +124,16 @@ static struct rib_route **list_find_same(struct rib_route **list, const struct r
 }
 
 /*
- * The one that a dump's message means, which the dump has not told yet: an equal one, else any. A
- * route that was replaced by its twin is there twice. NULL: it is a new one.
+ * The route that a dump's message means, among those that this run has not confirmed: an equal one,
+ * else any. A route that replaced its twin exists twice. NULL: it is a new route.
  */
 static struct rib_route **list_find_dumped(struct rib_route **list, const struct route *route,
-					   uint32_t visit)
+					   uint32_t run)
 {
 	struct rib_route **found = NULL;
 
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if ((*link)->set || (*link)->visit == visit || !rib_route_same(*link, route))
+		if ((*link)->set || (*link)->run == run || !rib_route_same(*link, route))
 			continue;
 		if (rib_route_equal(*link, route))
 			return link;
@@ -152,7 +152,7 @@ static size_t list_count_kind(struct rib_route *const *list, const struct route 
 	return n;
 }
 
-/* What is known of a set is not all that fib6 has, or is (rib.h). Returns whether that is new. */
+/* Set whether a set is stale (rib.h). True if that changed. */
 static bool set_stale(struct rib_route *set, bool stale)
 {
 	const bool changed = set->stale != stale;
@@ -163,7 +163,7 @@ static bool set_stale(struct rib_route *set, bool stale)
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
 
-/* Put a copy of route at link: instead of what is there, or before it. Frees copy on errors. */
+/* Insert copy at link, or replace *link. Frees copy on errors. */
 static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link, bool replace,
 			      struct rib_route *copy)
 {
@@ -178,33 +178,40 @@ static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link
 	return (struct rib_outcome){ .changed = true };
 }
 
+/* Index of a hop of route that equals hop and is not taken, which it is then; n_hops: none. */
+static uint16_t match_hop(const struct route *route, bool *taken, const struct route_hop *hop)
+{
+	uint16_t i = 0;
+
+	while (i < route->n_hops && (taken[i] || !rib_hop_equal(hop, &route->hops[i])))
+		i++;
+	if (i < route->n_hops)
+		taken[i] = true;
+	return i;
+}
+
 /*
- * The message's hops in the kernel's order. An announcement starts with the hop that was added,
- * though fib6 has it last; those that were known keep their order. *missed: one of the old hops
- * is not announced any more. *told: the message speaks of all its hops, since it starts with
- * a new one; several that are appended at once are announced with the attributes of an old one.
+ * The message's hops in fib6's order. An announcement starts with the added hop, which fib6 has
+ * last; known hops keep their order. *missed: an old hop is missing. *complete: the attributes are
+ * those of the added hop, which comes first. Several hops appended at once are announced with the
+ * attributes of an old one.
  */
 static void order_hops(const struct rib_route *old, const struct route *route,
-		       struct route_hop *out, bool *missed, bool *told)
+		       struct route_hop *out, bool *missed, bool *complete)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 	uint16_t n = 0;
 
 	*missed = false;
 	for (uint16_t i = 0; i < old->n_hops; i++) {
-		uint16_t j = 0;
+		uint16_t j = match_hop(route, taken, &old->hops[i]);
 
-		while (j < route->n_hops &&
-		       (taken[j] || !rib_hop_equal(&old->hops[i], &route->hops[j])))
-			j++;
-		if (j == route->n_hops) {
+		if (j == route->n_hops)
 			*missed = true;
-			continue;
-		}
-		taken[j] = true;
-		out[n++] = route->hops[j];
+		else
+			out[n++] = route->hops[j];
 	}
-	*told = !taken[0] || n == route->n_hops;
+	*complete = !taken[0] || n == route->n_hops;
 	for (uint16_t j = 0; j < route->n_hops; j++) {
 		if (!taken[j])
 			out[n++] = route->hops[j];
@@ -212,8 +219,8 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 }
 
 /*
- * A set is announced whole, with one hop's attributes. Unless these are those of the others, or a
- * dump tells them, of which nobody knows whether they are, what is known is stale.
+ * A set is announced with all hops, and the attributes of one. The set is stale if these differ
+ * from the known ones, or if a dump has several hops.
  */
 static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
 				     const struct route *route, uint16_t flags)
@@ -221,11 +228,11 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome = { 0 };
-	bool missed, told, stale;
+	bool missed, complete, stale;
 
-	order_hops(old, route, hops, &missed, &told);
+	order_hops(old, route, hops, &missed, &complete);
 	if (flags)
-		stale = old->stale || old->unlike || !told ||
+		stale = old->stale || old->unlike || !complete ||
 			!rib_route_same_attributes(old, route);
 	else
 		stale = route->n_hops > 1;
@@ -254,7 +261,7 @@ static bool same_order(const struct rib_route *a, const struct route *b)
 	return true;
 }
 
-/* fib6 replaces the first of the same kind, with all its siblings, else the first of all. */
+/* fib6 replaces the first set, with all its siblings, else the first route. */
 static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_route **list,
 				      const struct route *route)
 {
@@ -265,7 +272,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	/* a dump may have left out what stands beside a set */
+	/* a dump may have left out routes beside a set */
 	stale = link && (*link)->stale;
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
@@ -278,13 +285,13 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	}
 	if (stale)
 		outcome.err = -EINPROGRESS;
-	/* Multipath requests say "replace" in any case, single-path ones when they did. */
+	/* Multipath requests always set "replace", single-path ones only if they replaced. */
 	else if (!link && route->n_hops == 1)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
 
-/* Gateways of router advertisements that turn out to be hops of a set: see rib_route_is_set(). */
+/* Remove gateways of router advertisements that are hops of a set, see rib_route_is_set(). */
 static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 			     const struct route *route)
 {
@@ -293,7 +300,7 @@ static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 	while (*link) {
 		const struct rib_route *other = *link;
 
-		if (rib_route_same_level(other, route) && !other->set && !other->next_hop_id &&
+		if (rib_route_same_key(other, route) && !other->set && !other->next_hop_id &&
 		    other->n_hops == 1 && other->hops[0].has_gateway &&
 		    rib_hop_find(route->hops, route->n_hops, &other->hops[0]) >= 0)
 			rib_list_remove(link, counts);
@@ -326,10 +333,10 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 }
 
 /*
- * The victim of a replacement by a route that is no set. A next-hop object that changed has its
- * routes announced as replaced by themselves. *again: there are several that could be meant,
- * one perhaps a ghost that an old message, replayed over a newer dump, has brought back; or there
- * may be some beside a stale set, which is then not taken for the victim.
+ * The victim of a replacement by a route that is no set. Routes by a next-hop object that changed
+ * are announced as replaced by themselves. *again: the destination must be read, because several
+ * routes could be the victim, or because a stale set may hide some. An old message that is replayed
+ * after a newer dump can bring back a deleted route.
  */
 static struct rib_route **single_victim(struct rib_route **list, const struct route *route,
 					bool *again)
@@ -347,7 +354,7 @@ static struct rib_route **single_victim(struct rib_route **list, const struct ro
 	return link;
 }
 
-/* Routes that are the same by what is known of them, of which fib6 may have both all the same. */
+/* They seem the same, but fib6 may have both. */
 static bool may_be_unlike(const struct rib_route *a, const struct route *b)
 {
 	return b->encap || b->unknown || a->unknown;
@@ -366,7 +373,7 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 		link = list_find_same(list, route);
 		again = link && may_be_unlike(*link, route);
 	} else {
-		link = list_find_dumped(list, route, counts->visit);
+		link = list_find_dumped(list, route, counts->run);
 		if (link)
 			link = list_reorder(counts, list, link);
 	}
@@ -393,7 +400,7 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
 
-/* Leave in left the hops of from that gone lacks; returns how many. *unknown: gone has others. */
+/* Store in left the hops of from that are not in gone. *unknown: gone has other hops. */
 static uint16_t subtract_hops(const struct rib_route *from, const struct route *gone,
 			      struct route_hop *left, bool *unknown)
 {
@@ -401,25 +408,18 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
 	uint16_t n = 0, matched = 0;
 
 	for (uint16_t i = 0; i < from->n_hops; i++) {
-		uint16_t j = 0;
-
-		while (j < gone->n_hops &&
-		       (taken[j] || !rib_hop_equal(&from->hops[i], &gone->hops[j])))
-			j++;
-		if (j == gone->n_hops) {
+		if (match_hop(gone, taken, &from->hops[i]) == gone->n_hops)
 			left[n++] = from->hops[i];
-		} else {
-			taken[j] = true;
+		else
 			matched++;
-		}
 	}
 	*unknown = matched < gone->n_hops;
 	return n;
 }
 
 /*
- * What is left of a set. Of hops that are unlike, or that nobody has told one by one, the
- * attributes are not known; and beside a stale set there may be others when all its hops have gone.
+ * Reduce a set to the hops that are left. If they may be unlike, their attributes are unknown. A
+ * stale set without hops stays as a trace.
  */
 static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route **link,
 				     const struct route *route, const struct route_hop *left,
@@ -435,11 +435,11 @@ static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route
 		return outcome;
 	set_stale(copy, stale);
 	if (stale)
-		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump can tell one hop */
+		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump is right about one hop */
 	return outcome;
 }
 
-/* Hops of a set go. */
+/* Delete hops of a set. */
 static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route **link,
 				   const struct route *route)
 {
@@ -472,7 +472,7 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 
 	if (!route->next_hop_id && route->n_hops)
 		set = list_find_kind(list, route, true);
-	/* A set of which the message names no hop is another route than the one that went. */
+	/* If the message names no hop of the set, it means another route. */
 	if (set)
 		outcome = del_hops(counts, set, route);
 	if (outcome.changed || outcome.err != -EAGAIN)
@@ -480,7 +480,7 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 	link = list_find_same(list, route);
 	if (!link)
 		return outcome;
-	/* of two that look alike either may have gone */
+	/* of two that look the same either may be gone */
 	outcome.err = list_find_same(&(*link)->next, route) ? -EAGAIN : 0;
 	outcome.changed = true;
 	rib_list_remove(link, counts);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * One route at rest, see rib_route.h. Pure, and stateless.
- */
+/* One stored route, see rib_route.h. Pure, and stateless. */
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "link.h"
 #include "rib_route.h"
 
 _Static_assert(sizeof(struct rib_route) <= 64, "a full table has hundreds of thousands");
@@ -41,29 +40,29 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 	return copy;
 }
 
-struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
+struct route rib_route_view(const struct rib_route *stored, uint32_t table,
 			    const struct prefix *dst)
 {
 	return (struct route){
 		.dst = *dst,
-		.src = at_rest->src,
-		.expires_ns = at_rest->expires_ns,
+		.src = stored->src,
+		.expires_ns = stored->expires_ns,
 		.table = table,
-		.metric = at_rest->metric,
-		.next_hop_id = at_rest->next_hop_id,
-		.mtu = at_rest->mtu,
-		.mtu_locked = at_rest->mtu_locked,
-		.own_source = at_rest->own_source,
-		.type = at_rest->type,
-		.protocol = at_rest->protocol,
-		.preference = at_rest->preference,
-		.encap = at_rest->encap,
-		.unknown = at_rest->unknown,
-		.expires = at_rest->expires,
-		.truncated = at_rest->truncated,
-		.unlike = at_rest->unlike,
-		.n_hops = at_rest->n_hops,
-		.hops = at_rest->hops,
+		.metric = stored->metric,
+		.next_hop_id = stored->next_hop_id,
+		.mtu = stored->mtu,
+		.mtu_locked = stored->mtu_locked,
+		.own_source = stored->own_source,
+		.type = stored->type,
+		.protocol = stored->protocol,
+		.preference = stored->preference,
+		.encap = stored->encap,
+		.unknown = stored->unknown,
+		.expires = stored->expires,
+		.truncated = stored->truncated,
+		.unlike = stored->unlike,
+		.n_hops = stored->n_hops,
+		.hops = stored->hops,
 	};
 }
 
@@ -88,7 +87,7 @@ bool rib_route_is_unsteady(const struct rib_route *route)
 	return route->mtu || rib_route_is_transient(route);
 }
 
-uint64_t rib_route_kept(const struct rib_route *route)
+uint64_t rib_route_cached_value(const struct rib_route *route)
 {
 	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;
 
@@ -104,7 +103,7 @@ bool rib_route_is_set(const struct route *route)
 	return route->hops[0].has_gateway && route->protocol != RTPROT_RA;
 }
 
-bool rib_route_same_level(const struct rib_route *a, const struct route *b)
+bool rib_route_same_key(const struct rib_route *a, const struct route *b)
 {
 	return a->metric == b->metric && prefix_equal(&a->src, &b->src);
 }
@@ -127,9 +126,9 @@ int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_ho
 
 bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
-	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
+	if (!rib_route_same_key(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
-	/* In compatibility mode an object's hops are shown too, and may have changed. */
+	/* In compatibility mode messages have the object's hops, too, which may have changed. */
 	if (a->next_hop_id)
 		return true;
 	if (a->encap != b->encap || a->n_hops != b->n_hops)
@@ -137,7 +136,7 @@ bool rib_route_same(const struct rib_route *a, const struct route *b)
 	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
 }
 
-/* Two announcements of one lifetime, as far as can be said. */
+/* Both may be announcements of the same lifetime. */
 static bool same_lifetime(const struct rib_route *a, const struct route *b)
 {
 	uint64_t apart = a->expires_ns > b->expires_ns ? a->expires_ns - b->expires_ns
@@ -177,11 +176,11 @@ bool rib_route_same_hops(const struct rib_route *a, const struct route *b)
 	return true;
 }
 
-/* An earlier end takes the place of the one that is kept, lest a lifetime shrinks bit by bit. */
+/* An earlier end replaces the stored one, or repeated messages could shorten it unnoticed. */
 bool rib_route_equal(const struct rib_route *a, const struct route *b)
 {
 	if (a->expires && b->expires && b->expires_ns < a->expires_ns)
 		return false;
-	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) &&
+	return rib_route_same_key(a, b) && rib_route_same_attributes(a, b) &&
 	       rib_route_same_hops(a, b);
 }

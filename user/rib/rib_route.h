@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One route at rest: what makes two of them the same for fib6, and the arithmetic on sets of
- * hops. Private to rib/. Knows nothing of destinations or tables.
+ * One stored route: what makes two routes the same for fib6, and comparisons of hops. Private to
+ * rib/. Knows nothing of destinations or tables.
  */
 #ifndef RIB_RIB_ROUTE_H
 #define RIB_RIB_ROUTE_H
@@ -12,33 +12,30 @@
 struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
 				uint16_t n_hops);
 
-/* Of a route by an object, what rib_by_object() tells apart. */
-uint64_t rib_route_kept(const struct rib_route *route);
+/* Of a route by an object: what fib6 caches of it, see rib_by_object(). */
+uint64_t rib_route_cached_value(const struct rib_route *route);
 
-/* The route as it was announced; its hops are those of at_rest. */
-struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
+/* The route as it was announced. The hops are not copied. */
+struct route rib_route_view(const struct rib_route *stored, uint32_t table,
 			    const struct prefix *dst);
 
 /*
- * rt6_qualify_for_ecmp: it is, or may become, one set with the others of its metric. Routes that
- * the kernel learnt from router advertisements never do, though they have a gateway; those
- * that a daemon learnt for it do, which shows only once there are two hops.
+ * rt6_qualify_for_ecmp: it is, or can become, one set with others of its metric. The kernel's own
+ * routes of router advertisements never do, though they have a gateway. Those that a daemon adds
+ * do, which shows only when there are two hops.
  */
 bool rib_route_is_set(const struct route *route);
 
-/* Of one source prefix and one metric: what a message can replace. */
-bool rib_route_same_level(const struct rib_route *a, const struct route *b);
+/* They have the same key, source prefix and metric: one can replace the other. */
+bool rib_route_same_key(const struct rib_route *a, const struct route *b);
 
-/* rt6_duplicate_nexthop: fib6 takes only one of them at a level. Both not sets. */
+/* rt6_duplicate_nexthop: fib6 accepts only one of them for a key. Neither is a set. */
 bool rib_route_same(const struct rib_route *a, const struct route *b);
 
-/*
- * Nothing that rib.h promises to report differs; the order of hops does not count, nor does a
- * lifetime of b that ends a little later than that of a.
- */
+/* No reportable difference. The order of hops is ignored, and a slightly later end of b. */
 bool rib_route_equal(const struct rib_route *a, const struct route *b);
 
-/* The same but for the hops. */
+/* The same for all but the hops. */
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b);
 
 /* As multisets: with an encapsulation, two hops may have one gateway and device. */

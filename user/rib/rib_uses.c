@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Which next-hop objects routes name, see rib_uses.h. An id has an entry while a route names it.
- */
+/* Next-hop objects by id, see rib_uses.h. An id has an entry while a route names it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,16 +38,16 @@ int rib_uses_reserve(struct rib_uses *uses, uint32_t id)
 void rib_uses_count(struct rib_uses *uses, const struct rib_route *route, int by)
 {
 	struct rib_use **link = bucket_of(uses, route->next_hop_id), *use;
-	const struct mixture one = mixture_of(rib_route_kept(route));
-	struct mixture before, change;
+	const struct value_sums one = value_sums_of(rib_route_cached_value(route));
+	struct value_sums before, change;
 
 	while ((*link)->id != route->next_hop_id)
 		link = &(*link)->next;
 	use = *link;
-	before = mixture_digest(&use->routes);
-	mixture_add(&use->routes, &one, by);
-	change = mixture_digest(&use->routes);
-	mixture_add(&change, &before, -1);
+	before = value_sums_digest(&use->routes);
+	value_sums_add(&use->routes, &one, by);
+	change = value_sums_digest(&use->routes);
+	value_sums_add(&change, &before, -1);
 	if (uses->changed && (change.n || change.sum))
 		uses->changed(uses->ctx, use->id, &change);
 	if (use->routes.n)

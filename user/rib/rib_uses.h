@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Which next-hop objects routes name, and whether those that name one are alike to a packet.
- * Private to rib/.
- */
+/* Which next-hop objects routes name, and what fib6 would cache of these. Private to rib/. */
 #ifndef RIB_RIB_USES_H
 #define RIB_RIB_USES_H
 
@@ -13,7 +10,7 @@
 struct rib_use {
 	struct rib_use *next;
 	uint32_t id;
-	struct mixture routes; /* what fib6 would keep of each: as rib_by_object() has it */
+	struct value_sums routes; /* rib_route_cached_value() of each */
 };
 
 /* Zeroed: none. */
@@ -25,9 +22,9 @@ struct rib_uses {
 
 /* NULL: no route names it. */
 const struct rib_use *rib_uses_find(const struct rib_uses *uses, uint32_t id);
-/* So that the next route that names id can be counted. 0, or -ENOMEM. */
+/* Needed before the next rib_uses_count() of a route that names id. 0, or -ENOMEM. */
 int rib_uses_reserve(struct rib_uses *uses, uint32_t id);
-/* by: 1 for a route that came, which must have been reserved for; -1 for one that went. */
+/* by: 1 for an added route, -1 for a deleted one. */
 void rib_uses_count(struct rib_uses *uses, const struct rib_route *route, int by);
 
 #endif

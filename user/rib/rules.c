@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules as forwarded packets meet them (fib_rule_match, fib6_rule_match, __fib6_rule_action):
- * their oif, tun_id and mark of routing by socket are 0, their uid is root's, their iif is
- * the port or its VRF.
+ * Rules for forwarded packets (fib_rule_match, fib6_rule_match, __fib6_rule_action): oif, tun_id
+ * and socket mark are 0, the uid is root's, iif is the port or its VRF.
  *
- * Where the list says more than struct sixlane_rule can, it gets a rule that punts whatever comes
- * to it: never one that guesses.
+ * A rule that struct sixlane_rule cannot express becomes one that punts, never one that guesses.
  */
 #include "rules.h"
 
@@ -16,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those that may hold for one packet of a port, and not for the next. */
+/* Selectors that may match one packet of a port, and not the next. */
 #define PACKET_SELECTORS                                                        \
 	(SIXLANE_RULE_SOURCE | SIXLANE_RULE_DESTINATION | SIXLANE_RULE_TCLASS | \
 	 SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT | SIXLANE_RULE_UNKNOWN)
@@ -44,15 +42,6 @@ int rules_add(struct rules *rules, const struct rule *rule)
 
 /* --- one rule ------------------------------------------------------------------------------- */
 
-static const struct device *find_by_name(const struct links *links, const char *name)
-{
-	for (size_t i = 0; i < links->n; i++) {
-		if (!strcmp(links->devices[i].link.name, name))
-			return &links->devices[i];
-	}
-	return NULL;
-}
-
 static void set_prefix(const struct prefix *prefix, union sixlane_addr *addr,
 		       union sixlane_addr *mask)
 {
@@ -64,7 +53,7 @@ static void set_prefix(const struct prefix *prefix, union sixlane_addr *addr,
 	}
 }
 
-/* But for iif, which depends on the devices. */
+/* All but iif, which depends on the devices. */
 static void set_selectors(const struct rule *rule, struct sixlane_rule *out)
 {
 	if (rule->src.len) {
@@ -106,7 +95,7 @@ static void set_verdict(struct sixlane_rule *out, enum sixlane_verdict verdict)
 	out->verdict = verdict;
 }
 
-/* Whatever comes to this rule is the kernel's. */
+/* Packets that reach this rule are punted. */
 static void set_punt(struct sixlane_rule *out)
 {
 	*out = (struct sixlane_rule){ .priority = out->priority };
@@ -139,38 +128,38 @@ static void set_action(const struct rule *rule, struct sixlane_rule *out)
 	case FR_ACT_BLACKHOLE:
 		set_verdict(out, SIXLANE_DROP_BLACKHOLE);
 		break;
-	default: /* today the kernel discards, too */
+	default: /* the kernel discards these today */
 		set_verdict(out, SIXLANE_PUNT_RULE);
 		break;
 	}
 }
 
 /*
- * Inverted rules of which it is not certain what they do when a selector does not hold: what is
- * unknown may be no selector, but a suppressor; and "not l3mdev" has no table of its own
- * (fib_rule_get_table takes what an earlier rule left, or main).
+ * Inverted rules whose effect is uncertain. An unknown attribute may be a suppressor, not a
+ * selector. "not l3mdev" has no table of its own (fib_rule_get_table takes what an earlier rule
+ * left, or main).
  */
-static bool inverted_beyond_us(const struct rule *rule)
+static bool is_uncertain_inverted(const struct rule *rule)
 {
 	return rule->invert && (rule->unknown || (rule->l3mdev && rule->action == FR_ACT_TO_TBL));
 }
 
-/* False: the rule applies to no forwarded packet, or does nothing to it. */
+/* False: the rule matches no forwarded packet, or does nothing. */
 static bool compile_rule(const struct rule *rule, const struct links *links,
 			 struct sixlane_rule *out)
 {
-	const struct device *iif = rule->iif[0] ? find_by_name(links, rule->iif) : NULL;
+	const struct device *iif = rule->iif[0] ? links_find_name(links, rule->iif) : NULL;
 	bool never = rule->never || (rule->iif[0] && !iif);
 
 	memset(out, 0, sizeof(*out));
 	out->priority = rule->priority;
 	if ((rule->action == FR_ACT_NOP && !rule->unknown_attr) || (never && !rule->invert))
 		return false;
-	if (inverted_beyond_us(rule)) {
+	if (is_uncertain_inverted(rule)) {
 		set_punt(out);
 		return true;
 	}
-	/* A conjunction with a part that never holds, inverted, always does. */
+	/* A selector that never matches, inverted, always matches. */
 	if (!never) {
 		set_selectors(rule, out);
 		if (iif) {
@@ -188,7 +177,7 @@ static bool compile_rule(const struct rule *rule, const struct links *links,
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/* The gotos that wait for this priority lead to what is appended next. */
+/* Gotos that wait for this priority now target the rule that is appended next. */
 static void find_targets(struct rules_program *out, bool waiting[SIXLANE_MAX_RULES],
 			 uint32_t priority)
 {
@@ -200,7 +189,7 @@ static void find_targets(struct rules_program *out, bool waiting[SIXLANE_MAX_RUL
 	}
 }
 
-/* A goto without its target does nothing, as one to the rule behind it. */
+/* A goto without a target does nothing, like one to the next rule. */
 static void skip_unresolved(struct rules_program *out, const bool waiting[SIXLANE_MAX_RULES])
 {
 	for (uint32_t i = 0; i < out->n; i++) {
@@ -217,7 +206,7 @@ static bool compile_list(const struct rules *rules, const struct links *links,
 	for (size_t i = 0; i < rules->n; i++) {
 		struct sixlane_rule rule;
 
-		/* also one that does nothing is a target */
+		/* a rule that does nothing can be a target, too */
 		find_targets(out, waiting, rules->list[i].priority);
 		if (!compile_rule(&rules->list[i], links, &rule))
 			continue;
@@ -236,7 +225,7 @@ static bool is_plain_lookup(const struct sixlane_rule *rule, uint32_t table)
 }
 
 /* A VRF may have any table. */
-static bool vrf_asks_main(const struct links *links)
+static bool vrf_looks_up_main(const struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *link = &links->devices[i].link;
@@ -248,34 +237,31 @@ static bool vrf_asks_main(const struct links *links)
 	return false;
 }
 
-static bool asks_main(const struct sixlane_rule *rule, const struct links *links)
+static bool looks_up_main(const struct sixlane_rule *rule, const struct links *links)
 {
 	if (rule->action != SIXLANE_RULE_LOOKUP)
 		return false;
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
-		return vrf_asks_main(links);
+		return vrf_looks_up_main(links);
 	return rule->table == RT_TABLE_MAIN;
 }
 
 /*
- * Whether main may stand in the trie with local laid over it. Be L what local alone answers to a
- * packet: a fate, or "go on" (no route that counts, or a throw); M the same of main. The overlay
- * answers O = L, but M where L is "go on". A rule R that asks main must come to the same with
- * O as with M, for every packet. It does, if
+ * Whether main can be stored with local laid over it. For a packet, let L be local's result: a
+ * decision, or "continue" (no usable route, or a throw). Let M be main's result. The overlay O
+ * returns L, or M if L is "continue". For every rule R that looks up main, O must give the same as
+ * M. That is so if:
  *
- * (1) before it comes to R every packet has been at a rule G that asks local without selectors,
- *     inversion or suppressor. G ends the walk unless L is "go on"; so at R, L is "go on" and
- *     O is M, be it a fate, a throw or nothing. How often main is asked, and under which
- *     selectors, makes no difference. A suppressor at G, though, would let packets go on to R
- *     whose L is still in O, and so would a selector.
- * (2) R has no suppressor. It would go by the length of M's prefix, while a value in the trie has
- *     the length that it stands under: that of a throw in local, where this is longer.
+ * (1) Before R, every packet passes a rule G that looks up local, without selectors, inversion or
+ *     suppressor. At R then L is "continue", so that O is M. With a suppressor or a selector, G
+ * could let packets continue whose L is still in O. (2) R has no suppressor. It compares the length
+ * of M's prefix, but an entry of the overlay has the length of its own prefix, which may be that of
+ * a longer throw in local.
  *
- * (1) is the case if G stands before every R in the list and no goto leads from before G to behind
- * it, since walks only go forward. A rule that asks nothing of main can do no harm, and if none
- * does, O is never asked for.
+ * (1) holds if G precedes every R in the list, and no goto from before G leads past it, since
+ * gotos only lead forward. Rules that do not look up main do not matter.
  */
-static bool local_comes_first(const struct rules_program *program, const struct links *links)
+static bool is_local_first(const struct rules_program *program, const struct links *links)
 {
 	uint32_t jump = 0;
 	bool local = false;
@@ -285,7 +271,7 @@ static bool local_comes_first(const struct rules_program *program, const struct 
 
 		if (is_plain_lookup(rule, RT_TABLE_LOCAL) && jump <= i)
 			local = true;
-		if (asks_main(rule, links) && (!local || rule->flags & SIXLANE_RULE_SUPPRESS))
+		if (looks_up_main(rule, links) && (!local || rule->flags & SIXLANE_RULE_SUPPRESS))
 			return false;
 		if (rule->action == SIXLANE_RULE_GOTO && rule->target > jump)
 			jump = rule->target;
@@ -302,7 +288,7 @@ void rules_compile(const struct rules *rules, const struct links *links, struct 
 		memset(out->rules, 0, sizeof(out->rules));
 		out->n = 0;
 	}
-	out->local_first = local_comes_first(out, links);
+	out->local_first = is_local_first(out, links);
 	out->local_within = out->n == 2 && is_plain_lookup(&out->rules[0], RT_TABLE_LOCAL) &&
 			    is_plain_lookup(&out->rules[1], RT_TABLE_MAIN);
 }
@@ -315,7 +301,7 @@ enum certainty {
 	ALWAYS,
 };
 
-/* Whether the rule applies to the packets of iif, a port without a VRF. */
+/* Whether the rule matches packets of iif, a port without a VRF. */
 static enum certainty applies_to(const struct sixlane_rule *rule, uint32_t iif)
 {
 	bool inverted = rule->flags & SIXLANE_RULE_INVERT;
@@ -328,7 +314,7 @@ static enum certainty applies_to(const struct sixlane_rule *rule, uint32_t iif)
 	return inverted ? NEVER : ALWAYS;
 }
 
-/* The next rule from at on that does something to packets of iif. */
+/* The next rule from at on that may match packets of iif. */
 static uint32_t next_for(const struct rules_program *program, uint32_t at, uint32_t iif)
 {
 	while (at < program->n) {
@@ -345,9 +331,9 @@ static uint32_t next_for(const struct rules_program *program, uint32_t at, uint3
 	return at;
 }
 
-/* The rule there asks this table for all packets of iif, without reserve. */
-static bool asks_surely(const struct rules_program *program, uint32_t at, uint32_t iif,
-			uint32_t table)
+/* The rule looks up this table for all packets of iif, without a suppressor. */
+static bool always_looks_up(const struct rules_program *program, uint32_t at, uint32_t iif,
+			    uint32_t table)
 {
 	const struct sixlane_rule *rule = &program->rules[at];
 
@@ -365,10 +351,10 @@ bool rules_program_walk(const struct rules_program *program, uint32_t iif, bool 
 	if (!program->expressible || !program->local_first || vrf)
 		return true;
 	at = next_for(program, 0, iif);
-	if (!asks_surely(program, at, iif, RT_TABLE_LOCAL))
+	if (!always_looks_up(program, at, iif, RT_TABLE_LOCAL))
 		return true;
 	at = next_for(program, at + 1, iif);
-	if (!asks_surely(program, at, iif, RT_TABLE_MAIN))
+	if (!always_looks_up(program, at, iif, RT_TABLE_MAIN))
 		return true;
 	return next_for(program, at + 1, iif) < program->n;
 }

@@ -2,17 +2,8 @@
 /*
  * The tables of compiled_world.h, their naive longest match, and the memory of the compiled FIB.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "compiled_world.h"
 
 /* --- the owner of memory and readers ---------------------------------------------------------- */
@@ -41,17 +32,17 @@ static void publish(void *ctx, union sixlane_fib fib)
 static int wait_for_readers(void *ctx)
 {
 	struct cworld *world = ctx;
-	const struct compiled_runs *waiting = &world->compiled->store.waiting;
+	const struct compiled_runs *retired = &world->compiled->store.retired;
 
 	if (world->grace_error)
 		return world->grace_error;
 	world->graces++;
 	if (world->grace)
 		world->grace(world);
-	for (size_t i = 0; i < waiting->n; i++)
+	for (size_t i = 0; i < retired->n; i++)
 		memset(compiled_at(&world->compiled->store,
-				   sixlane_fib_node(waiting->list[i].unit, 0, 0)),
-		       0xd5, (size_t)waiting->list[i].n * SIXLANE_FIB_UNIT_BYTES);
+				   sixlane_fib_node(retired->list[i].unit, 0, 0)),
+		       0xd5, (size_t)retired->list[i].n * SIXLANE_FIB_UNIT_BYTES);
 	return 0;
 }
 
@@ -73,17 +64,23 @@ uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed))
 	return n;
 }
 
-void cworld_tell_seed(const struct cworld *world, unsigned int at)
+unsigned int cworld_operation;
+static const struct cworld *opened; /* the last one, if it is still open */
+
+int cworld_print_seed(void **state)
 {
-	if (world->compiled)
+	if (opened)
 		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
-			      (unsigned long long)world->seed, at);
+			      (unsigned long long)opened->seed, cworld_operation);
+	opened = NULL;
+	return 0;
 }
 
 void cworld_open(struct cworld *world, uint64_t seed)
 {
 	const struct compiled_memory memory = { world, give_chunk, publish, wait_for_readers };
 
+	opened = world;
 	*world = (struct cworld){ .seed = seed, .random = seed, .chunks_max = SIXLANE_FIB_CHUNKS };
 	world->chunks =
 		mmap(NULL, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES,
@@ -106,6 +103,7 @@ void cworld_close(struct cworld *world)
 	}
 	munmap(world->chunks, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES);
 	world->compiled = NULL;
+	opened = NULL;
 }
 
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
@@ -124,6 +122,24 @@ struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cw
 	assert_true(table->routes && table->buckets);
 	memset(table->buckets, 0xff, table->n_buckets * sizeof(*table->buckets));
 	return table;
+}
+
+uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small)
+{
+	static const uint32_t ids[CWORLD_TABLES] = {
+		1, SIXLANE_TABLE_MAIN, 255, UINT32_MAX, 0, 1000
+	};
+
+	if (kind < CWORLD_SHAPES) {
+		cworld_add_table(world, ids[cworld_random(world, 2)], (enum cworld_shape)kind,
+				 large + 200);
+		return large;
+	}
+	for (uint32_t i = 0; i < CWORLD_TABLES; i++)
+		cworld_add_table(world, ids[i],
+				 (enum cworld_shape)cworld_random(world, CWORLD_SHAPES),
+				 small + 20);
+	return small;
 }
 
 int cworld_build(struct cworld *world)
@@ -154,7 +170,7 @@ void cworld_make_tight(struct cworld *world, uint32_t units)
 	world->chunks_max = world->n_chunks;
 	for (uint32_t n = SIXLANE_FIB_CHUNK_UNITS / 2; n; n /= 2) {
 		while (n_free(world) >= units + n && world->n_ballast < 64) {
-			uint32_t at = compiled_take(&world->compiled->store, n);
+			uint32_t at = compiled_alloc(&world->compiled->store, n);
 
 			if (!at)
 				break;
@@ -263,8 +279,8 @@ void cworld_put(struct cworld *world, struct cworld_table *table,
 		remove_route(table, (uint32_t)(route - table->routes));
 }
 
-int cworld_tell(struct cworld *world, struct cworld_table *table,
-		const struct cworld_prefix *prefix, bool same_prefix)
+int cworld_apply(struct cworld *world, struct cworld_table *table,
+		 const struct cworld_prefix *prefix, bool same_prefix)
 {
 	const struct prefix dst = { .addr = cworld_network(prefix->addr), .len = prefix->len };
 
@@ -277,7 +293,7 @@ int cworld_set(struct cworld *world, struct cworld_table *table, const struct cw
 	bool was = cworld_value(table, prefix) != 0;
 
 	cworld_put(world, table, prefix, value);
-	return cworld_tell(world, table, prefix, was && value);
+	return cworld_apply(world, table, prefix, was && value);
 }
 
 void cworld_sweep(struct cworld *world, struct cworld_table *table)

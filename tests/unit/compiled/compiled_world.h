@@ -10,7 +10,21 @@
 #ifndef UNIT_COMPILED_COMPILED_WORLD_H
 #define UNIT_COMPILED_COMPILED_WORLD_H
 
-#include "../../../user/compiled/compiled_internal.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/compiled/compiled.h"
+#include "../../../user/compiled/node.h"
+#include "../../../user/lib/util.h"
+#include "../unit.h"
 
 #define CWORLD_TABLES 6u
 #define CWORLD_NONE UINT32_MAX
@@ -81,11 +95,15 @@ struct cworld {
  * n of them. How many there were.
  */
 uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed));
-/* Of a world that a failed test left open: how to have it again, and where it failed. */
-void cworld_tell_seed(const struct cworld *world, unsigned int at);
+/* A teardown: of a world that a failed test left open, how to repeat it, and where it failed. */
+extern unsigned int cworld_operation;
+int cworld_print_seed(void **state);
 
 /* No table yet. The first is to be the main one, or not. */
 void cworld_open(struct cworld *world, uint64_t seed);
+/* One table of a kind, with room for "large" prefixes; or six, of all kinds, for "small" ones.
+ * Returns which of both. */
+uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small);
 void cworld_close(struct cworld *world);
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
 				      uint32_t room);
@@ -99,8 +117,8 @@ void cworld_make_tight(struct cworld *world, uint32_t units);
 void cworld_put(struct cworld *world, struct cworld_table *table,
 		const struct cworld_prefix *prefix, uint32_t value);
 /* compiled_change() after it. */
-int cworld_tell(struct cworld *world, struct cworld_table *table,
-		const struct cworld_prefix *prefix, bool same_prefix);
+int cworld_apply(struct cworld *world, struct cworld_table *table,
+		 const struct cworld_prefix *prefix, bool same_prefix);
 /* Both. */
 int cworld_set(struct cworld *world, struct cworld_table *table, const struct cworld_prefix *prefix,
 	       uint32_t value);

@@ -3,20 +3,13 @@
  * The books of the compiled FIB's memory against what is there: a walk over all nodes that readers
  * can come to, all that waits, and all lists of free runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "compiled_world.h"
 
 struct audit {
 	const struct compiled_store *store;
 	uint8_t *seen; /* for each unit */
-	uint64_t live_units, nodes, waiting_units, free_units;
+	uint64_t live_units, nodes, retired_units, free_units;
 };
 
 static void see(struct audit *audit, uint32_t unit, uint32_t n)
@@ -30,9 +23,9 @@ static void see(struct audit *audit, uint32_t unit, uint32_t n)
 	assert_int_equal(unit / SIXLANE_FIB_CHUNK_UNITS, (unit + n - 1) / SIXLANE_FIB_CHUNK_UNITS);
 }
 
-/* held: bits of an address up to which a lookup has them at hand when it comes here. */
+/* loaded: bits of an address up to which a lookup has them at hand when it comes here. */
 static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint32_t behind,
-		      uint32_t held)
+		      uint32_t loaded)
 {
 	struct compiled_node node = compiled_open(audit->store, entry);
 	uint32_t n = node.n_units;
@@ -40,23 +33,24 @@ static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint
 	see(audit, sixlane_fib_unit(entry), n);
 	audit->live_units += n;
 	audit->nodes++;
-	if (node.held) {
-		assert_int_equal(node.held, behind + COMPILED_HELD);
-		held = node.held;
+	if (node.loaded) {
+		assert_int_equal(node.loaded, behind + COMPILED_BITS_LOADED);
+		loaded = node.loaded;
 	}
 	behind += node.skip + node.stride;
-	assert_true(behind <= 128 && behind <= held);
+	assert_true(behind <= 128 && behind <= loaded);
 	for (uint32_t i = 0; i < 1u << node.stride; i++) {
 		uint64_t cell = compiled_cell(&node, i);
 		uint32_t entry_below = sixlane_fib_entry(cell), checked = sixlane_fib_checked(cell);
 
-		assert_true(checked <= SIXLANE_FIB_CHECK_MAX && behind + checked <= held);
+		assert_true(checked <= SIXLANE_FIB_CHECK_MAX && behind + checked <= loaded);
 		/* of the bits that are checked none but those are given */
 		assert_int_equal((cell >> 37) & ((1u << (SIXLANE_FIB_CHECK_MAX - checked)) - 1), 0);
 		if (entry_below & SIXLANE_FIB_NODE)
-			see_nodes(audit, entry_below, are_tables, behind + checked, held);
+			see_nodes(audit, entry_below, are_tables, behind + checked, loaded);
 		else if (are_tables && entry_below)
-			see_nodes(audit, entry_below | SIXLANE_FIB_NODE, false, 0, COMPILED_HELD);
+			see_nodes(audit, entry_below | SIXLANE_FIB_NODE, false, 0,
+				  COMPILED_BITS_LOADED);
 	}
 }
 
@@ -115,9 +109,9 @@ static void check_sums(const struct cworld *world, const struct audit *audit)
 	assert_int_equal(stats.used_bytes, audit->live_units * SIXLANE_FIB_UNIT_BYTES);
 	assert_int_equal(stats.free_bytes, audit->free_units * SIXLANE_FIB_UNIT_BYTES);
 	assert_int_equal(stats.nodes, audit->nodes);
-	assert_int_equal(audit->store->waiting_units, audit->waiting_units);
+	assert_int_equal(audit->store->retired_units, audit->retired_units);
 	/* The first unit of a chunk is nobody's. */
-	assert_int_equal(audit->live_units + audit->free_units + audit->waiting_units +
+	assert_int_equal(audit->live_units + audit->free_units + audit->retired_units +
 				 world->n_chunks,
 			 units);
 }
@@ -125,23 +119,23 @@ static void check_sums(const struct cworld *world, const struct audit *audit)
 void cworld_audit(const struct cworld *world)
 {
 	struct audit audit = { .store = &world->compiled->store };
-	const struct compiled_runs *waiting = &audit.store->waiting;
+	const struct compiled_runs *retired = &audit.store->retired;
 
 	assert_true(compiled_is_live(world->compiled));
 	audit.seen = calloc((size_t)world->n_chunks * SIXLANE_FIB_CHUNK_UNITS, 1);
 	assert_non_null(audit.seen);
 	assert_true(world->view.fib.main & SIXLANE_FIB_NODE);
 	assert_true(world->view.fib.tables & SIXLANE_FIB_NODE);
-	see_nodes(&audit, world->view.fib.main, false, 0, COMPILED_HELD);
-	see_nodes(&audit, world->view.fib.tables, true, 0, COMPILED_HELD);
+	see_nodes(&audit, world->view.fib.main, false, 0, COMPILED_BITS_LOADED);
+	see_nodes(&audit, world->view.fib.tables, true, 0, COMPILED_BITS_LOADED);
 	for (uint32_t i = 0; i < world->n_ballast; i++) {
 		see(&audit, world->ballast[i].unit, world->ballast[i].n);
 		audit.live_units += world->ballast[i].n;
 		audit.nodes++;
 	}
-	for (size_t i = 0; i < waiting->n; i++) {
-		see(&audit, waiting->list[i].unit, waiting->list[i].n);
-		audit.waiting_units += waiting->list[i].n;
+	for (size_t i = 0; i < retired->n; i++) {
+		see(&audit, retired->list[i].unit, retired->list[i].n);
+		audit.retired_units += retired->list[i].n;
 	}
 	for (uint32_t i = 0; i < world->n_chunks; i++)
 		see_free(&audit, i);

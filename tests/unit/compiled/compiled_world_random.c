@@ -2,13 +2,7 @@
 /*
  * What is left to chance in compiled_world.h: prefixes of each kind of table, addresses, changes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "compiled_world.h"
 
 uint32_t cworld_random(struct cworld *world, uint32_t n)

@@ -3,16 +3,7 @@
  * The compiled FIB in single steps: what is absent before it is built, tables that come and go, how
  * deep nodes may lie, and what a day of changes does to its memory.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_world.h"
 
 static struct cworld world;
@@ -136,14 +127,14 @@ static void test_same_again(void **state)
 	for (uint32_t i = 0; i < table->n; i++) {
 		const struct cworld_prefix prefix = table->routes[i].prefix;
 
-		assert_int_equal(cworld_tell(&world, table, &prefix, i % 2), 0);
+		assert_int_equal(cworld_apply(&world, table, &prefix, i % 2), 0);
 		cworld_check_edges(&world, table, &prefix);
 	}
 	for (int i = 0; i < 300; i++) {
 		const struct cworld_prefix prefix = cworld_random_prefix(&world, table);
 
 		if (!cworld_value(table, &prefix))
-			assert_int_equal(cworld_tell(&world, table, &prefix, false), 0);
+			assert_int_equal(cworld_apply(&world, table, &prefix, false), 0);
 	}
 	cworld_check_all(&world);
 	cworld_audit(&world);
@@ -203,8 +194,8 @@ static void test_paths_above_many_stay_flat(void **state)
 
 /*
  * Deeper than any that is planned, which takes a store by hand: a chain of nodes that skip nothing
- * and branch on a bit each, one below the other. A reader that has gone to as many as it may says
- * nothing, not even if a leaf would be next.
+ * and branch on a bit each, one below the other. A reader that has replaced to as many as it may
+ * says nothing, not even if a leaf would be next.
  */
 static void test_too_deep_is_unknown(void **state)
 {
@@ -216,7 +207,7 @@ static void test_too_deep_is_unknown(void **state)
 	for (uint32_t i = 0; i < SIXLANE_FIB_LEVELS; i++) {
 		uint32_t *words;
 
-		nodes[i] = sixlane_fib_node(compiled_take(store, compiled_units(0, 1)), 0, 1);
+		nodes[i] = sixlane_fib_node(compiled_alloc(store, compiled_units(0, 1)), 0, 1);
 		words = (uint32_t *)compiled_at(store, nodes[i]);
 		words[0] = 0;
 		words[1] = i == 7 ? 7 : 0;

@@ -3,44 +3,14 @@
  * The compiled FIB against a naive longest match: random tables of every kind, random changes, and
  * the edges of prefixes as well as addresses between them. SEED and HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 60
 #define N_OPERATIONS 2000
 
 static struct cworld world;
-static unsigned int operation;
 static uint64_t lookups;
-
-static const uint32_t ids[CWORLD_TABLES] = { SIXLANE_TABLE_MAIN, 1, 255, UINT32_MAX, 0, 1000 };
-
-/* One large table of a kind, or several, of all kinds. */
-static uint32_t add_tables(uint64_t kind)
-{
-	uint32_t want = 40;
-
-	if (kind < CWORLD_SHAPES) {
-		want = kind == CWORLD_PATHS ? 400 : 1500;
-		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
-				 want + 200);
-		return want;
-	}
-	for (uint32_t i = 0; i < CWORLD_TABLES; i++)
-		cworld_add_table(&world, ids[i],
-				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
-				 want + 20);
-	return want;
-}
 
 static void probe(const struct cworld_change *change)
 {
@@ -59,14 +29,14 @@ static void probe(const struct cworld_change *change)
 static void operate(uint32_t want)
 {
 	/* Tables come and go: for a while all but some prefixes are withdrawn. */
-	uint32_t now = operation / 250 % 4 == 3 ? 1 : want;
+	uint32_t now = cworld_operation / 250 % 4 == 3 ? 1 : want;
 	struct cworld_change change = cworld_random_change(&world, now);
 
 	assert_int_equal(cworld_set(&world, change.table, &change.prefix, change.after), 0);
 	probe(&change);
-	if (operation % 100 == 0)
+	if (cworld_operation % 100 == 0)
 		cworld_check_all(&world);
-	if (operation % 500 == 0)
+	if (cworld_operation % 500 == 0)
 		cworld_audit(&world);
 }
 
@@ -76,14 +46,14 @@ static void play(uint64_t seed)
 	uint32_t want;
 
 	cworld_open(&world, seed);
-	want = add_tables(kind);
+	want = cworld_add_tables(&world, kind, kind == CWORLD_PATHS ? 400 : 1500, 40);
 	for (uint32_t i = 0; i < world.n_tables; i++) {
 		if (cworld_random(&world, 4))
 			cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
 	}
 	assert_int_equal(cworld_build(&world), 0);
 	cworld_check_all(&world);
-	for (operation = 0; operation < N_OPERATIONS; operation++)
+	for (cworld_operation = 0; cworld_operation < N_OPERATIONS; cworld_operation++)
 		operate(want);
 	assert_int_equal(cworld_build(&world), 0);
 	cworld_check_all(&world);
@@ -96,12 +66,6 @@ static void play(uint64_t seed)
 	cworld_close(&world);
 }
 
-static int tell_seed(void **state)
-{
-	cworld_tell_seed(&world, operation);
-	return 0;
-}
-
 static void test_histories(void **state)
 {
 	cworld_play(N_HISTORIES, play);
@@ -110,7 +74,8 @@ static void test_histories(void **state)
 
 UNIT_TESTS()
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories,
+								      cworld_print_seed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,17 +6,7 @@
  * What such a reader finds was right at one moment between its beginning and its end. SEED and
  * HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 80
@@ -24,7 +14,7 @@
 #define N_READERS 24u
 #define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */
 
-enum where { AT_KEY, AT_LONG_KEY, AT_BEST, AT_CELL, AT_WIDE_CELL, AT_END };
+enum where { AT_KEY, AT_LONG_KEY, AT_DEFAULT, AT_CELL, AT_WIDE_CELL, AT_END };
 
 /* A lookup as bpf/compiled.h does it, in as many steps as there are loads. */
 struct reader {
@@ -49,12 +39,11 @@ struct reader {
 
 static struct cworld world;
 static struct reader readers[N_READERS];
-static unsigned int operation;
-static unsigned long finished, overtaken, astray, graces;
+static unsigned long finished, overtaken, failed_checks, graces;
 
 /* --- a reader's way --------------------------------------------------------------------------- */
 
-static void come_to(struct reader *reader, uint32_t entry)
+static void enter_node(struct reader *reader, uint32_t entry)
 {
 	reader->entry = entry;
 	reader->at = world.view.chunks[sixlane_fib_chunk_of(entry)] + sixlane_fib_offset(entry);
@@ -75,12 +64,12 @@ static void start_at(struct reader *reader, const struct cworld_table *table, co
 		reader->values[len] = cworld_value(table, &prefix);
 	}
 	if (table->id == SIXLANE_TABLE_MAIN) {
-		come_to(reader, world.view.fib.main);
+		enter_node(reader, world.view.fib.main);
 		return;
 	}
 	reader->among_tables = true;
 	reader->addr = (compiled_bits)table->id << 96;
-	come_to(reader, world.view.fib.tables);
+	enter_node(reader, world.view.fib.tables);
 }
 
 static void start(struct reader *reader, const struct cworld_table *table)
@@ -88,7 +77,7 @@ static void start(struct reader *reader, const struct cworld_table *table)
 	start_at(reader, table, cworld_random_target(&world, table));
 }
 
-/* At a leaf, or astray. */
+/* At a leaf, or failed_checks. */
 static void end_trie(struct reader *reader, uint32_t leaf)
 {
 	if (!reader->among_tables || !leaf) {
@@ -99,7 +88,7 @@ static void end_trie(struct reader *reader, uint32_t leaf)
 	reader->among_tables = false;
 	reader->levels = 0;
 	reader->addr = reader->target;
-	come_to(reader, leaf | SIXLANE_FIB_NODE);
+	enter_node(reader, leaf | SIXLANE_FIB_NODE);
 }
 
 static uint32_t load(const struct reader *reader, uint32_t offset)
@@ -117,10 +106,10 @@ static uint32_t cells_offset(const struct reader *reader)
 		       : sizeof(struct sixlane_fib_header);
 }
 
-static void go_to(struct reader *reader, uint32_t entry)
+static void follow_entry(struct reader *reader, uint32_t entry)
 {
 	if (entry & SIXLANE_FIB_NODE)
-		come_to(reader, entry);
+		enter_node(reader, entry);
 	else
 		end_trie(reader, entry);
 }
@@ -131,7 +120,7 @@ static void load_cell(struct reader *reader)
 	uint32_t number = (uint32_t)compiled_slice(reader->addr, reader->skip, stride);
 
 	reader->addr = reader->addr << reader->skip << stride;
-	go_to(reader, load(reader, cells_offset(reader) + 4 * number));
+	follow_entry(reader, load(reader, cells_offset(reader) + 4 * number));
 }
 
 static void load_wide_cell(struct reader *reader)
@@ -144,22 +133,22 @@ static void load_wide_cell(struct reader *reader)
 	       sizeof(cell));
 	reader->addr <<= stride;
 	if (!sixlane_fib_passes(cell, (uint64_t)(reader->addr >> 64))) {
-		reader->where = AT_BEST;
-		astray++;
+		reader->where = AT_DEFAULT;
+		failed_checks++;
 		return;
 	}
 	reader->addr <<= sixlane_fib_checked(cell);
-	go_to(reader, sixlane_fib_entry(cell));
+	follow_entry(reader, sixlane_fib_entry(cell));
 }
 
 static void compare_key(struct reader *reader)
 {
 	bool same = compiled_slice(reader->addr, 0, reader->skip) == reader->key;
 
-	reader->where = same ? AT_CELL : AT_BEST;
+	reader->where = same ? AT_CELL : AT_DEFAULT;
 }
 
-static void go_on(struct reader *reader)
+static void load_next(struct reader *reader)
 {
 	switch (reader->where) {
 	case AT_KEY:
@@ -175,7 +164,7 @@ static void go_on(struct reader *reader)
 		reader->key = sixlane_fib_long_key(reader->key);
 		compare_key(reader);
 		break;
-	case AT_BEST:
+	case AT_DEFAULT:
 		end_trie(reader, load(reader, cells_offset(reader) + SIXLANE_FIB_BEST_BEFORE));
 		break;
 	case AT_WIDE_CELL:
@@ -218,14 +207,14 @@ static void check_end(const struct reader *reader)
 	overtaken += reader->n_changes != 0;
 	if (!was_right(reader))
 		fail_msg("SEED=%llu operation %u, table %u %016llx%016llx: %08x after %u changes",
-			 (unsigned long long)world.seed, operation, reader->table->id,
+			 (unsigned long long)world.seed, cworld_operation, reader->table->id,
 			 (unsigned long long)(reader->target >> 64),
 			 (unsigned long long)reader->target, reader->answer, reader->n_changes);
 }
 
 static void advance(struct reader *reader)
 {
-	go_on(reader);
+	load_next(reader);
 	if (reader->where != AT_END)
 		return;
 	check_end(reader);
@@ -246,7 +235,7 @@ static void finish_all(struct cworld *at)
 
 /* --- histories -------------------------------------------------------------------------------- */
 
-static void tell_readers(const struct cworld_change *change)
+static void record_change(const struct cworld_change *change)
 {
 	for (uint32_t i = 0; i < N_READERS; i++) {
 		struct reader *reader = &readers[i];
@@ -268,8 +257,8 @@ static void let_read(uint32_t steps)
 	for (uint32_t i = 0; i < steps; i++) {
 		struct reader *reader = &readers[cworld_random(&world, N_READERS)];
 
-		/* Most are late where a wide cell led to the best. */
-		if (reader->is_under_way && reader->where == AT_BEST &&
+		/* Most are late where a wide cell led to the default leaf. */
+		if (reader->is_under_way && reader->where == AT_DEFAULT &&
 		    reader->skip == SIXLANE_FIB_SKIP_WIDE && cworld_random(&world, 32))
 			continue;
 		if (reader->is_under_way)
@@ -277,23 +266,6 @@ static void let_read(uint32_t steps)
 		else
 			start(reader, &world.tables[cworld_random(&world, world.n_tables)]);
 	}
-}
-
-static uint32_t add_tables(uint64_t kind)
-{
-	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, UINT32_MAX, 0 };
-	uint32_t want = kind < CWORLD_SHAPES ? 60 + 200 * cworld_random(&world, 3) : 8;
-
-	if (kind < CWORLD_SHAPES) {
-		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
-				 want + 20);
-		return want;
-	}
-	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
-		cworld_add_table(&world, ids[i],
-				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
-				 want + 20);
-	return want;
 }
 
 static void build(bool tight)
@@ -310,7 +282,7 @@ static void operate(bool tight, uint32_t want)
 	int err;
 
 	/* Before it is made: a grace period within it sees it done, or not. */
-	tell_readers(&change);
+	record_change(&change);
 	err = cworld_set(&world, change.table, &change.prefix, change.after);
 	if (err) {
 		assert_true(tight && err == -ENOSPC);
@@ -320,7 +292,7 @@ static void operate(bool tight, uint32_t want)
 	if (err || !cworld_random(&world, 300))
 		build(tight);
 	let_read(cworld_random(&world, 40));
-	if (operation % 500 == 0)
+	if (cworld_operation % 500 == 0)
 		cworld_audit(&world);
 }
 
@@ -336,11 +308,12 @@ static void play(uint64_t seed)
 	cworld_open(&world, seed);
 	memset(readers, 0, sizeof(readers));
 	world.grace = finish_all;
-	want = add_tables(seed % (CWORLD_SHAPES + 2));
+	want = cworld_add_tables(&world, seed % (CWORLD_SHAPES + 2),
+				 60 + 200 * cworld_random(&world, 3), 8);
 	for (uint32_t i = 0; i < world.n_tables; i++)
 		cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
 	build(tight);
-	for (operation = 0; operation < N_OPERATIONS; operation++)
+	for (cworld_operation = 0; cworld_operation < N_OPERATIONS; cworld_operation++)
 		operate(tight, want);
 	finish_all(&world);
 	cworld_check_all(&world);
@@ -349,7 +322,8 @@ static void play(uint64_t seed)
 	cworld_close(&world);
 }
 
-/* --- late between a cell and the best --------------------------------------------------------- */
+/* --- late between a cell and the default leaf
+ * --------------------------------------------------------- */
 
 static void change_one(struct cworld_table *table, compiled_bits addr, uint8_t len, uint32_t value)
 {
@@ -357,7 +331,7 @@ static void change_one(struct cworld_table *table, compiled_bits addr, uint8_t l
 					      .prefix = { addr & cworld_mask(len), len },
 					      .after = value };
 
-	tell_readers(&change);
+	record_change(&change);
 	assert_int_equal(cworld_set(&world, table, &change.prefix, value), 0);
 }
 
@@ -365,10 +339,10 @@ static const compiled_bits lone = (compiled_bits)0x200 << 116; /* 2000::/12 */
 
 /*
  * 64 prefixes that are alone behind a cell of a wide node, which a prefix among the cells, or
- * another one behind the same cell, then takes from its best. withdrawn: the one that was alone
- * goes before that.
+ * another one behind the same cell, then takes from its default leaf. withdrawn: the one that was
+ * alone goes before that.
  */
-static void check_late(uint8_t len, bool withdrawn)
+static void check_late_default(uint8_t len, bool withdrawn)
 {
 	struct reader *reader = &readers[0];
 	struct cworld_table *table;
@@ -383,7 +357,7 @@ static void check_late(uint8_t len, bool withdrawn)
 	change_one(table, (compiled_bits)1 << 127, 1, sixlane_route_value(1, 1));
 	build(false);
 	start_at(reader, table, lone);
-	while (reader->where != AT_BEST && reader->is_under_way)
+	while (reader->where != AT_DEFAULT && reader->is_under_way)
 		advance(reader);
 	assert_true(reader->is_under_way);
 	assert_int_equal(reader->skip, SIXLANE_FIB_SKIP_WIDE);
@@ -397,19 +371,13 @@ static void check_late(uint8_t len, bool withdrawn)
 	cworld_close(&world);
 }
 
-static void test_late_for_the_best(void **state)
+static void test_late_default_leaf(void **state)
 {
 	for (int withdrawn = 0; withdrawn < 2; withdrawn++) {
-		check_late(14, withdrawn); /* among the cells */
-		check_late(18, withdrawn); /* all of one */
-		check_late(40, withdrawn); /* beside what was alone */
+		check_late_default(14, withdrawn); /* among the cells */
+		check_late_default(18, withdrawn); /* all of one */
+		check_late_default(40, withdrawn); /* beside what was alone */
 	}
-}
-
-static int tell_seed(void **state)
-{
-	cworld_tell_seed(&world, operation);
-	return 0;
 }
 
 static void test_histories(void **state)
@@ -417,18 +385,18 @@ static void test_histories(void **state)
 	uint64_t n = cworld_play(N_HISTORIES, play);
 
 	print_message("%lu readers, %lu were overtaken by changes, %lu went from a wide cell to "
-		      "the best; %lu grace periods\n",
-		      finished, overtaken, astray, graces);
+		      "the default leaf; %lu grace periods\n",
+		      finished, overtaken, failed_checks, graces);
 	assert_true(overtaken);
 	if (n >= 2 * (CWORLD_SHAPES + 2))
-		assert_true(astray);
+		assert_true(failed_checks);
 }
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_late_for_the_best, tell_seed),
-		cmocka_unit_test_teardown(test_histories, tell_seed),
+		cmocka_unit_test_teardown(test_late_default_leaf, cworld_print_seed),
+		cmocka_unit_test_teardown(test_histories, cworld_print_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,16 +5,7 @@
  * stays so. Addresses: the edges of the changed prefix, of what covers it and of what it covers,
  * and others, of the same and of all other tables. SEED and HISTORIES from the environment.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "compiled_step.h"
 #include "compiled_world.h"
 
@@ -32,7 +23,6 @@ static struct cworld world;
 static struct cworld_change change;
 static struct probe probes[MAX_PROBES];
 static uint32_t n_probes;
-static unsigned int n_change;
 static bool may_be_absent, tight;
 static unsigned long looks, all_stores, replans, came, went, publications, graces;
 
@@ -123,7 +113,7 @@ static void assert_none_wrong(const char *what)
 		return;
 	fail_msg("SEED=%llu change %u (%s), table %u %016llx%016llx: error %d, "
 		 "value %08x, before %08x, after %08x",
-		 (unsigned long long)world.seed, n_change, what, probe->table->id,
+		 (unsigned long long)world.seed, cworld_operation, what, probe->table->id,
 		 (unsigned long long)(probe->addr >> 64), (unsigned long long)probe->addr,
 		 wrong.err, wrong.value, probe->before, probe->after);
 }
@@ -191,7 +181,7 @@ static void do_change(uint32_t want)
 	came += !live && change.table->n_live;
 	went += live && !change.table->n_live;
 	watch();
-	err = cworld_tell(&world, change.table, &change.prefix, change.before && change.after);
+	err = cworld_apply(&world, change.table, &change.prefix, change.before && change.after);
 	watch_no_more();
 	assert_none_wrong("in between");
 	if (err) {
@@ -201,23 +191,6 @@ static void do_change(uint32_t want)
 	}
 	for (uint32_t i = 0; i < n_probes; i++)
 		cworld_check(&world, probes[i].table, probes[i].addr);
-}
-
-static uint32_t add_tables(uint64_t kind)
-{
-	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, 255, UINT32_MAX, 0, 1000 };
-	uint32_t want = kind < CWORLD_SHAPES ? 40 + 110 * cworld_random(&world, 3) : 6;
-
-	if (kind < CWORLD_SHAPES) {
-		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
-				 want + 20);
-		return want;
-	}
-	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
-		cworld_add_table(&world, ids[i],
-				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
-				 want + 20);
-	return want;
 }
 
 static void play(uint64_t seed)
@@ -230,12 +203,12 @@ static void play(uint64_t seed)
 	tight = seed / (CWORLD_SHAPES + 2) % 2;
 	/* One comes to a new shape for certain. */
 	n = kind == CWORLD_ANY && !tight ? 4 * N_CHANGES : N_CHANGES;
-	want = add_tables(kind);
+	want = cworld_add_tables(&world, kind, 40 + 110 * cworld_random(&world, 3), 6);
 	change = (struct cworld_change){ .table = &world.tables[0] };
 	for (uint32_t i = 0; i < world.n_tables; i++)
 		cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
 	build_anew();
-	for (n_change = 0; n_change < n; n_change++)
+	for (cworld_operation = 0; cworld_operation < n; cworld_operation++)
 		do_change(want);
 	build_anew();
 	cworld_check_all(&world);
@@ -244,12 +217,6 @@ static void play(uint64_t seed)
 	graces += world.graces;
 	replans += stats.replans;
 	cworld_close(&world);
-}
-
-static int tell_seed(void **state)
-{
-	cworld_tell_seed(&world, n_change);
-	return 0;
 }
 
 static void test_histories(void **state)
@@ -268,7 +235,8 @@ static void test_histories(void **state)
 
 UNIT_TESTS()
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories,
+								      cworld_print_seed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,9 +157,9 @@ static bool is_step(const struct kernel *kernel, uint32_t table, const struct pr
 	return !len;
 }
 
-struct kernel_verdict kernel_look_up(const struct kernel *kernel, uint32_t table,
-				     const struct prefix *dst, const struct prefix *src,
-				     uint32_t iif)
+struct kernel_verdict kernel_lookup(const struct kernel *kernel, uint32_t table,
+				    const struct prefix *dst, const struct prefix *src,
+				    uint32_t iif)
 {
 	struct kernel_verdict verdict = { 0 };
 	struct prefix step;

@@ -9,7 +9,7 @@
 #define UNIT_RESOLVE_RESOLVE_KERNEL_H
 
 #include "../../../user/rib/links.h"
-#include "../../../user/rib/radix.h"
+#include "../../../user/rib/route.h"
 
 #define KERNEL_MAX_ROUTES 90
 #define KERNEL_MAX_LIST 64 /* of one destination and source */
@@ -39,9 +39,9 @@ struct kernel_verdict {
 };
 
 /* dst, src: /128. iif: the port that the packet came in by. */
-struct kernel_verdict kernel_look_up(const struct kernel *kernel, uint32_t table,
-				     const struct prefix *dst, const struct prefix *src,
-				     uint32_t iif);
+struct kernel_verdict kernel_lookup(const struct kernel *kernel, uint32_t table,
+				    const struct prefix *dst, const struct prefix *src,
+				    uint32_t iif);
 
 /* A destination around dst has routes by source. */
 bool kernel_has_sources(const struct kernel *kernel, uint32_t table, const struct prefix *dst);

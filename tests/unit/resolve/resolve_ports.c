@@ -3,14 +3,6 @@
 
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 
 struct rules_program ports_program;
 struct addrs ports_addrs;

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests of what the datapath is told of ports: devices that are up and all that is known of
+ * For tests of ports: devices that are up, with all that is known of
  * them, and the port of one.
  */
 #ifndef UNIT_RESOLVE_RESOLVE_PORTS_H
 #define UNIT_RESOLVE_RESOLVE_PORTS_H
 
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/lib/util.h"
 #include "../../../user/resolve/port.h"
+#include "../unit.h"
 
 #define NDO_XMIT 4u	/* NETDEV_XDP_ACT_NDO_XMIT */
 #define NDO_XMIT_SG 64u /* NETDEV_XDP_ACT_NDO_XMIT_SG */
@@ -32,7 +45,7 @@ struct device *ports_add_vlan(struct links *links, uint32_t ifindex, uint32_t lo
 /* An active one, of MAC aa:aa:aa:aa:aa:aa. */
 struct device *ports_add_slave(struct links *links, uint32_t ifindex, uint32_t bond);
 
-/* What resolve_port() says where the kernel tells of features. */
+/* resolve_port() where the kernel announces features. */
 struct sixlane_port ports_port(const struct links *links, uint32_t ifindex);
 
 #endif

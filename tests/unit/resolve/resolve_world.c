@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "resolve_world.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 
 /* --- setting up ------------------------------------------------------------------------------ */
 
@@ -57,7 +47,7 @@ struct world *world_new(bool local_first)
 void world_free(struct world *world)
 {
 	for (size_t i = 0; i < world->n_entries; i++)
-		free(world->entries[i].fates);
+		free(world->entries[i].results);
 	resolve_free(world->resolve);
 	links_clear(&world->links);
 	rib_free(world->rib);
@@ -203,8 +193,8 @@ static struct world_entry *entry_at(struct world *world, uint32_t table, const s
 	return NULL;
 }
 
-static void keep_fate(struct world_fate *fate, const struct prefix *src, uint8_t dst_len,
-		      const struct fib_target *target)
+static void keep_result(struct world_result *result, const struct prefix *src, uint8_t dst_len,
+			const struct fib_target *target)
 {
 	assert_int_not_equal(target->kind, FIB_SOURCES);
 	assert_int_equal(target->n_sources, 0);
@@ -219,10 +209,10 @@ static void keep_fate(struct world_fate *fate, const struct prefix *src, uint8_t
 		assert_true(target->object && !target->n_hops);
 	else
 		assert_true(target->n_hops > 1);
-	*fate = (struct world_fate){ .src = *src, .dst_len = dst_len, .target = *target };
+	*result = (struct world_result){ .src = *src, .dst_len = dst_len, .target = *target };
 	if (target->n_hops)
-		memcpy(fate->hops, target->hops, target->n_hops * sizeof(*target->hops));
-	fate->target.hops = fate->hops;
+		memcpy(result->hops, target->hops, target->n_hops * sizeof(*target->hops));
+	result->target.hops = result->hops;
 }
 
 /* A set has each prefix once, ::/0 among them. */
@@ -245,24 +235,24 @@ static void fill_entry(struct world_entry *entry, const struct fib_target *targe
 {
 	static const struct prefix any;
 
-	free(entry->fates);
+	free(entry->results);
 	entry->by_source = target->kind == FIB_SOURCES;
-	entry->n_fates = entry->by_source ? target->n_sources : 1;
-	entry->fates = calloc(entry->n_fates, sizeof(*entry->fates));
-	assert_non_null(entry->fates);
+	entry->n_results = entry->by_source ? target->n_sources : 1;
+	entry->results = calloc(entry->n_results, sizeof(*entry->results));
+	assert_non_null(entry->results);
 	if (!entry->by_source) {
-		keep_fate(entry->fates, &any, entry->dst.len, target);
+		keep_result(entry->results, &any, entry->dst.len, target);
 		return;
 	}
 	check_sources(target);
 	for (size_t i = 0; i < target->n_sources; i++) {
 		const struct fib_source *source = &target->sources[i];
 
-		keep_fate(&entry->fates[i], &source->src, source->dst_len, &source->target);
+		keep_result(&entry->results[i], &source->src, source->dst_len, &source->target);
 	}
 }
 
-void world_bring(void *ctx, uint32_t table, const struct prefix *dst)
+void world_resolve(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct world *world = ctx;
 	struct world_entry *entry = entry_at(world, table, dst);
@@ -278,34 +268,34 @@ void world_bring(void *ctx, uint32_t table, const struct prefix *dst)
 	if (ret) {
 		fill_entry(entry, target);
 	} else if (entry) {
-		free(entry->fates);
+		free(entry->results);
 		*entry = world->entries[--world->n_entries];
 	}
 }
 
-static void note_told(void *ctx, uint32_t table, const struct prefix *dst)
+static void record_visit(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct world *world = ctx;
 
-	for (size_t i = 0; i < world->n_told; i++) {
-		if (world->told[i].table == table && prefix_covers(&world->told[i].dst, dst))
-			fail_msg("told twice, or after a prefix that covers it");
+	for (size_t i = 0; i < world->n_visited; i++) {
+		if (world->visited[i].table == table && prefix_covers(&world->visited[i].dst, dst))
+			fail_msg("visited twice, or after a prefix that covers it");
 	}
-	assert_true(world->n_told < WORLD_MAX_ENTRIES);
-	world->told[world->n_told++] = (struct world_told){ table, *dst };
-	world_bring(world, table, dst);
+	assert_true(world->n_visited < WORLD_MAX_ENTRIES);
+	world->visited[world->n_visited++] = (struct world_visited){ table, *dst };
+	world_resolve(world, table, dst);
 }
 
-void world_follow(struct world *world, uint32_t table, const struct prefix *dst)
+void world_update(struct world *world, uint32_t table, const struct prefix *dst)
 {
-	world->n_told = 0;
-	resolve_affected(world->resolve, table, dst, note_told, world);
+	world->n_visited = 0;
+	resolve_affected(world->resolve, table, dst, record_visit, world);
 }
 
-void world_bring_all(struct world *world)
+void world_resolve_all(struct world *world)
 {
-	world->n_told = 0;
-	resolve_each(world->resolve, note_told, world);
+	world->n_visited = 0;
+	resolve_each(world->resolve, record_visit, world);
 }
 
 const struct world_entry *world_find(const struct world *world, uint32_t table,
@@ -324,18 +314,20 @@ const struct world_entry *world_find(const struct world *world, uint32_t table,
 	return best;
 }
 
-const struct world_fate *world_look_up(const struct world *world, uint32_t table,
-				       const union sixlane_addr *dst, const union sixlane_addr *src)
+const struct world_result *world_lookup(const struct world *world, uint32_t table,
+					const union sixlane_addr *dst,
+					const union sixlane_addr *src)
 {
 	const struct world_entry *entry = world_find(world, table, dst);
 	const struct prefix host = { .addr = *src, .len = 128 };
-	const struct world_fate *best = NULL;
+	const struct world_result *best = NULL;
 
-	for (size_t i = 0; entry && i < entry->n_fates; i++) {
-		const struct world_fate *fate = &entry->fates[i];
+	for (size_t i = 0; entry && i < entry->n_results; i++) {
+		const struct world_result *result = &entry->results[i];
 
-		if (prefix_covers(&fate->src, &host) && (!best || fate->src.len > best->src.len))
-			best = fate;
+		if (prefix_covers(&result->src, &host) &&
+		    (!best || result->src.len > best->src.len))
+			best = result;
 	}
 	return best;
 }
@@ -346,7 +338,7 @@ const struct world_fate *world_look_up(const struct world *world, uint32_t table
 static const char *const verdicts[] = { SIXLANE_VERDICTS(X) };
 #undef X
 
-static void tell(FILE *file, const struct fib_target *target)
+static void describe(FILE *file, const struct fib_target *target)
 {
 	static const char *const kinds[] = {
 		[FIB_ONE] = "one",	 [FIB_HASHED] = "hashed",   [FIB_EQUAL_METRIC] = "first",
@@ -373,7 +365,7 @@ static void tell(FILE *file, const struct fib_target *target)
 		fprintf(file, " expires %u", (unsigned int)(target->expires_ns / 1000000000u));
 }
 
-void world_tell(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT])
+void world_describe(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT])
 {
 	const struct prefix prefix = world_prefix(dst);
 	const struct fib_target *target;
@@ -385,12 +377,12 @@ void world_tell(struct world *world, uint32_t table, const char *dst, char text[
 	if (!ret)
 		fprintf(file, "-");
 	else
-		tell(file, target);
+		describe(file, target);
 	for (size_t i = 0; ret && i < target->n_sources; i++) {
 		const struct fib_source *source = &target->sources[i];
 
 		fprintf(file, " %s ", prefix_format(&source->src, buf));
-		tell(file, &source->target);
+		describe(file, &source->target);
 		if (source->target.verdict == SIXLANE_FORWARD)
 			fprintf(file, " @%u", source->dst_len);
 		fprintf(file, ";");

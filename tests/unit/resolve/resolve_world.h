@@ -6,7 +6,20 @@
 #ifndef UNIT_RESOLVE_RESOLVE_WORLD_H
 #define UNIT_RESOLVE_RESOLVE_WORLD_H
 
-#include "../../../user/resolve/resolve.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/lib/util.h"
+#include "../../../user/resolve/affected.h"
+#include "../unit.h"
 
 #define WORLD_MAX_ENTRIES 1024
 #define WORLD_MAX_HOPS ROUTE_MAX_HOPS
@@ -19,7 +32,7 @@
 #define WORLD_DEVICES 9
 
 /* A target, or a source of one, with memory of its own. */
-struct world_fate {
+struct world_result {
 	struct prefix src;
 	uint8_t dst_len;
 	struct fib_target target;
@@ -29,8 +42,8 @@ struct world_fate {
 struct world_entry {
 	uint32_t table;
 	struct prefix dst;
-	size_t n_fates; /* 1 and src ::/0 unless it is FIB_SOURCES */
-	struct world_fate *fates;
+	size_t n_results; /* 1 and src ::/0 unless it is FIB_SOURCES */
+	struct world_result *results;
 	bool by_source;
 };
 
@@ -41,12 +54,12 @@ struct world {
 	struct resolve *resolve;
 	struct world_entry entries[WORLD_MAX_ENTRIES];
 	size_t n_entries;
-	/* What resolve_affected() and resolve_each() told last. */
-	struct world_told {
+	/* What resolve_affected() and resolve_each() visited last. */
+	struct world_visited {
 		uint32_t table;
 		struct prefix dst;
-	} told[WORLD_MAX_ENTRIES];
-	size_t n_told;
+	} visited[WORLD_MAX_ENTRIES];
+	size_t n_visited;
 };
 
 struct world *world_new(bool local_first);
@@ -62,25 +75,25 @@ void world_add(struct world *world, const char *text);
 void world_del(struct world *world, const char *text);
 struct prefix world_prefix(const char *text);
 
-/* The fate of a prefix into the list, or out of it. A callback of resolve_affected(). */
-void world_bring(void *ctx, uint32_t table, const struct prefix *dst);
-/* The same for all that a change there affects; checks order and that nothing is told twice. */
-void world_follow(struct world *world, uint32_t table, const struct prefix *dst);
-/* Everything anew. */
-void world_bring_all(struct world *world);
+/* The result of a prefix into the list, or out of it. A callback of resolve_affected(). */
+void world_resolve(void *ctx, uint32_t table, const struct prefix *dst);
+/* The same for all that a change there affects; checks order and that nothing is visited twice. */
+void world_update(struct world *world, uint32_t table, const struct prefix *dst);
+/* Resolve everything again. */
+void world_resolve_all(struct world *world);
 
 /* What the datapath finds; NULL: no entry. */
 const struct world_entry *world_find(const struct world *world, uint32_t table,
 				     const union sixlane_addr *dst);
-const struct world_fate *world_look_up(const struct world *world, uint32_t table,
-				       const union sixlane_addr *dst,
-				       const union sixlane_addr *src);
+const struct world_result *world_lookup(const struct world *world, uint32_t table,
+					const union sixlane_addr *dst,
+					const union sixlane_addr *src);
 
 /*
  * What resolve_prefix() says: "-", a verdict, or a kind, hops ("via 3*WEIGHT"), mtu, expiry. Of
  * sources "SRC FATE @LENGTH;" for each, the length only if it counts.
  */
 #define WORLD_TEXT 1024
-void world_tell(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT]);
+void world_describe(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT]);
 
 #endif

@@ -3,28 +3,18 @@
  * What becomes of the routes of one prefix, without sources: a table of cases; main with the local
  * table laid over it; and how far a change reaches.
  */
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_world.h"
 
 /* --- one prefix ------------------------------------------------------------------------------ */
 
-/* As world_tell() writes it. */
+/* As world_describe() writes it. */
 struct row {
 	const char *what;
 	const char *routes[3]; /* of 2001:db8::/32 in main */
-	const char *fate;
+	const char *result;
 };
 
 static const struct row rows[] = {
@@ -36,7 +26,7 @@ static const struct row rows[] = {
 	{ "anycast, no carrier", { "anycast dev 7" }, "pass_anycast" },
 	{ "multicast", { "multicast dev 3" }, "pass_multicast" },
 	{ "blackhole", { "blackhole dev 1" }, "drop_blackhole" },
-	{ "no device told", { "unreachable" }, "pass_unreachable" },
+	{ "no device", { "unreachable" }, "pass_unreachable" },
 	{ "prohibit", { "prohibit" }, "pass_prohibit" },
 	{ "throw", { "throw" }, "pass_throw" },
 	{ "a type of its own", { "nat dev 3" }, "punt_route" },
@@ -61,7 +51,7 @@ static const struct row rows[] = {
 	{ "a set without carrier", { "via 7 dev 7", "metric 2000 dev 3" }, "one dev 3" },
 
 	{ "an object", { "nhid 10 via 3" }, "object 10" },
-	{ "an object, no hops told", { "nhid 10" }, "object 10" },
+	{ "an object, no hops", { "nhid 10" }, "object 10" },
 	{ "an object, mtu, locked", { "nhid 10 lock 1400" }, "object 10 lock 1400" },
 	{ "an object, mtu", { "nhid 10 mtu 1400" }, "object 10 mtu 1400" },
 	{ "an object whatever its carrier was", { "nhid 10 via 7" }, "object 10" },
@@ -162,11 +152,11 @@ static const struct row rows[] = {
 	  "first dev 3 via 4" },
 };
 
-static const char *fate(struct world *world, uint32_t table, const char *dst)
+static const char *result(struct world *world, uint32_t table, const char *dst)
 {
 	static char text[WORLD_TEXT];
 
-	world_tell(world, table, dst, text);
+	world_describe(world, table, dst, text);
 	return text;
 }
 
@@ -180,9 +170,9 @@ static void test_rows(void **state)
 			snprintf(text, sizeof(text), "2001:db8::/32 %s", rows[i].routes[j]);
 			world_add(world, text);
 		}
-		if (strcmp(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), rows[i].fate) != 0)
+		if (strcmp(result(world, RT_TABLE_MAIN, "2001:db8::/32"), rows[i].result) != 0)
 			fail_msg("%s: %s", rows[i].what,
-				 fate(world, RT_TABLE_MAIN, "2001:db8::/32"));
+				 result(world, RT_TABLE_MAIN, "2001:db8::/32"));
 		world_free(world);
 	}
 }
@@ -194,17 +184,17 @@ static void test_sources_by_objects(void **state)
 
 	world_add(world, "2001:db8::/32 nhid 10 via 3");
 	world_add(world, "2001:db9::/32 via 4 src");
-	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10");
+	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10");
 	world_add(world, "2001:dba::/32 nhid 11 via 4 src");
-	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
-	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:dba::/32"), "object 11 src");
+	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
+	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:dba::/32"), "object 11 src");
 	world_del(world, "2001:dba::/32 nhid 11 via 4 src");
-	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
+	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
 	world_free(world);
 }
 
 /* "2001:db8::/32" with devices 100 and so on at one metric. */
-static const char *fate_of_equals(unsigned int n)
+static const char *result_of_equals(unsigned int n)
 {
 	struct world *world = world_new(false);
 	static char text[64];
@@ -213,19 +203,19 @@ static const char *fate_of_equals(unsigned int n)
 		snprintf(text, sizeof(text), "2001:db8::/32 dev %u", 100 + i);
 		world_add(world, text);
 	}
-	snprintf(text, sizeof(text), "%.20s", fate(world, RT_TABLE_MAIN, "2001:db8::/32"));
+	snprintf(text, sizeof(text), "%.20s", result(world, RT_TABLE_MAIN, "2001:db8::/32"));
 	world_free(world);
 	return text;
 }
 
 static void test_many_equals(void **state)
 {
-	assert_string_equal(fate_of_equals(SIXLANE_MAX_EQUAL_METRIC), "first dev 100 dev 10");
-	assert_string_equal(fate_of_equals(SIXLANE_MAX_EQUAL_METRIC + 1), "punt_equal_metric");
+	assert_string_equal(result_of_equals(SIXLANE_MAX_EQUAL_METRIC), "first dev 100 dev 10");
+	assert_string_equal(result_of_equals(SIXLANE_MAX_EQUAL_METRIC + 1), "punt_equal_metric");
 }
 
-/* The routes of one prefix, as a dump tells them: before it is known whether these are all. */
-static const char *fate_of_dumped(const char *const routes[2])
+/* The routes of one prefix from a dump, which may be incomplete. */
+static const char *result_of_dumped(const char *const routes[2])
 {
 	struct world *world = world_new(false);
 	static char now[WORLD_TEXT];
@@ -240,7 +230,7 @@ static const char *fate_of_dumped(const char *const routes[2])
 		assert_int_equal(rib_add(world->rib, &route, 0),
 				 !route.next_hop_id && route.n_hops > 1 ? -EINPROGRESS : 0);
 	}
-	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
+	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	world_free(world);
 	return now;
 }
@@ -252,11 +242,11 @@ static void test_stale(void **state)
 				 *const idle[2] = { "via 7 dev 7", "metric 2000 dev 3" },
 				 *const higher[2] = { "dev 3", "metric 2000 via 3 via 4" };
 
-	assert_string_equal(fate_of_dumped(one), "one via 3");
-	assert_string_equal(fate_of_dumped(object), "object 10");
-	assert_string_equal(fate_of_dumped(higher), "one dev 3");
-	assert_string_equal(fate_of_dumped(set), "punt_equal_metric");
-	assert_string_equal(fate_of_dumped(idle), "punt_equal_metric");
+	assert_string_equal(result_of_dumped(one), "one via 3");
+	assert_string_equal(result_of_dumped(object), "object 10");
+	assert_string_equal(result_of_dumped(higher), "one dev 3");
+	assert_string_equal(result_of_dumped(set), "punt_equal_metric");
+	assert_string_equal(result_of_dumped(idle), "punt_equal_metric");
 }
 
 /* Hops that are unlike are routes of their own to fib6. */
@@ -268,10 +258,10 @@ static void test_unlike(void **state)
 
 	world_parse("2001:db8::/32 via 3 via 4", &route, hops);
 	assert_int_equal(rib_put(world->rib, RT_TABLE_MAIN, &route.dst, &route, 1), 0);
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "hashed via 3*1 via 4*1");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "hashed via 3*1 via 4*1");
 	route.unlike = true;
 	assert_int_equal(rib_put(world->rib, RT_TABLE_MAIN, &route.dst, &route, 1), 0);
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_equal_metric");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_equal_metric");
 	world_free(world);
 }
 
@@ -289,12 +279,12 @@ static void test_transient_unread(void **state)
 		world->view.kernel_read = false;
 		snprintf(text, sizeof(text), "2001:db8::/32 %s", routes[i]);
 		world_add(world, text);
-		assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_expires");
+		assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_expires");
 		for (size_t j = 0; j < 2; j++) {
 			snprintf(text, sizeof(text), "2001:db9::/32 metric 9 %s", pairs[i][j]);
 			world_add(world, text);
 		}
-		assert_string_equal(fate(world, 254, "2001:db9::/32"), "punt_expires");
+		assert_string_equal(result(world, 254, "2001:db9::/32"), "punt_expires");
 		world_free(world);
 	}
 }
@@ -305,11 +295,11 @@ static void test_tables_apart(void **state)
 
 	world_add(world, "2001:db8::/32 dev 3 table 100");
 	world_add(world, "local 2001:db8::/32 table 255 dev 3");
-	assert_string_equal(fate(world, 100, "2001:db8::/32"), "one dev 3");
-	assert_string_equal(fate(world, 255, "2001:db8::/32"), "pass_local");
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "pass_local");
-	assert_string_equal(fate(world, 100, "2001:db8:1::/48"), "-");
-	assert_string_equal(fate(world, 101, "2001:db8::/32"), "-");
+	assert_string_equal(result(world, 100, "2001:db8::/32"), "one dev 3");
+	assert_string_equal(result(world, 255, "2001:db8::/32"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "pass_local");
+	assert_string_equal(result(world, 100, "2001:db8:1::/48"), "-");
+	assert_string_equal(result(world, 101, "2001:db8::/32"), "-");
 	world_free(world);
 }
 
@@ -325,13 +315,13 @@ static void test_local_before_main(void **state)
 	world_add(world, "2001:db9:1::/48 dev 3");
 	world_add(world, "multicast 2001:dba::/32 table 255 dev 7");
 	world_add(world, "2001:dba::/32 dev 3");
-	assert_string_equal(fate(world, 254, "2001:db8::/64"), "one dev 3");
-	assert_string_equal(fate(world, 254, "2001:db8::1/128"), "pass_local");
-	assert_string_equal(fate(world, 254, "2001:db9::/32"), "pass_local");
-	assert_string_equal(fate(world, 254, "2001:db9:1::/48"), "pass_local");
-	assert_string_equal(fate(world, 254, "2001:db9:2::/48"), "-");
-	assert_string_equal(fate(world, 254, "2001:dba::/32"), "one dev 3");
-	assert_string_equal(fate(world, 254, "2001:dbb::/32"), "-");
+	assert_string_equal(result(world, 254, "2001:db8::/64"), "one dev 3");
+	assert_string_equal(result(world, 254, "2001:db8::1/128"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db9::/32"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db9:1::/48"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db9:2::/48"), "-");
+	assert_string_equal(result(world, 254, "2001:dba::/32"), "one dev 3");
+	assert_string_equal(result(world, 254, "2001:dbb::/32"), "-");
 	world_free(world);
 }
 
@@ -341,9 +331,9 @@ static void test_main_by_itself(void **state)
 
 	world_add(world, "local 2001:db9::/32 table 255 dev 1");
 	world_add(world, "2001:db9:1::/48 dev 3");
-	assert_string_equal(fate(world, 254, "2001:db9:1::/48"), "one dev 3");
-	assert_string_equal(fate(world, 254, "2001:db9::/32"), "-");
-	assert_string_equal(fate(world, 255, "2001:db9::/32"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db9:1::/48"), "one dev 3");
+	assert_string_equal(result(world, 254, "2001:db9::/32"), "-");
+	assert_string_equal(result(world, 255, "2001:db9::/32"), "pass_local");
 	world_free(world);
 }
 
@@ -353,16 +343,16 @@ static void test_throw_in_local(void **state)
 
 	world_add(world, "throw 2001:db8::/32 table 255");
 	world_add(world, "2001:db8:1::/48 dev 3");
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "-");
-	assert_string_equal(fate(world, 254, "2001:db8:1::/48"), "one dev 3");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "-");
+	assert_string_equal(result(world, 254, "2001:db8:1::/48"), "one dev 3");
 	/* A blackhole above does not reach what is thrown, and main may have a route above both. */
 	world_add(world, "blackhole 2001::/16 table 255");
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_route");
-	assert_string_equal(fate(world, 254, "2001:db8:1::/48"), "one dev 3");
-	assert_string_equal(fate(world, 254, "2001::/16"), "drop_blackhole");
-	assert_string_equal(fate(world, 255, "2001:db8::/32"), "pass_throw");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_route");
+	assert_string_equal(result(world, 254, "2001:db8:1::/48"), "one dev 3");
+	assert_string_equal(result(world, 254, "2001::/16"), "drop_blackhole");
+	assert_string_equal(result(world, 255, "2001:db8::/32"), "pass_throw");
 	world_add(world, "throw 2001:dc0::/32");
-	assert_string_equal(fate(world, 254, "2001:dc0::/32"), "drop_blackhole");
+	assert_string_equal(result(world, 254, "2001:dc0::/32"), "drop_blackhole");
 	world_free(world);
 }
 
@@ -373,31 +363,32 @@ static void test_sources_under_local(void **state)
 	world_add(world, "2001:db8::/32 from 3000::/16 dev 3");
 	world_add(world, "2001:db9::/32 from 3000::/16 dev 3");
 	world_add(world, "local 2001:db9::/32 table 255 dev 3");
-	assert_string_equal(fate(world, 254, "2001:db8::/32"),
+	assert_string_equal(result(world, 254, "2001:db8::/32"),
 			    "sources ::/0 pass_no_route; 3000::/16 one dev 3 @32;");
-	assert_string_equal(fate(world, 254, "2001:db9::/32"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db9::/32"), "pass_local");
 	/* Sources in the local table. */
 	world_add(world, "2001::/16 from 3000::/16 table 255 dev 3");
-	assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_source_route");
-	assert_string_equal(fate(world, 254, "2001:db9::/32"), "punt_source_route");
-	assert_string_equal(fate(world, 254, "2001::/16"), "punt_source_route");
-	assert_string_equal(fate(world, 255, "2001:db9::/32"), "pass_local");
+	assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_source_route");
+	assert_string_equal(result(world, 254, "2001:db9::/32"), "punt_source_route");
+	assert_string_equal(result(world, 254, "2001::/16"), "punt_source_route");
+	assert_string_equal(result(world, 255, "2001:db9::/32"), "pass_local");
 	world_free(world);
 }
 
 /* --- what a change reaches ------------------------------------------------------------------- */
 
-static void assert_told(struct world *world, uint32_t table, const char *dst, const char *expected)
+static void assert_visited(struct world *world, uint32_t table, const char *dst,
+			   const char *expected)
 {
 	const struct prefix prefix = world_prefix(dst);
 	char text[1024] = "", buf[PREFIX_STRLEN];
 	size_t at = 0;
 
-	world_follow(world, table, &prefix);
-	for (size_t i = 0; i < world->n_told; i++)
+	world_update(world, table, &prefix);
+	for (size_t i = 0; i < world->n_visited; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u %s", i ? " " : "",
-				       world->told[i].table,
-				       prefix_format(&world->told[i].dst, buf));
+				       world->visited[i].table,
+				       prefix_format(&world->visited[i].dst, buf));
 	assert_string_equal(text, expected);
 }
 
@@ -409,19 +400,20 @@ static void test_affected(void **state)
 	world_add(world, "2001:db8::/32 dev 3");
 	world_add(world, "2001:db8:1::/48 dev 7");
 	/* A full table has no more than this to do. */
-	assert_told(world, 254, "::/0", "254 ::/0");
-	assert_told(world, 254, "2001:db8::/32", "254 2001:db8::/32");
-	assert_told(world, 254, "2001:dead::/32", "254 2001:dead::/32");
-	assert_told(world, 100, "::/0", "100 ::/0");
+	assert_visited(world, 254, "::/0", "254 ::/0");
+	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8::/32");
+	assert_visited(world, 254, "2001:dead::/32", "254 2001:dead::/32");
+	assert_visited(world, 100, "::/0", "100 ::/0");
 	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
-	assert_told(world, 255, "2001:db8::1/128", "255 2001:db8::1/128 254 2001:db8::1/128");
-	assert_told(world, 255, "2001:db8::/32",
-		    "255 2001:db8::/32 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32");
-	assert_told(world, 255, "2001::/16",
-		    "255 2001::/16 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32 "
-		    "254 2001::/16");
+	assert_visited(world, 255, "2001:db8::1/128", "255 2001:db8::1/128 254 2001:db8::1/128");
+	assert_visited(
+		world, 255, "2001:db8::/32",
+		"255 2001:db8::/32 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32");
+	assert_visited(world, 255, "2001::/16",
+		       "255 2001::/16 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32 "
+		       "254 2001::/16");
 	world->view.local_first = false; /* the rules changed */
-	assert_told(world, 255, "2001:db8::/32", "255 2001:db8::/32");
+	assert_visited(world, 255, "2001:db8::/32", "255 2001:db8::/32");
 	world_free(world);
 }
 
@@ -435,27 +427,28 @@ static void test_affected_by_source(void **state)
 	world_add(world, "2001:db8:3::/48 dev 3");
 	world_add(world, "2001:db8:2::/48 dev 7 table 100");
 	/* Who may fall through to it; who cannot; the cover, which has no sources. */
-	assert_told(world, 254, "2001:db8::/32",
-		    "254 2001:db8:2::/48 254 2001:db8:1::/48 254 2001:db8::/32");
-	assert_told(world, 254, "2001:db8:3::/48", "254 2001:db8:3::/48");
-	assert_told(world, 100, "2001:db8::/32", "100 2001:db8::/32");
+	assert_visited(world, 254, "2001:db8::/32",
+		       "254 2001:db8:2::/48 254 2001:db8:1::/48 254 2001:db8::/32");
+	assert_visited(world, 254, "2001:db8:3::/48", "254 2001:db8:3::/48");
+	assert_visited(world, 100, "2001:db8::/32", "100 2001:db8::/32");
 	/* A route inside one that is by source only; then another, which changes nothing more. */
 	world_add(world, "2001:db8:1:1::/64 dev 3");
-	assert_told(world, 254, "2001:db8:1:1::/64", "254 2001:db8:1:1::/64 254 2001:db8:1::/48");
+	assert_visited(world, 254, "2001:db8:1:1::/64",
+		       "254 2001:db8:1:1::/64 254 2001:db8:1::/48");
 	world_add(world, "2001:db8:1:2::/64 dev 3");
-	assert_told(world, 254, "2001:db8:1:2::/64", "254 2001:db8:1:2::/64");
+	assert_visited(world, 254, "2001:db8:1:2::/64", "254 2001:db8:1:2::/64");
 	/* Nor with a plain route beside the sources. */
 	world_add(world, "2001:db8:4::/48 from 3000::/16 dev 3");
 	world_add(world, "2001:db8:4::/48 dev 3");
 	world_add(world, "2001:db8:4:1::/64 dev 3");
-	assert_told(world, 254, "2001:db8:4:1::/64", "254 2001:db8:4:1::/64");
+	assert_visited(world, 254, "2001:db8:4:1::/64", "254 2001:db8:4:1::/64");
 	world_del(world, "2001:db8:4::/48 from 3000::/16 dev 3");
 	/* The last source is gone: once more everything that fell through. */
 	world_del(world, "2001:db8:1::/48 from 3000::/16 dev 3");
-	assert_told(world, 254, "2001:db8:1::/48", "254 2001:db8:1::/48");
-	assert_told(world, 254, "2001:db8::/32", "254 2001:db8:2::/48 254 2001:db8::/32");
-	world_bring_all(world);
-	assert_told(world, 254, "2001:db8::/32", "254 2001:db8::/32");
+	assert_visited(world, 254, "2001:db8:1::/48", "254 2001:db8:1::/48");
+	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8:2::/48 254 2001:db8::/32");
+	world_resolve_all(world);
+	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8::/32");
 	world_free(world);
 }
 
@@ -465,28 +458,28 @@ static void test_each(void **state)
 	const struct prefix discarded = world_prefix("2001:db9::/32");
 
 	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
-	world_bring_all(world); /* main has no route at all */
-	assert_int_equal(world->n_told, 2);
+	world_resolve_all(world); /* main has no route at all */
+	assert_int_equal(world->n_visited, 2);
 	world_add(world, "2001:db8::1/128 dev 3");
 	world_add(world, "2001:db8::/32 dev 3");
 	world_add(world, "2001:db8::/32 dev 3 table 7");
-	world_bring_all(world);
-	assert_int_equal(world->n_told, 4);
+	world_resolve_all(world);
+	assert_int_equal(world->n_visited, 4);
 	assert_int_equal(world->n_entries, 4);
 	world_add(world, "blackhole 2001:db9::/32 table 255");
-	world_bring_all(world);
+	world_resolve_all(world);
 	assert_int_equal(world->n_entries, 6);
 	/* Nor need it stand by itself; then it must again. */
 	world->view.local_within = true;
-	resolve_each_in(world->resolve, 255, world_bring, world);
+	resolve_each_in(world->resolve, 255, world_resolve, world);
 	assert_int_equal(world->n_entries, 4);
 	assert_non_null(world_find(world, 254, &discarded.addr));
 	world->view.local_within = false;
-	resolve_each_in(world->resolve, 255, world_bring, world);
+	resolve_each_in(world->resolve, 255, world_resolve, world);
 	assert_int_equal(world->n_entries, 6);
 	/* The rules do not ask local first any more. */
 	world->view.local_first = false;
-	world_bring_all(world);
+	world_resolve_all(world);
 	assert_int_equal(world->n_entries, 5);
 	assert_null(world_find(world, 254, &discarded.addr));
 	world_free(world);

@@ -1,202 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath is told of a port that is a device by itself: how each fact about the device
+ * What the datapath knows of a port that is a device by itself: how each fact about the device
  * shows.
  */
 #include <net/if_arp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
 
-/* --- one device: what differs from a plain NIC ----------------------------------------------- */
+/* What differs from a plain NIC after a change: flags that are lost, and gained. */
+#define PORT(what, change, lost, gained)                                                \
+	do {                                                                            \
+		struct links links = { 0 };                                             \
+		struct device *device = ports_add(&links, 5, "");                       \
+                                                                                        \
+		device->ours = device->program = true;                                  \
+		change;                                                                 \
+		check(&links, what, (SERVED & ~(uint32_t)(lost)) | (uint32_t)(gained)); \
+		links_clear(&links);                                                    \
+	} while (0)
 
-struct row {
-	const char *what;
-	void (*change)(struct links *links, struct device *device);
-	uint32_t lost, gained;
-};
-
-#define CHANGE(name)                                                  \
-	static void name(struct links *links __attribute__((unused)), \
-			 struct device *device __attribute__((unused)))
-
-CHANGE(nothing)
+static void check(const struct links *links, const char *what, uint32_t flags)
 {
+	const struct sixlane_port port = ports_port(links, 5);
+
+	if (port.flags != flags)
+		fail_msg("%s: %#x", what, port.flags ^ flags);
+	assert_int_equal(port.table, 254);
+	assert_int_equal(port.iif, 5);
+	assert_int_equal(port.tx_ifindex, 5);
+	assert_int_equal(port.lower, 0);
+	assert_int_equal(port.tag.word, 0);
+	assert_int_equal(port.mtu, 1500);
+	assert_memory_equal(port.mac.bytes, "\2\0\0\0\0\5", 6);
 }
 
-CHANGE(not_ours)
-{
-	device->ours = false;
-}
-
-CHANGE(pass)
-{
-	device->pass = true;
-}
-
-CHANGE(open_checksums)
-{
-	device->open_checksums = true;
-}
-
-CHANGE(strips_tags)
-{
-	device->strips_tags = true;
-}
-
-CHANGE(no_ipv6)
-{
-	device->has_ipv6 = false;
-}
-
-CHANGE(ipv6_disabled)
-{
-	device->ipv6.disabled = true;
-}
-
-CHANGE(no_forwarding)
-{
-	links->forwarding = false;
-}
-
-CHANGE(forced_forwarding)
-{
-	links->forwarding = false;
-	device->ipv6.force_forwarding = true;
-}
-
-CHANGE(proxy_ndp)
-{
-	links->proxy_ndp = true;
-}
-
-CHANGE(down)
-{
-	device->link.flags = 0;
-}
-
-CHANGE(no_carrier)
+static void no_carrier(struct device *device)
 {
 	device->link.flags &= ~(uint32_t)IFF_RUNNING;
 	device->link.carrier = false;
 }
 
-CHANGE(no_carrier_ignored)
-{
-	no_carrier(links, device);
-	device->ipv6.ignore_linkdown = true;
-}
-
-CHANGE(dormant_ignored)
-{
-	device->link.flags &= ~(uint32_t)IFF_RUNNING;
-	device->ipv6.ignore_linkdown = true;
-}
-
-CHANGE(doubtful)
-{
-	device->doubtful = true;
-}
-
-CHANGE(generic)
-{
-	device->link.xdp_mode = XDP_MODE_GENERIC;
-}
-
-CHANGE(unknown_program)
-{
-	device->link.xdp_mode = XDP_MODE_UNKNOWN;
-}
-
-CHANGE(no_features)
-{
-	device->has_features = false;
-}
-
-CHANGE(no_xmit)
-{
-	device->xdp_features = NDO_XMIT_SG;
-}
-
-CHANGE(frags)
-{
-	device->xdp_features = NDO_XMIT | NDO_XMIT_SG;
-}
-
-CHANGE(assumed)
-{
-	device->xdp_features = 0; /* the kernel's word counts */
-	device->assume_xmit = true;
-}
-
-CHANGE(in_bridge)
-{
-	ports_add(links, 90, "bridge");
-	links_find(links, device->ifindex)->link.master = 90;
-}
-
-CHANGE(unknown_vlan)
-{
-	strcpy(device->link.kind, "vlan");
-	device->link.lower = 77;
-}
-
-static const struct row rows[] = {
-	{ "a NIC", nothing, 0, 0 },
-	{ "not served", not_ours, P(INGRESS), 0 },
-	{ "to pass", pass, 0, P(PASS) },
-	{ "strips tags", strips_tags, 0, P(PASS) },
-	{ "open checksums", open_checksums, 0, P(OPEN_CHECKSUMS) },
-	{ "no IPv6", no_ipv6, P(IPV6), 0 },
-	{ "disable_ipv6", ipv6_disabled, P(IPV6), P(SKIP) },
-	{ "no forwarding", no_forwarding, P(FORWARDING), 0 },
-	{ "force_forwarding", forced_forwarding, 0, 0 },
-	{ "proxy_ndp", proxy_ndp, 0, P(PROXY_NDP) },
-	{ "down", down, P(UP), P(SKIP) | P(SKIP_OBJECT) },
-	{ "no carrier", no_carrier, P(UP), P(SKIP_OBJECT) },
-	{ "no carrier, ignored", no_carrier_ignored, P(UP), P(SKIP) | P(SKIP_OBJECT) },
-	{ "dormant, ignored", dormant_ignored, 0, P(SKIP) },
-	{ "doubtful", doubtful, P(UP), 0 },
-	{ "generic", generic, 0, P(GENERIC) },
-	{ "a program of which not all is known", unknown_program, 0, P(PASS) | P(STRANGE) },
-	{ "features unknown", no_features, P(XMIT), 0 },
-	{ "takes no frames", no_xmit, P(XMIT), 0 },
-	{ "takes large frames", frags, 0, P(XMIT_FRAGS) },
-	{ "takes no frames whatever the operator says", assumed, P(XMIT), 0 },
-	{ "in a bridge", in_bridge, 0, P(UPPER) },
-	{ "a VLAN on nobody knows what", unknown_vlan, P(INGRESS) | P(UP) | P(XMIT), P(STRANGE) },
-};
-
-static void test_rows(void **state)
+static void test_changes(void **state)
 {
 	ports_set_rules(true);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct links links = { 0 };
-		struct device *device = ports_add(&links, 5, "");
-		struct sixlane_port port;
-
-		device->ours = device->program = true;
-		rows[i].change(&links, device);
-		port = ports_port(&links, 5);
-		if (port.flags != ((SERVED & ~rows[i].lost) | rows[i].gained))
-			fail_msg("%s: %#x", rows[i].what,
-				 port.flags ^ ((SERVED & ~rows[i].lost) | rows[i].gained));
-		assert_int_equal(port.table, 254);
-		assert_int_equal(port.iif, 5);
-		assert_int_equal(port.tx_ifindex, 5);
-		assert_int_equal(port.lower, 0);
-		assert_int_equal(port.tag.word, 0);
-		assert_int_equal(port.mtu, 1500);
-		assert_memory_equal(port.mac.bytes, "\2\0\0\0\0\5", 6);
-		links_clear(&links);
-	}
+	PORT("a NIC", (void)device, 0, 0);
+	PORT("not served", device->ours = false, P(INGRESS), 0);
+	PORT("to pass", device->pass = true, 0, P(PASS));
+	PORT("strips tags", device->strips_tags = true, 0, P(PASS));
+	PORT("open checksums", device->open_checksums = true, 0, P(OPEN_CHECKSUMS));
+	PORT("no IPv6", device->has_ipv6 = false, P(IPV6), 0);
+	PORT("disable_ipv6", device->ipv6.disabled = true, P(IPV6), P(SKIP));
+	PORT("no forwarding", links.forwarding = false, P(FORWARDING), 0);
+	PORT("force_forwarding", links.forwarding = !(device->ipv6.force_forwarding = true), 0, 0);
+	PORT("proxy_ndp", links.proxy_ndp = true, 0, P(PROXY_NDP));
+	PORT("down", device->link.flags = 0, P(UP), P(SKIP) | P(SKIP_OBJECT));
+	PORT("no carrier", no_carrier(device), P(UP), P(SKIP_OBJECT));
+	PORT("no carrier, ignored", no_carrier(device);
+	     device->ipv6.ignore_linkdown = true, P(UP), P(SKIP) | P(SKIP_OBJECT));
+	PORT("dormant, ignored", device->link.flags &= ~(uint32_t)IFF_RUNNING;
+	     device->ipv6.ignore_linkdown = true, 0, P(SKIP));
+	PORT("stale routes", device->routes_stale = true, P(UP), 0);
+	PORT("generic", device->link.xdp_mode = XDP_MODE_GENERIC, 0, P(GENERIC));
+	PORT("an unknown program", device->link.xdp_mode = XDP_MODE_UNKNOWN, 0,
+	     P(PASS) | P(STRANGE));
+	PORT("features unknown", device->has_features = false, P(XMIT), 0);
+	PORT("takes no frames", device->xdp_features = NDO_XMIT_SG, P(XMIT), 0);
+	PORT("takes large frames", device->xdp_features = NDO_XMIT | NDO_XMIT_SG, 0, P(XMIT_FRAGS));
+	PORT("takes no frames whatever the operator says", device->xdp_features = 0;
+	     device->assume_xmit = true, P(XMIT), 0);
+	PORT("in a bridge", ports_add(&links, 90, "bridge");
+	     links_find(&links, 5)->link.master = 90, 0, P(UPPER));
+	PORT("a VLAN on an unknown device", strcpy(device->link.kind, "vlan");
+	     device->link.lower = 77, P(INGRESS) | P(UP) | P(XMIT), P(STRANGE));
 }
 
 static void test_kinds(void **state)
@@ -260,7 +135,7 @@ static bool takes_frames(struct links *links, uint32_t ifindex)
 	return port.flags & P(XMIT);
 }
 
-static void test_kernel_does_not_tell(void **state)
+static void test_features_unannounced(void **state)
 {
 	struct links links = { 0 };
 
@@ -291,10 +166,10 @@ static void test_kernel_does_not_tell(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_unknown_device),
-		cmocka_unit_test(test_kernel_does_not_tell),
+		cmocka_unit_test(test_features_unannounced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath is told of ports that stand above or below others: VLAN devices, members of a
+ * What the datapath knows of ports that stand above or below others: VLAN devices, members of a
  * VRF, slaves of a bond; and which of them walk the rules.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
+
+/* After a change the port has these flags. */
+#define AFTER(change, ifindex, expected)                                       \
+	do {                                                                   \
+		change;                                                        \
+		assert_int_equal(ports_port(&links, ifindex).flags, expected); \
+	} while (0)
 
 /* --- VLAN devices ---------------------------------------------------------------------------- */
 
@@ -42,18 +41,15 @@ static void test_vlan(void **state)
 	assert_int_equal(port.tags[1].word, 0);
 	assert_memory_equal(port.mac.bytes, "\2\0\0\0\0\6", 6);
 	/* What is said of the NIC holds for it. */
-	links_find(&links, 5)->link.xdp_mode = XDP_MODE_GENERIC;
-	assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | P(GENERIC));
-	links_find(&links, 5)->link.xdp_mode = XDP_MODE_NATIVE;
-	links_find(&links, 5)->strips_tags = true;
-	assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | P(PASS));
-	links_find(&links, 5)->strips_tags = false;
-	links_find(&links, 5)->open_checksums = true;
-	assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | P(OPEN_CHECKSUMS));
-	links_find(&links, 5)->open_checksums = false;
-	links_find(&links, 5)->xdp_features = 0;
-	links_find(&links, 6)->link.vlan_maps_priority = true;
-	assert_int_equal(ports_port(&links, 6).flags, (TO_VLAN & ~P(XMIT)) | P(STRANGE));
+	AFTER(links_find(&links, 5)->link.xdp_mode = XDP_MODE_GENERIC, 6, TO_VLAN | P(GENERIC));
+	AFTER(links_find(&links, 5)->link.xdp_mode = XDP_MODE_NATIVE;
+	      links_find(&links, 5)->strips_tags = true, 6, TO_VLAN | P(PASS));
+	AFTER(links_find(&links, 5)->strips_tags = false;
+	      links_find(&links, 5)->open_checksums = true, 6, TO_VLAN | P(OPEN_CHECKSUMS));
+	AFTER(links_find(&links, 5)->open_checksums = false;
+	      links_find(&links, 5)->xdp_features = 0;
+	      links_find(&links, 6)->link.vlan_maps_priority = true, 6,
+	      (TO_VLAN & ~P(XMIT)) | P(STRANGE));
 	links_find(&links, 5)->link.carrier = false;
 	links_find(&links, 5)->ours = false;
 	assert_int_equal(ports_port(&links, 6).flags & (P(UP) | P(INGRESS) | P(SKIP)), 0);
@@ -82,13 +78,11 @@ static void test_vlan_in_vlan(void **state)
 	/* A frame of two tags and 1500 bytes is lost on the way to a device of MTU 1500. */
 	assert_int_equal(port.mtu, 1496);
 	assert_int_equal(ports_port(&links, 6).mtu, 1500);
-	links_find(&links, 6)->pass = true;
-	assert_int_equal(ports_port(&links, 7).flags, TO_VLAN | P(PASS));
-	links_find(&links, 6)->pass = false;
-	links_find(&links, 6)->link.flags = 0;
-	assert_int_equal(ports_port(&links, 7).flags, TO_VLAN & ~P(UP));
-	links_find(&links, 6)->link.vlan_maps_priority = true;
-	assert_int_equal(ports_port(&links, 7).flags, (TO_VLAN & ~P(UP)) | P(STRANGE));
+	AFTER(links_find(&links, 6)->pass = true, 7, TO_VLAN | P(PASS));
+	AFTER(links_find(&links, 6)->pass = false;
+	      links_find(&links, 6)->link.flags = 0, 7, TO_VLAN & ~P(UP));
+	AFTER(links_find(&links, 6)->link.vlan_maps_priority = true, 7,
+	      (TO_VLAN & ~P(UP)) | P(STRANGE));
 	/* More tags than can be written. */
 	assert_int_equal(ports_port(&links, 8).flags, P(IPV6) | P(FORWARDING) | P(STRANGE));
 	assert_int_equal(ports_port(&links, 8).tag.word, 0);
@@ -116,7 +110,7 @@ static void test_vlan_on_others(void **state)
 	}
 }
 
-/* Links are told one by one: for a moment they may form a ring. */
+/* Links are announced one by one: for a moment they may form a loop. */
 static void test_vlan_ring(void **state)
 {
 	struct links links = { 0 };
@@ -176,9 +170,8 @@ static void test_vrf(void **state)
 	assert_int_equal(port.flags, SERVED | P(UPPER));
 	assert_int_equal(port.table, 254);
 	assert_int_equal(port.iif, 5);
-	links_find(&links, 9)->link.flags = IFF_UP;
-	links_find(&links, 9)->link.vrf_table = 0;
-	assert_int_equal(ports_port(&links, 5).flags, SERVED | P(UPPER));
+	AFTER(links_find(&links, 9)->link.flags = IFF_UP;
+	      links_find(&links, 9)->link.vrf_table = 0, 5, SERVED | P(UPPER));
 	links_delete(&links, 9);
 	assert_int_equal(ports_port(&links, 5).flags, SERVED | P(UPPER));
 	links_clear(&links);
@@ -209,8 +202,7 @@ static void test_bond(void **state)
 	slave = links_find(&links, 6);
 	memset(master->link.mac, 0xaa, sizeof(master->link.mac));
 	/* The program is on the slave alone. */
-	slave->ours = true;
-	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
+	AFTER(slave->ours = true, 6, SERVED | P(UPPER));
 	slave->ours = false;
 	master->ours = true;
 	port = ports_port(&links, 6);
@@ -219,19 +211,13 @@ static void test_bond(void **state)
 	assert_int_equal(port.tx_ifindex, 6);
 	assert_int_equal(ports_port(&links, 5).flags, SERVED);
 	assert_int_equal(ports_port(&links, 5).tx_ifindex, 5);
-	slave->link.slave_active = false;
-	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(BACKUP));
+	AFTER(slave->link.slave_active = false, 6, SERVED | P(BACKUP));
 	assert_int_equal(ports_port(&links, 6).lower, 0);
-	slave->link.slave_active = true;
-	slave->link.mac[5]++;
-	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
-	slave->link.mac[5]--;
-	slave->pass = true;
-	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(PASS));
+	AFTER(slave->link.slave_active = true; slave->link.mac[5]++, 6, SERVED | P(UPPER));
+	AFTER(slave->link.mac[5]--; slave->pass = true, 6, SERVED | P(PASS));
 	slave->pass = false;
 	strcpy(ports_add(&links, 7, "macsec")->link.name, "takes");
-	links_find(&links, 7)->link.lower = 6;
-	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
+	AFTER(links_find(&links, 7)->link.lower = 6, 6, SERVED | P(UPPER));
 	links_delete(&links, 7);
 	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(SLAVE));
 	/* Its tags never get to the bond, wherever the device that takes them is. */

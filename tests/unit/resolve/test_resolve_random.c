@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Random tables that change at random, through RIB and resolver into a list of entries, looked up
- * there as the datapath does and compared with what the kernel does. What changes is told by
+ * there as the datapath does and compared with what the kernel does. Changes are reported by
  * resolve_affected() alone. A punt is right for any packet, so that it is also asked whether
  * there was a reason.
  */
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_kernel.h"
 #include "resolve_world.h"
 
@@ -145,8 +136,8 @@ static bool is_right(const struct fib_target *target, const struct kernel_verdic
 	}
 }
 
-static void complain(const struct run *run, uint32_t table, const struct prefix *dst,
-		     const struct prefix *src, uint32_t iif, const struct fib_target *target)
+static void report_mismatch(const struct run *run, uint32_t table, const struct prefix *dst,
+			    const struct prefix *src, uint32_t iif, const struct fib_target *target)
 {
 	char a[PREFIX_STRLEN], b[PREFIX_STRLEN];
 
@@ -167,18 +158,18 @@ static void complain(const struct run *run, uint32_t table, const struct prefix 
 }
 
 /* Local before main: what the kernel finds in both, and whether sixlane may leave it alone. */
-static struct kernel_verdict look_up_both(struct run *run, const struct prefix *dst,
-					  const struct prefix *src, uint32_t iif,
-					  const struct fib_target *target, bool *excused)
+static struct kernel_verdict lookup_both(struct run *run, const struct prefix *dst,
+					 const struct prefix *src, uint32_t iif,
+					 const struct fib_target *target, bool *excused)
 {
-	struct kernel_verdict verdict = kernel_look_up(&run->kernel, RT_TABLE_LOCAL, dst, src, iif);
+	struct kernel_verdict verdict = kernel_lookup(&run->kernel, RT_TABLE_LOCAL, dst, src, iif);
 	bool by_source, thrown;
 
 	by_source = kernel_has_sources(&run->kernel, RT_TABLE_LOCAL, dst);
 	thrown = verdict.winner && verdict.winner->route.type == RTN_THROW;
 	*excused = by_source ? target->verdict == SIXLANE_PUNT_SOURCE_ROUTE
 			     : thrown && target->verdict == SIXLANE_PUNT_ROUTE;
-	/* Which of several throws, or a route by the ingress port before one: rules tell apart. */
+	/* Which of several throws, or a route by the ingress port before one: rules distinguish. */
 	if (target->verdict == SIXLANE_PUNT_EQUAL_METRIC && verdict.winner &&
 	    may_be_unclear(&verdict))
 		*excused = true;
@@ -186,29 +177,29 @@ static struct kernel_verdict look_up_both(struct run *run, const struct prefix *
 		*excused = true;
 	return verdict.winner && !thrown
 		       ? verdict
-		       : kernel_look_up(&run->kernel, RT_TABLE_MAIN, dst, src, iif);
+		       : kernel_lookup(&run->kernel, RT_TABLE_MAIN, dst, src, iif);
 }
 
 static void probe(struct run *run, uint32_t table, const struct prefix *dst,
 		  const struct prefix *src)
 {
 	static const struct fib_target nothing = { .verdict = SIXLANE_PASS_NO_ROUTE };
-	const struct world_fate *fate = world_look_up(run->world, table, &dst->addr, &src->addr);
-	const struct fib_target *target = fate ? &fate->target : &nothing;
+	const struct world_result *result = world_lookup(run->world, table, &dst->addr, &src->addr);
+	const struct fib_target *target = result ? &result->target : &nothing;
 	bool both = table == RT_TABLE_MAIN && run->world->view.local_first, excused = false;
 	uint32_t iif = 2 + random_below(run, 6);
 	struct kernel_verdict verdict;
 
 	if (both)
-		verdict = look_up_both(run, dst, src, iif, target, &excused);
+		verdict = lookup_both(run, dst, src, iif, target, &excused);
 	else
-		verdict = kernel_look_up(&run->kernel, table, dst, src, iif);
+		verdict = kernel_lookup(&run->kernel, table, dst, src, iif);
 	if (!excused && !is_right(target, &verdict, iif))
-		complain(run, table, dst, src, iif, target);
+		report_mismatch(run, table, dst, src, iif, target);
 	/* A rule may ask for the length. */
 	if (target->verdict == SIXLANE_FORWARD && target->kind != FIB_EQUAL_METRIC &&
 	    verdict.winner->route.table == table && !kernel_leaves_by(verdict.winner, iif))
-		assert_int_equal(fate->dst_len, verdict.winner->route.dst.len);
+		assert_int_equal(result->dst_len, verdict.winner->route.dst.len);
 	run->n_forwards += target->verdict == SIXLANE_FORWARD;
 	run->n_by_source += verdict.winner && verdict.winner->route.src.len;
 	run->n_punts += target->verdict >= SIXLANE_PUNT_MULTIPATH;
@@ -328,7 +319,7 @@ static void change_route(struct run *run)
 		assert_int_equal(
 			rib_add(run->world->rib, &slot->route, NLM_F_CREATE | NLM_F_APPEND), 0);
 	}
-	world_follow(run->world, slot->route.table, &slot->route.dst);
+	world_update(run->world, slot->route.table, &slot->route.dst);
 }
 
 /* A device's carrier counts, or does not: all its routes may be others. */
@@ -339,14 +330,14 @@ static void change_link(struct run *run)
 
 	device->ipv6.ignore_linkdown = !device->ipv6.ignore_linkdown;
 	if (!random_below(run, 4)) {
-		world_bring_all(run->world);
+		world_resolve_all(run->world);
 		return;
 	}
 	for (size_t i = 0; i < KERNEL_MAX_ROUTES; i++) {
 		const struct kernel_route *r = &run->kernel.routes[i];
 
 		if (r->there && kernel_leaves_by(r, ifindex))
-			world_follow(run->world, r->route.table, &r->route.dst);
+			world_update(run->world, r->route.table, &r->route.dst);
 	}
 }
 

@@ -59,14 +59,14 @@ static bool names(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-/* A view may be taken while being told. */
+/* The listener may take views. */
 static void note_change(void *ctx, uint32_t id)
 {
 	struct store *store = ctx;
 	struct nexthop_view view;
 	bool there = nexthops_view(store->nexthops, id, &view);
 
-	note_id(store->told, id);
+	note_id(store->reported, id);
 	if (there && !view.mixed)
 		note_id(store->alike, id);
 	if (!there)
@@ -80,7 +80,7 @@ void store_open(struct store *store)
 	store->rib = rib_new(NULL, NULL);
 	assert_non_null(store->nexthops);
 	assert_non_null(store->rib);
-	nexthops_follow(store->nexthops, store->rib);
+	nexthops_set_rib(store->nexthops, store->rib);
 }
 
 void store_close(struct store *store)

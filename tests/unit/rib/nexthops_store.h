@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A store of next-hop objects whose listener writes down whom it is told of; what tests of it
- * share.
+ * A store of next-hop objects whose listener records the reported ids; shared by its tests.
  *
  * An object reads "via 3" (its device), "blackhole", "group 3*1 4*2" (devices and weights), "res
- * 3*1 4*1 [0 1 -]" (members of the buckets; "-": not known), "other", "none"; and "mixed", if
+ * 3*1 4*1 [0 1 -]" (members of the buckets; "-": unknown), "other", "none"; and "mixed", if
  * routes by its hops differ.
  */
 #ifndef TESTS_NEXTHOPS_STORE_H
 #define TESTS_NEXTHOPS_STORE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../../../user/rib/nexthops.h"
+#include "rib_unit.h"
 
 #define STORE_TEXT 512
 #define STORE_NO_DEVICE 77u /* what groups say of their device, which means nothing */
 
 struct store {
 	struct nexthops *nexthops;
-	struct rib *rib;	/* what it follows, and prunes of routes by objects that go */
-	char told[STORE_TEXT];	/* ids, in the order of the calls */
-	char alike[STORE_TEXT]; /* … of objects that were not mixed when they were told */
+	struct rib *rib;	   /* what it follows, and prunes of routes by objects that go */
+	char reported[STORE_TEXT]; /* ids, in the order of the calls */
+	char alike[STORE_TEXT];	   /* of these, the ones that were not mixed then */
 };
 
 void store_open(struct store *store);
@@ -41,13 +32,6 @@ const char *store_text(const struct store *store, uint32_t id, char out[STORE_TE
 		char meaning[STORE_TEXT];                                  \
                                                                            \
 		assert_string_equal(store_text(store, id, meaning), text); \
-	} while (0)
-
-/* Since the last time that this was asserted. */
-#define assert_told(store, text)                          \
-	do {                                              \
-		assert_string_equal((store)->told, text); \
-		(store)->told[0] = '\0';                  \
 	} while (0)
 
 int store_set_one(struct store *store, uint32_t id, uint32_t ifindex);

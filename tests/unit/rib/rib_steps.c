@@ -76,6 +76,26 @@ void steps_state(const struct steps_world *world, const char *request, const cha
 	assert_int_equal(rib_routes(world->rib), count);
 }
 
+/* At most four, valid while as many routes are parsed. */
+static const struct route_hop *parse_hops(const char *text, uint16_t *n)
+{
+	static struct route_hop storage[4][4];
+	static unsigned int next;
+	struct route_hop *hops = storage[next++ % 4];
+	unsigned int gateway, ifindex;
+	int used;
+
+	for (*n = 0; text && *text; text += used, ++*n) {
+		if (sscanf(text, " -%u%n", &ifindex, &used) == 1) {
+			hops[*n] = (struct route_hop)DEV(ifindex);
+			continue;
+		}
+		assert_int_equal(sscanf(text, " %1x%u%n", &gateway, &ifindex, &used), 2);
+		hops[*n] = (struct route_hop)VIA((uint8_t)gateway, ifindex);
+	}
+	return hops;
+}
+
 struct route steps_route(const struct steps_world *world, const struct step *step)
 {
 	struct route route = {
@@ -95,9 +115,9 @@ struct route steps_route(const struct steps_world *world, const struct step *ste
 		.unknown = step->unknown,
 		.unlike = step->unlike,
 		.truncated = step->truncated,
-		.n_hops = step->n_hops,
-		.hops = step->hops,
 	};
+
+	route.hops = parse_hops(step->hops, &route.n_hops);
 
 	if (step->src_len) {
 		route.src.len = step->src_len;
@@ -140,9 +160,7 @@ void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 	}
 }
 
-struct step steps_device(uint16_t flags, uint32_t ifindex, uint32_t mtu)
+struct step steps_device(uint16_t flags, const char *hops, uint32_t mtu)
 {
-	struct step step = { .flags = flags, .n_hops = 1, .mtu = mtu, .hops = { DEV(ifindex) } };
-
-	return step;
+	return (struct step){ .flags = flags, .hops = hops, .mtu = mtu };
 }

@@ -8,18 +8,10 @@
 #ifndef UNIT_RIB_STEPS_H
 #define UNIT_RIB_STEPS_H
 
-#include <errno.h>
+#include "rib_unit.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/rib.h"
 
 /* What the kernel puts into nlmsg_flags of announcements. */
@@ -48,8 +40,7 @@ struct step {
 	uint32_t metric, nhid, mtu, ends_ms;
 	uint8_t type, protocol, src_len, preference;
 	bool expires, encap, unknown, mtu_locked, own_source, unlike, truncated;
-	uint16_t n_hops;
-	struct route_hop hops[4];
+	const char *hops; /* as in a state: "a1 -2" */
 };
 
 struct steps_world {
@@ -69,7 +60,7 @@ int steps_apply(struct steps_world *world, const struct step *step);
 /* Each step with what it is to return and to lead to, twice. */
 void steps_play(struct steps_world *world, const struct step *steps, size_t n);
 
-struct step steps_device(uint16_t flags, uint32_t ifindex, uint32_t mtu);
+struct step steps_device(uint16_t flags, const char *hops, uint32_t mtu);
 
 #define SCRIPT(name, ...)                                           \
 	static void name(void **state)                              \

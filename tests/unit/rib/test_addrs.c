@@ -2,18 +2,11 @@
 /*
  * The store of addresses: sorted by device and address through whatever comes and goes.
  */
+#include "rib_unit.h"
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/addrs.h"
-#include "../unit.h"
 
 #define MANY 1000u
 

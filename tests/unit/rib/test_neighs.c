@@ -2,16 +2,10 @@
 /*
  * The neighbour table: a set keyed by device and address, through growth, deletion and sweeps.
  */
+#include "rib_unit.h"
 #include <linux/neighbour.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "../../../user/rib/neighs.h"
-#include "../unit.h"
 
 #define MANY 5000u
 

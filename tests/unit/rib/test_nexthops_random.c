@@ -8,13 +8,11 @@
  */
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "../unit.h"
 #include "nexthops_store.h"
 
-/* Ids 1 to IDS; the kernel's state, and what is told of it. */
+/* Ids are 1 to IDS. */
 #define IDS 12u
 #define MEMBERS 4u
 #define ROUTES 10u
@@ -38,7 +36,7 @@ struct kernel {
 	struct kernel_object objects[IDS + 1];
 	struct kernel_route routes[ROUTES];
 	uint32_t cached[IDS + 1]; /* at a hop since fib6 has its number: kinds of routes */
-	bool was_mixed[IDS + 1];  /* since the store was told that fib6 has a new number */
+	bool was_mixed[IDS + 1];  /* since nexthops_cache_flushed() */
 	struct store *store;
 	uint32_t seed;
 	bool muted;	 /* nobody hears of what is done */
@@ -58,7 +56,7 @@ static bool is_hop(const struct kernel_object *object)
 	return object->kind == NEXT_HOP_ONE || object->kind == NEXT_HOP_BLACKHOLE;
 }
 
-static void kernel_tell(const struct kernel *kernel, uint32_t id)
+static void kernel_announce(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
 	uint32_t pairs[2 * MEMBERS + 1] = { 0 };
@@ -98,7 +96,7 @@ static void kernel_remove(struct kernel *kernel, uint32_t id)
 	}
 }
 
-/* Routes go with their object, which nobody is told of. */
+/* Routes are deleted with their object, without a message. */
 static void kernel_drop_routes(struct kernel *kernel)
 {
 	for (uint32_t i = 0; i < ROUTES; i++) {
@@ -107,7 +105,7 @@ static void kernel_drop_routes(struct kernel *kernel)
 	}
 }
 
-static void kernel_tell_route(struct kernel *kernel, uint32_t index, bool del, uint16_t flags)
+static void kernel_announce_route(struct kernel *kernel, uint32_t index, bool del, uint16_t flags)
 {
 	const struct kernel_route *said = &kernel->routes[index];
 	const struct route_hop loopback = { .ifindex = 1 };
@@ -143,7 +141,7 @@ static uint32_t cached_kind(const struct kernel_route *route)
 	return 1u << ((route->mtu != 0) + 2 * (route->type == RTN_UNREACHABLE));
 }
 
-/* A bit for each kind of route that may go by the hop, also by groups that are not told. */
+/* A bit for each kind of route that may go by the hop, also by groups with unknown members. */
 static uint32_t kinds_by(const struct kernel *kernel, uint32_t hop)
 {
 	uint32_t kinds = 0;
@@ -188,20 +186,21 @@ static void kernel_route(struct kernel *kernel)
 	for (uint32_t hop = 1; hop <= IDS; hop++)
 		kinds[hop] = kinds_by(kernel, hop);
 	if (route->id && draw(kernel, 3) == 0) {
-		kernel_tell_route(kernel, index, true, 0);
+		kernel_announce_route(kernel, index, true, 0);
 		route->id = 0;
 	} else if (kernel->objects[id].there) {
 		replaces = route->id;
 		*route = (struct kernel_route){ .id = id,
 						.mtu = draw(kernel, 4) ? 0 : 1300,
 						.type = types[draw(kernel, sizeof(types))] };
-		kernel_tell_route(kernel, index, false, replaces ? NLM_F_REPLACE : NLM_F_CREATE);
+		kernel_announce_route(kernel, index, false,
+				      replaces ? NLM_F_REPLACE : NLM_F_CREATE);
 		if (replaces) {
 			meet_both(kernel, kinds);
 			return;
 		}
 		kernel->new_number = true;
-		nexthops_renewed(kernel->store->nexthops);
+		nexthops_cache_flushed(kernel->store->nexthops);
 		memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
 	}
 }
@@ -236,7 +235,7 @@ static void kernel_add(struct kernel *kernel)
 		kernel->new_number |= kernel->routes[i].id == id;
 	kernel->objects[id] = object;
 	kernel->cached[id] = 0;
-	kernel_tell(kernel, id);
+	kernel_announce(kernel, id);
 }
 
 /* RTM_DELNEXTHOP, then RTM_NEWNEXTHOP of the groups that shrank, or the other way round. */
@@ -251,11 +250,11 @@ static void kernel_delete(struct kernel *kernel)
 	nexthops_delete(kernel->store->nexthops, id);
 	for (uint32_t g = 1; g <= IDS && draw(kernel, 2); g++) {
 		if (kernel->objects[g].there && kernel->objects[g].kind == NEXT_HOP_GROUP)
-			kernel_tell(kernel, g);
+			kernel_announce(kernel, g);
 	}
 }
 
-/* A device goes down: nothing is said, ids may be given anew, and then all is read. */
+/* A device goes down without a message, ids may be reused, and then all is dumped. */
 static void kernel_flush(struct kernel *kernel)
 {
 	uint32_t ifindex = 1 + draw(kernel, 4);
@@ -273,21 +272,21 @@ static void kernel_flush(struct kernel *kernel)
 	nexthops_mark(kernel->store->nexthops);
 	for (uint32_t id = 1; id <= IDS; id++) {
 		if (kernel->objects[id].there)
-			kernel_tell(kernel, id);
+			kernel_announce(kernel, id);
 	}
 	nexthops_sweep(kernel->store->nexthops);
 	rib_mark(kernel->store->rib);
 	for (uint32_t i = 0; i < ROUTES; i++) {
 		if (kernel->routes[i].id)
-			kernel_tell_route(kernel, i, false, 0);
+			kernel_announce_route(kernel, i, false, 0);
 	}
 	rib_sweep(kernel->store->rib);
-	nexthops_doubt(kernel->store->nexthops);
-	assert_true(nexthops_outdated(kernel->store->nexthops));
+	nexthops_cache_set_stale(kernel->store->nexthops);
+	assert_true(nexthops_cache_is_stale(kernel->store->nexthops));
 	kernel->new_number = true;
-	nexthops_renewed(kernel->store->nexthops);
+	nexthops_cache_flushed(kernel->store->nexthops);
 	memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
-	assert_false(nexthops_outdated(kernel->store->nexthops));
+	assert_false(nexthops_cache_is_stale(kernel->store->nexthops));
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -372,14 +371,14 @@ static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT], boo
 		assert_string_equal(store_text(store, id, got), want);
 		n += kernel->objects[id].there;
 		if (strcmp(before[id], want) != 0)
-			assert_true(is_among(store->told, id));
+			assert_true(is_among(store->reported, id));
 		else if (exact && strstr(want, "mixed"))
 			assert_false(is_among(store->alike, id));
 		n_mixed += strstr(want, "mixed") != NULL;
 		strcpy(before[id], want);
 	}
 	assert_int_equal(nexthops_count(store->nexthops), n);
-	store->told[0] = store->alike[0] = '\0';
+	store->reported[0] = store->alike[0] = '\0';
 }
 
 static void test_random(void **state)

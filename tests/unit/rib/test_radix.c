@@ -3,18 +3,9 @@
  * The trie against a flat array: random insertions, removals and look-ups, every answer
  * compared. And prefixes as values: cover, mask, text.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include "rib_unit.h"
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../unit.h"
 
 static struct prefix pfx(const char *text)
 {

@@ -3,223 +3,152 @@
  * The RIB against what a kernel announces: each script is what `ip -6 -d monitor route` showed
  * (Linux 6.18) for the requests named beside the steps, and what `ip -6 route show` had then.
  */
-#include "../unit.h"
 #include "rib_steps.h"
 
 SCRIPT(test_multipath,
-       { "add nexthop via a dev 1 nexthop via a dev 2", MORE, 0, "50 a1 a2", .n_hops = 2,
-	 .hops = { VIA(0xa, 1), VIA(0xa, 2) } },
-       { "append via b dev 1", APPEND, 0, "50 a1 a2 b1", .n_hops = 3,
-	 .hops = { VIA(0xb, 1), VIA(0xa, 1), VIA(0xa, 2) } },
-       { "del via a dev 1", DEL, 0, "50 a2 b1", .n_hops = 1, .hops = { VIA(0xa, 1) } },
+       { "add nexthop via a dev 1 nexthop via a dev 2", MORE, 0, "50 a1 a2", .hops = "a1 a2" },
+       { "append via b dev 1", APPEND, 0, "50 a1 a2 b1", .hops = "b1 a1 a2" },
+       { "del via a dev 1", DEL, 0, "50 a2 b1", .hops = "a1" },
        { "append nexthop via c dev 1 nexthop via c dev 2", APPEND, -EINPROGRESS,
-	 "50 a2 b1 c1 c2 stale", .n_hops = 4,
-	 .hops = { VIA(0xa, 2), VIA(0xb, 1), VIA(0xc, 1), VIA(0xc, 2) } },
+	 "50 a2 b1 c1 c2 stale", .hops = "a2 b1 c1 c2" },
        { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, -EINPROGRESS, "50 d1 d2 stale",
-	 .n_hops = 2, .hops = { VIA(0xd, 1), VIA(0xd, 2) } },
+	 .hops = "d1 d2" },
        { "replace nexthop via d dev 2 nexthop via d dev 1", REPLACE, -EINPROGRESS, "50 d2 d1 stale",
-	 .n_hops = 2, .hops = { VIA(0xd, 2), VIA(0xd, 1) } },
-       { "replace via e dev 1", REPLACE, -EINPROGRESS, "50 e1 stale", .n_hops = 1,
-	 .hops = { VIA(0xe, 1) } },
-       { "append via f dev 1", APPEND, -EINPROGRESS, "50 e1 f1 stale", .n_hops = 2,
-	 .hops = { VIA(0xf, 1), VIA(0xe, 1) } },
-       { "add via e dev 2 metric 40", CREATE, 0, "40 e2; 50 e1 f1 stale", .metric = 40, .n_hops = 1,
-	 .hops = { VIA(0xe, 2) } },
+	 .hops = "d2 d1" },
+       { "replace via e dev 1", REPLACE, -EINPROGRESS, "50 e1 stale", .hops = "e1" },
+       { "append via f dev 1", APPEND, -EINPROGRESS, "50 e1 f1 stale", .hops = "f1 e1" },
+       { "add via e dev 2 metric 40", CREATE, 0, "40 e2; 50 e1 f1 stale", .metric = 40,
+	 .hops = "e2" },
        { "del metric 40: promotion is not announced", DEL, 0, "50 e1 f1 stale", .metric = 40,
-	 .n_hops = 1, .hops = { VIA(0xe, 2) } },
-       { "del metric 50: one message for all", DEL, -EAGAIN, "50 stale", .n_hops = 2,
-	 .hops = { VIA(0xe, 1), VIA(0xf, 1) } })
+	 .hops = "e2" },
+       { "del metric 50: one message for all", DEL, -EAGAIN, "50 stale", .hops = "e1 f1" })
 
 SCRIPT(test_delete_hop_by_hop,
-       { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .n_hops = 2,
-	 .hops = { VIA(0xa, 1), VIA(0xb, 2) } },
-       { "del nexthop via a dev 1 nexthop via b dev 2, 1st", DEL, 0, "50 b2", .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } },
-       { "2nd", DEL, 0, "", .n_hops = 1, .hops = { VIA(0xb, 2) } },
-       { "once more", DEL, -EAGAIN, NULL, .n_hops = 1, .hops = { VIA(0xb, 2) } })
+       { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .hops = "a1 b2" },
+       { "del nexthop via a dev 1 nexthop via b dev 2, 1st", DEL, 0, "50 b2", .hops = "a1" },
+       { "2nd", DEL, 0, "", .hops = "b2" }, { "once more", DEL, -EAGAIN, NULL, .hops = "b2" })
 
-SCRIPT(test_device_routes_of_one_metric,
-       { "add dev 1", CREATE, 0, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "append dev 2", APPEND, 0, "50 -1; 50 -2", .n_hops = 1, .hops = { DEV(2) } },
-       { "del dev 1", DEL, 0, "50 -2", .n_hops = 1, .hops = { DEV(1) } },
-       { "append dev 1", APPEND, 0, "50 -2; 50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "replace dev 3: the first one goes, which of two a replay could not tell", REPLACE,
-	 -EAGAIN, "50 -3; 50 -1", .n_hops = 1, .hops = { DEV(3) } },
-       { "replace dev 1: fib6 has it twice", REPLACE, -EAGAIN, "50 -1; 50 -1", .n_hops = 1,
-	 .hops = { DEV(1) } },
-       { "del dev 1: either", DEL, -EAGAIN, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "del dev 1", DEL, 0, "", .n_hops = 1, .hops = { DEV(1) } })
+SCRIPT(test_device_routes_of_one_metric, { "add dev 1", CREATE, 0, "50 -1", .hops = "-1" },
+       { "append dev 2", APPEND, 0, "50 -1; 50 -2", .hops = "-2" },
+       { "del dev 1", DEL, 0, "50 -2", .hops = "-1" },
+       { "append dev 1", APPEND, 0, "50 -2; 50 -1", .hops = "-1" },
+       { "replace dev 3: the first one goes, ambiguous after a replay", REPLACE, -EAGAIN,
+	 "50 -3; 50 -1", .hops = "-3" },
+       { "replace dev 1: fib6 has it twice", REPLACE, -EAGAIN, "50 -1; 50 -1", .hops = "-1" },
+       { "del dev 1: either", DEL, -EAGAIN, "50 -1", .hops = "-1" },
+       { "del dev 1", DEL, 0, "", .hops = "-1" })
 
-SCRIPT(test_replace_device_route,
-       { "add dev 1", CREATE, 0, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "add dev 1 metric 60", CREATE, 0, "50 -1; 60 -1", .metric = 60, .n_hops = 1,
-	 .hops = { DEV(1) } },
-       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .n_hops = 1, .hops = { DEV(2) } },
-       { "replace dev 2 mtu lock 1300", REPLACE, 0, "50 -2 mtu lock 1300; 60 -1", .n_hops = 1,
-	 .mtu = 1300, .mtu_locked = true, .hops = { DEV(2) } },
-       { "replace dev 2 mtu 1300", REPLACE, 0, "50 -2 mtu 1300; 60 -1", .n_hops = 1, .mtu = 1300,
-	 .hops = { DEV(2) } },
-       { "replace dev 2 src", REPLACE, 0, "50 -2 src; 60 -1", .n_hops = 1, .own_source = true,
-	 .hops = { DEV(2) } },
-       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .n_hops = 1, .hops = { DEV(2) } })
+SCRIPT(test_replace_device_route, { "add dev 1", CREATE, 0, "50 -1", .hops = "-1" },
+       { "add dev 1 metric 60", CREATE, 0, "50 -1; 60 -1", .metric = 60, .hops = "-1" },
+       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .hops = "-2" },
+       { "replace dev 2 mtu lock 1300", REPLACE, 0, "50 -2 mtu lock 1300; 60 -1", .mtu = 1300,
+	 .mtu_locked = true, .hops = "-2" },
+       { "replace dev 2 mtu 1300", REPLACE, 0, "50 -2 mtu 1300; 60 -1", .mtu = 1300, .hops = "-2" },
+       { "replace dev 2 src", REPLACE, 0, "50 -2 src; 60 -1", .own_source = true, .hops = "-2" },
+       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .hops = "-2" })
 
 /* A set and a device route: a dump of the first four steps would show a1 a2 alone. */
-SCRIPT(test_set_beside_device_route,
-       { "append via a dev 1", APPEND, 0, "50 a1", .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "append dev 2", APPEND, 0, "50 a1; 50 -2", .n_hops = 1, .hops = { DEV(2) } },
-       { "append via a dev 2", APPEND, 0, "50 a1 a2; 50 -2", .n_hops = 2,
-	 .hops = { VIA(0xa, 2), VIA(0xa, 1) } },
-       { "del via a dev 1", DEL, 0, "50 a2; 50 -2", .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "replace dev 1: the first of its kind", REPLACE, 0, "50 a2; 50 -1", .n_hops = 1,
-	 .hops = { DEV(1) } },
-       { "replace via b dev 1", REPLACE, 0, "50 b1; 50 -1", .n_hops = 1, .hops = { VIA(0xb, 1) } })
+SCRIPT(test_set_beside_device_route, { "append via a dev 1", APPEND, 0, "50 a1", .hops = "a1" },
+       { "append dev 2", APPEND, 0, "50 a1; 50 -2", .hops = "-2" },
+       { "append via a dev 2", APPEND, 0, "50 a1 a2; 50 -2", .hops = "a2 a1" },
+       { "del via a dev 1", DEL, 0, "50 a2; 50 -2", .hops = "a1" },
+       { "replace dev 1: the first of its kind", REPLACE, 0, "50 a2; 50 -1", .hops = "-1" },
+       { "replace via b dev 1", REPLACE, 0, "50 b1; 50 -1", .hops = "b1" })
 
-SCRIPT(test_replace_the_other_kind,
-       { "append via a dev 1", APPEND, 0, "50 a1", .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "append via a dev 2", APPEND, 0, "50 a1 a2", .n_hops = 2,
-	 .hops = { VIA(0xa, 2), VIA(0xa, 1) } },
-       { "replace dev 1: all siblings go", REPLACE, 0, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, 0, "50 d1 d2", .n_hops = 2,
-	 .hops = { VIA(0xd, 1), VIA(0xd, 2) } })
+SCRIPT(test_replace_the_other_kind, { "append via a dev 1", APPEND, 0, "50 a1", .hops = "a1" },
+       { "append via a dev 2", APPEND, 0, "50 a1 a2", .hops = "a2 a1" },
+       { "replace dev 1: all siblings go", REPLACE, 0, "50 -1", .hops = "-1" },
+       { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, 0, "50 d1 d2",
+	 .hops = "d1 d2" })
 
 SCRIPT(test_reject,
-       { "add blackhole", CREATE, 0, "50 blackhole -9", .type = RTN_BLACKHOLE, .n_hops = 1,
-	 .hops = { DEV(9) } },
-       { "del", DEL, 0, "", .type = RTN_BLACKHOLE, .n_hops = 1, .hops = { DEV(9) } })
+       { "add blackhole", CREATE, 0, "50 blackhole -9", .type = RTN_BLACKHOLE, .hops = "-9" },
+       { "del", DEL, 0, "", .type = RTN_BLACKHOLE, .hops = "-9" })
 
-SCRIPT(test_next_hop_objects,
-       { "add nhid 10", CREATE, 0, "50 #10 a1", .nhid = 10, .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "append nhid 11", APPEND, 0, "50 #10 a1; 50 #11 a2", .nhid = 11, .n_hops = 1,
-	 .hops = { VIA(0xa, 2) } },
-       { "append via b dev 1", APPEND, 0, "50 #10 a1; 50 #11 a2; 50 b1", .n_hops = 1,
-	 .hops = { VIA(0xb, 1) } },
+SCRIPT(test_next_hop_objects, { "add nhid 10", CREATE, 0, "50 #10 a1", .nhid = 10, .hops = "a1" },
+       { "append nhid 11", APPEND, 0, "50 #10 a1; 50 #11 a2", .nhid = 11, .hops = "a2" },
+       { "append via b dev 1", APPEND, 0, "50 #10 a1; 50 #11 a2; 50 b1", .hops = "b1" },
        { "nexthop replace id 11 via b dev 2", REPLACE, -EAGAIN, "50 #10 a1; 50 #11 b2; 50 b1",
-	 .nhid = 11, .n_hops = 1, .hops = { VIA(0xb, 2) } },
+	 .nhid = 11, .hops = "b2" },
        { "replace nhid 12", REPLACE, -EAGAIN, "50 #12 a1 b2; 50 #11 b2; 50 b1", .nhid = 12,
-	 .n_hops = 2, .hops = { VIA(0xa, 1), VIA(0xb, 2) } },
-       { "nexthop del id 11", DEL, 0, "50 #12 a1 b2; 50 b1", .nhid = 11, .n_hops = 1,
-	 .hops = { VIA(0xb, 2) } },
-       { "… and the group that was left with it", DEL, 0, "50 b1", .nhid = 12, .n_hops = 1,
-	 .hops = { VIA(0xb, 2) } },
+	 .hops = "a1 b2" },
+       { "nexthop del id 11", DEL, 0, "50 #12 a1 b2; 50 b1", .nhid = 11, .hops = "b2" },
+       { "… and the group that was left with it", DEL, 0, "50 b1", .nhid = 12, .hops = "b2" },
        { "without compat mode: add nhid 10 metric 60", CREATE, 0, "50 b1; 60 #10", .metric = 60,
 	 .nhid = 10 },
        { "del nhid 10 metric 60", DEL, 0, "50 b1", .metric = 60, .nhid = 10 })
 
 /* ip link del dev 2, with dev 1 down: the whole set goes, hop by hop. */
 SCRIPT(test_device_goes,
-       { "add nexthop via a dev 1 nexthop via a dev 2", MORE, 0, "50 a1 a2", .n_hops = 2,
-	 .hops = { VIA(0xa, 1), VIA(0xa, 2) } },
+       { "add nexthop via a dev 1 nexthop via a dev 2", MORE, 0, "50 a1 a2", .hops = "a1 a2" },
        { "append via b dev 1 mtu lock 1300: announced with the new hop's mtu", APPEND, -EINPROGRESS,
-	 "50 a1 a2 b1 mtu 1300 stale", .n_hops = 3, .mtu = 1300,
-	 .hops = { VIA(0xb, 1), VIA(0xa, 1), VIA(0xa, 2) } },
-       { "1st", DEL, -EINPROGRESS, "50 a2 b1 mtu 1300 stale", .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } },
-       { "2nd: b's own mtu is not known", DEL, -EAGAIN, "50 b1 mtu 1300 stale", .n_hops = 1,
-	 .hops = { VIA(0xa, 2) } },
-       { "a dump tells", DUMP, 0, "50 b1 mtu 1300", .n_hops = 1, .mtu = 1300,
-	 .hops = { VIA(0xb, 1) } },
-       { "3rd", DEL, 0, "", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
+	 "50 a1 a2 b1 mtu 1300 stale", .mtu = 1300, .hops = "b1 a1 a2" },
+       { "1st", DEL, -EINPROGRESS, "50 a2 b1 mtu 1300 stale", .hops = "a1" },
+       { "2nd: b's own mtu is not known", DEL, -EAGAIN, "50 b1 mtu 1300 stale", .hops = "a2" },
+       { "a dump", DUMP, 0, "50 b1 mtu 1300", .mtu = 1300, .hops = "b1" },
+       { "3rd", DEL, 0, "", .mtu = 1300, .hops = "b1" })
 
 /* Several hops appended at once are announced with the attributes of the first that was there. */
 SCRIPT(test_append_several,
-       { "add via a dev 1 mtu lock 1300", CREATE, 0, "50 a1 mtu 1300", .n_hops = 1, .mtu = 1300,
-	 .hops = { VIA(0xa, 1) } },
+       { "add via a dev 1 mtu lock 1300", CREATE, 0, "50 a1 mtu 1300", .mtu = 1300, .hops = "a1" },
        { "append nexthop via b dev 1 nexthop via c dev 1", APPEND, -EINPROGRESS,
-	 "50 a1 b1 c1 mtu 1300 stale", .n_hops = 3, .mtu = 1300,
-	 .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } },
-       { "del via a dev 1", DEL, -EINPROGRESS, "50 b1 c1 mtu 1300 stale", .n_hops = 1, .mtu = 1300,
-	 .hops = { VIA(0xa, 1) } },
-       { "del via b dev 1", DEL, -EAGAIN, "50 c1 mtu 1300 stale", .n_hops = 1,
-	 .hops = { VIA(0xb, 1) } })
+	 "50 a1 b1 c1 mtu 1300 stale", .mtu = 1300, .hops = "a1 b1 c1" },
+       { "del via a dev 1", DEL, -EINPROGRESS, "50 b1 c1 mtu 1300 stale", .mtu = 1300,
+	 .hops = "a1" },
+       { "del via b dev 1", DEL, -EAGAIN, "50 c1 mtu 1300 stale", .hops = "b1" })
 
 /* The kernel's own routes from advertisements never form a set; those of a daemon do. */
 SCRIPT(test_router_advertisements,
-       { "a router", CREATE, 0, "50 a1", .protocol = RTPROT_RA, .expires = true, .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } },
-       { "another", MORE, 0, "50 a1; 50 b1", .protocol = RTPROT_RA, .expires = true, .n_hops = 1,
-	 .hops = { VIA(0xb, 1) } },
+       { "a router", CREATE, 0, "50 a1", .protocol = RTPROT_RA, .expires = true, .hops = "a1" },
+       { "another", MORE, 0, "50 a1; 50 b1", .protocol = RTPROT_RA, .expires = true, .hops = "b1" },
        { "the first again, lifetime infinite", MORE, 0, "50 a1; 50 b1", .protocol = RTPROT_RA,
-	 .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "a static one: a set of its own", MORE, 0, "50 a1; 50 b1; 50 c1", .n_hops = 1,
-	 .hops = { VIA(0xc, 1) } },
-       { "del a", DEL, 0, "50 b1; 50 c1", .protocol = RTPROT_RA, .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } },
-       { "del c", DEL, 0, "50 b1", .n_hops = 1, .hops = { VIA(0xc, 1) } },
+	 .hops = "a1" },
+       { "a static one: a set of its own", MORE, 0, "50 a1; 50 b1; 50 c1", .hops = "c1" },
+       { "del a", DEL, 0, "50 b1; 50 c1", .protocol = RTPROT_RA, .hops = "a1" },
+       { "del c", DEL, 0, "50 b1", .hops = "c1" },
        { "it was a daemon's: b has a sibling", MORE, 0, "50 b1 d1", .protocol = RTPROT_RA,
-	 .n_hops = 2, .hops = { VIA(0xb, 1), VIA(0xd, 1) } })
+	 .hops = "b1 d1" })
 
-SCRIPT(test_source_specific, { "add dev 1", CREATE, 0, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
-       { "add from /48 via a dev 1", CREATE, 0, "50 -1; 50 a1 from /48", .src_len = 48, .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } },
+SCRIPT(test_source_specific, { "add dev 1", CREATE, 0, "50 -1", .hops = "-1" },
+       { "add from /48 via a dev 1", CREATE, 0, "50 -1; 50 a1 from /48", .src_len = 48,
+	 .hops = "a1" },
        { "add from /32 via a dev 1", CREATE, 0, "50 -1; 50 a1 from /48; 50 a1 from /32",
-	 .src_len = 32, .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "del from /48", DEL, 0, "50 -1; 50 a1 from /32", .src_len = 48, .n_hops = 1,
-	 .hops = { VIA(0xa, 1) } })
+	 .src_len = 32, .hops = "a1" },
+       { "del from /48", DEL, 0, "50 -1; 50 a1 from /32", .src_len = 48, .hops = "a1" })
 
 /* Messages that only make sense if others were lost. */
-SCRIPT(test_missed,
-       { "del of what is not there", DEL, -EAGAIN, NULL, .n_hops = 1, .hops = { DEV(1) } },
-       { "replace of what is not there", REPLACE, -EAGAIN, "50 -1", .n_hops = 1,
-	 .hops = { DEV(1) } },
-       { "del of another metric", DEL, -EAGAIN, NULL, .metric = 60, .n_hops = 1,
-	 .hops = { DEV(1) } },
-       { "del of another device", DEL, -EAGAIN, NULL, .n_hops = 1, .hops = { DEV(2) } },
-       { "replace by a set", REPLACE, 0, "50 a1 b1", .n_hops = 2,
-	 .hops = { VIA(0xa, 1), VIA(0xb, 1) } },
-       { "append to a set that lost b", APPEND, -EAGAIN, "50 a1 c1", .n_hops = 2,
-	 .hops = { VIA(0xc, 1), VIA(0xa, 1) } },
-       { "del of more hops than there are", DEL, -EAGAIN, "", .n_hops = 3,
-	 .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } })
+SCRIPT(test_missed, { "del of what is not there", DEL, -EAGAIN, NULL, .hops = "-1" },
+       { "replace of what is not there", REPLACE, -EAGAIN, "50 -1", .hops = "-1" },
+       { "del of another metric", DEL, -EAGAIN, NULL, .metric = 60, .hops = "-1" },
+       { "del of another device", DEL, -EAGAIN, NULL, .hops = "-2" },
+       { "replace by a set", REPLACE, 0, "50 a1 b1", .hops = "a1 b1" },
+       { "append to a set that lost b", APPEND, -EAGAIN, "50 a1 c1", .hops = "c1 a1" },
+       { "del of more hops than there are", DEL, -EAGAIN, "", .hops = "a1 b1 c1" })
 
-/* Encapsulations are not told apart: there may be two, and only a dump tells what is left. */
+/* Encapsulations are not compared: there may be two, and only a dump shows which is left. */
 SCRIPT(test_encapsulation,
-       { "add encap seg6 … dev 1", CREATE, 0, "50 -1 encap", .encap = true, .n_hops = 1,
-	 .hops = { DEV(1) } },
+       { "add encap seg6 … dev 1", CREATE, 0, "50 -1 encap", .encap = true, .hops = "-1" },
        { "append encap seg6 … dev 1: fib6 may have both", APPEND, -EAGAIN, NULL, .encap = true,
-	 .n_hops = 1, .hops = { DEV(1) } },
-       { "del", DEL, 0, "", .encap = true, .n_hops = 1, .hops = { DEV(1) } })
+	 .hops = "-1" },
+       { "del", DEL, 0, "", .encap = true, .hops = "-1" })
 
-/* A later kernel may give a route what is not known here, and take it away again. */
-static void test_unknown_attribute(void **state)
-{
-	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) } };
-	struct steps_world world;
+/* A later kernel may give a route an unknown attribute, and remove it again. */
+SCRIPT(test_unknown_attribute, { "add dev 1", CREATE, 0, "50 -1", .hops = "-1" },
+       { "replace, unknown", REPLACE, 0, "50 -1 unknown", .unknown = true, .hops = "-1" },
+       { "replace", REPLACE, 0, "50 -1", .hops = "-1" },
+       { "del, unknown", DEL, 0, "", .unknown = true, .hops = "-1" },
+       { "add dev 2, unknown", CREATE, 0, "50 -2 unknown", .unknown = true, .hops = "-2" },
+       { "append dev 2: fib6 may have both", APPEND, -EAGAIN, "50 -2", .hops = "-2" })
 
-	steps_open(&world);
-	assert_int_equal(steps_apply(&world, &step), 0);
-	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
-	step.flags = REPLACE;
-	step.unknown = true;
-	assert_int_equal(steps_apply(&world, &step), 0);
-	assert_true(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
-	step.unknown = false;
-	assert_int_equal(steps_apply(&world, &step), 0);
-	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
-	/* nor does what only the deletion has keep the route */
-	step.flags = DEL;
-	step.unknown = true;
-	assert_int_equal(steps_apply(&world, &step), 0);
-	assert_null(rib_find(world.rib, RT_TABLE_MAIN, &world.dst));
-	rib_free(world.rib);
-}
-
-/* fib6 may have both of two routes that differ only in what is not known. */
-static void test_unlike_by_the_unknown(void **state)
-{
-	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) }, .unknown = true };
-	struct steps_world world;
-
-	steps_open(&world);
-	assert_int_equal(steps_apply(&world, &step), 0);
-	step.flags = APPEND;
-	step.unknown = false;
-	assert_int_equal(steps_apply(&world, &step), -EAGAIN);
-	rib_free(world.rib);
-}
+/* After a dump of a set, the attributes of a single hop of it are unknown. */
+SCRIPT(test_hop_left_after_a_dump,
+       { "dumped", DUMP, -EINPROGRESS, "50 a1 b1 c1 stale", .hops = "a1 b1 c1" },
+       { "del a", DEL, -EINPROGRESS, "50 b1 c1 stale", .hops = "a1" },
+       { "del b", DEL, -EAGAIN, "50 c1 stale", .hops = "b1" })
 
 static void test_mark_and_sweep(void **state)
 {
-	struct step one = steps_device(MORE, 1, 0), two = steps_device(MORE, 2, 0);
+	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
 	struct steps_world world;
 
 	steps_open(&world);
@@ -243,8 +172,8 @@ static void test_mark_and_sweep(void **state)
 /* `replace dev 2` over dev 1 and dev 2 leaves dev 2 twice; a dump shows both. */
 static void test_twins_in_a_dump(void **state)
 {
-	struct step twin = steps_device(DUMP, 2, 0), unlike = steps_device(DUMP, 2, 1300);
-	struct step gone = steps_device(DEL, 2, 0);
+	struct step twin = steps_device(DUMP, "-2", 0), unlike = steps_device(DUMP, "-2", 1300);
+	struct step gone = steps_device(DEL, "-2", 0);
 	struct steps_world world;
 
 	steps_open(&world);
@@ -291,22 +220,6 @@ static void test_dump_in_rounds(void **state)
 	rib_free(rib);
 }
 
-/* After a dump of a set, what a single hop of it has is not known. */
-static void test_hop_left_after_a_dump(void **state)
-{
-	struct step set = { .n_hops = 3, .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } };
-	struct step gone = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xa, 1) } };
-	struct steps_world world;
-
-	steps_open(&world);
-	assert_int_equal(steps_apply(&world, &set), -EINPROGRESS);
-	assert_int_equal(steps_apply(&world, &gone), -EINPROGRESS);
-	gone.hops[0].gateway.bytes[15] = 0xb;
-	assert_int_equal(steps_apply(&world, &gone), -EAGAIN);
-	steps_state(&world, "one left", "50 c1 stale");
-	rib_free(world.rib);
-}
-
 static void test_truncated_set(void **state)
 {
 	static struct route_hop hops[ROUTE_MAX_HOPS];
@@ -348,7 +261,7 @@ static bool uses_device_2(const struct route *route, void *ctx)
 
 static void test_prune(void **state)
 {
-	struct step one = steps_device(MORE, 1, 0), two = steps_device(MORE, 2, 0);
+	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
 	struct steps_world world;
 
 	steps_open(&world);
@@ -356,8 +269,7 @@ static void test_prune(void **state)
 	steps_apply(&world, &two);
 	assert_int_equal(rib_prune(world.rib, uses_device_2, NULL), 1);
 	steps_state(&world, "pruned", "50 -1");
-	rib_freep(&world.rib);
-	assert_null(world.rib);
+	rib_free(world.rib);
 }
 
 /* Whether it is worth while to look for the routes of a device, or of an object. */
@@ -488,32 +400,6 @@ static void test_sources(void **state)
 	rib_free(rib);
 }
 
-/* Not asserted: a figure for whoever changes a structure. */
-static void test_time(void **state)
-{
-	const unsigned int n = 160000;
-	struct rib *rib = rib_new(NULL, NULL);
-	struct route_hop hop = VIA(1, 1);
-	struct route route = { .table = RT_TABLE_MAIN,
-			       .metric = 1024,
-			       .type = RTN_UNICAST,
-			       .n_hops = 1,
-			       .hops = &hop };
-	uint64_t random = 1, start = util_now_ns();
-
-	for (unsigned int i = 0; i < n; i++) {
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		route.dst.len = (uint8_t)(24 + (random >> 60) * 2);
-		route.dst.addr.words[0] = (uint32_t)(random >> 20);
-		route.dst.addr.words[1] = (uint32_t)(random >> 40);
-		route.dst.addr.bytes[0] = 0x20;
-		prefix_mask(&route.dst);
-		assert_int_equal(rib_add(rib, &route, 0), 0);
-	}
-	print_message("%u routes in %.0f ms\n", n, (double)(util_now_ns() - start) / 1e6);
-	rib_free(rib);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -532,7 +418,6 @@ UNIT_TESTS()
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_encapsulation),
 		cmocka_unit_test(test_unknown_attribute),
-		cmocka_unit_test(test_unlike_by_the_unknown),
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
 		cmocka_unit_test(test_dump_in_rounds),
@@ -542,7 +427,6 @@ UNIT_TESTS()
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_sources),
-		cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

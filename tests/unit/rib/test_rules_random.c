@@ -3,23 +3,14 @@
  * Rules at random: a kernel in small (fib_rules_lookup) and a datapath in small (bpf/rule.h) look
  * the same packets up, the one by the list, the other by what was compiled of it: in one lookup
  * where a port need not walk, and in main with local laid over it where that is said to do.
- * The datapath may leave a packet to the kernel, but never give it another fate.
+ * The datapath may leave a packet to the kernel, but never give it another result.
  */
+#include "rib_unit.h"
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
 #include "../../../user/rib/rules.h"
-#include "../unit.h"
 
 /* Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. */
 #define VRF 3u
@@ -224,9 +215,9 @@ static bool datapath_holds(const struct sixlane_rule *rule, const struct packet 
 		 (packet->dport < rule->dport_low || packet->dport > rule->dport_high));
 }
 
-static struct answer of_verdict(uint32_t fate)
+static struct answer of_verdict(uint32_t verdict)
 {
-	switch (fate) {
+	switch (verdict) {
 	case SIXLANE_PASS_UNREACHABLE:
 		return (struct answer){ RULE, 0, FR_ACT_UNREACHABLE };
 	case SIXLANE_PASS_PROHIBIT:

@@ -3,19 +3,6 @@
  * A compiled FIB whose memory ends, of chunks or of its own, or whose grace periods fail: whenever
  * something cannot be done it is absent, and can be built again; else it is right.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../../../user/lib/util.h"
-#include "../../unit.h"
 #include "../compiled_world.h"
 
 /* Allocations that still succeed; negative: all do. */
@@ -94,7 +81,7 @@ static void test_build_without_chunks(void **state)
 		assert_int_equal(cworld_build(&world), -ENOSPC);
 		check_or_absent(-ENOSPC);
 		/* To what is absent nothing changes. */
-		assert_int_equal(cworld_tell(&world, table, &table->routes[0].prefix, true), 0);
+		assert_int_equal(cworld_apply(&world, table, &table->routes[0].prefix, true), 0);
 	}
 	assert_can_be_built();
 	cworld_close(&world);
@@ -173,15 +160,15 @@ static void test_room_across_lines(void **state)
 	struct compiled_store store;
 
 	compiled_store_init(&store, &memory);
-	while ((unit = compiled_take(&store, 1)))
+	while ((unit = compiled_alloc(&store, 1)))
 		n++;
 	assert_int_equal(n, SIXLANE_FIB_CHUNK_UNITS - 1);
 	assert_int_equal(chunks_asked, 2);
 	across = 4 * 1000 + 3;
-	compiled_give(&store, across, 1);
-	compiled_give(&store, across + 1, 1);
-	assert_int_equal(compiled_take(&store, 2), across);
-	assert_int_equal(compiled_take(&store, 1), 0);
+	compiled_retire(&store, across, 1);
+	compiled_retire(&store, across + 1, 1);
+	assert_int_equal(compiled_alloc(&store, 2), across);
+	assert_int_equal(compiled_alloc(&store, 1), 0);
 	assert_int_equal(chunks_asked, 2);
 	compiled_store_free(&store);
 }
@@ -278,7 +265,7 @@ static void change_without_memory(int n, bool tight)
 
 		cworld_put(&world, change.table, &change.prefix, change.after);
 		allocations_left = n;
-		err = cworld_tell(&world, change.table, &change.prefix, was && change.after);
+		err = cworld_apply(&world, change.table, &change.prefix, was && change.after);
 		allocations_left = -1;
 		if (err)
 			assert_true(err == -ENOMEM || err == -ENOSPC);

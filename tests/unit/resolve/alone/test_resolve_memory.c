@@ -2,15 +2,10 @@
 /*
  * A resolver without memory says so, and knows the right answer once there is some; that it could
  * not note where sources count makes it look further, not less far. The files that allocate are
- * built into this test with allocators that fail when told.
+ * built into this test with allocators that fail on request.
  */
+#include "../resolve_world.h"
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 static unsigned int allowed; /* allocations that still succeed */
 
@@ -28,11 +23,9 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 #define reallocarray reallocarray_if_left
 #include "../../../../user/resolve/affected.c"
 #include "../../../../user/resolve/resolve.c"
+#include "../../../../user/resolve/workspace.c"
 #undef calloc
 #undef reallocarray
-
-#include "../../unit.h"
-#include "../resolve_world.h"
 
 static struct world *world_with_memory(void)
 {
@@ -70,7 +63,7 @@ static unsigned int allocations(struct world *world, const char *dst, const char
 			assert_int_equal(ret, -ENOMEM);
 	} while (ret < 0);
 	allowed = 0; /* there is enough already */
-	world_tell(world, 254, dst, text);
+	world_describe(world, 254, dst, text);
 	assert_string_equal(text, expected);
 	return n - 1;
 }
@@ -97,7 +90,7 @@ static void count(void *ctx, uint32_t table, const struct prefix *dst)
 	++*(unsigned int *)ctx;
 }
 
-static unsigned int told(struct world *world, uint32_t table, const char *dst)
+static unsigned int visited(struct world *world, uint32_t table, const char *dst)
 {
 	const struct prefix prefix = world_prefix(dst);
 	unsigned int n = 0;
@@ -115,14 +108,14 @@ static void test_affected(void **state)
 	world_add(world, "2001:db8::/32 dev 7 table 100");
 	world_add(world, "::/0 from 3000::/16 dev 3");
 	allowed = 0;
-	assert_int_equal(told(world, 254, "::/0"), 2);
-	assert_int_equal(told(world, 100, "::/0"), 2);
+	assert_int_equal(visited(world, 254, "::/0"), 2);
+	assert_int_equal(visited(world, 100, "::/0"), 2);
 	world_del(world, "::/0 from 3000::/16 dev 3");
-	assert_int_equal(told(world, 254, "::/0"), 2);
+	assert_int_equal(visited(world, 254, "::/0"), 2);
 	resolve_each(world->resolve, count, &n);
 	assert_int_equal(n, 2);
-	assert_int_equal(told(world, 254, "::/0"), 1);
-	assert_int_equal(told(world, 100, "::/0"), 1);
+	assert_int_equal(visited(world, 254, "::/0"), 1);
+	assert_int_equal(visited(world, 100, "::/0"), 1);
 	world_free(world);
 }
 

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Devices: what is stored, who takes their frames, and which of them hang together. links.c is
- * built into this test with a reallocarray that fails when told.
+ * built into this test with a reallocarray that fail on request.
  */
+#include "../rib_unit.h"
 #include <linux/if_ether.h>
 #include <linux/netconf.h>
 #include <net/if_arp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 static bool no_memory;
 
-static void *reallocarray_unless_told(void *old, size_t n, size_t size)
+static void *reallocarray_or_fail(void *old, size_t n, size_t size)
 {
 	return no_memory ? NULL : reallocarray(old, n, size);
 }
 
-#define reallocarray reallocarray_unless_told
+#define reallocarray reallocarray_or_fail
 #include "../../../../user/rib/links.c"
 #undef reallocarray
 
@@ -52,7 +42,7 @@ static void set(struct links *links, const struct link *link)
 	assert_int_equal(links_set(links, link, &changed), 0);
 }
 
-/* A device of which only another family of messages has told. */
+/* A device without a link part. */
 static void set_features_only(struct links *links, uint32_t ifindex)
 {
 	bool changed;
@@ -128,11 +118,14 @@ static void test_linkdown(void **state)
 	links_clear(&links);
 }
 
-/* A device's own, until all.forwarding is switched off. That it is off, as a dump says, takes
- * nothing. */
-static void test_force_forwarding(void **state)
+/*
+ * A device's own forwarding=0 does not stop the kernel from forwarding. Its force_forwarding is
+ * cleared when all.forwarding is switched off, but not by a message that repeats that it is off.
+ */
+static void test_netconf(void **state)
 {
 	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL, .has_forwarding = true };
+	const struct netconf device = { .ifindex = 4, .has_forwarding = true };
 	struct link_ipv6 ipv6 = { .ifindex = 1, .force_forwarding = true };
 	struct links links = { 0 };
 	bool changed;
@@ -141,73 +134,54 @@ static void test_force_forwarding(void **state)
 	assert_false(links_set_netconf(&links, &all));
 	all.forwarding = true;
 	assert_true(links_set_netconf(&links, &all));
-	assert_true(links_find(&links, 1)->ipv6.force_forwarding);
+	assert_false(links_set_netconf(&links, &all));
+	assert_false(links_set_netconf(&links, &device));
+	assert_true(links.forwarding && links_find(&links, 1)->ipv6.force_forwarding);
 	all.forwarding = false;
 	assert_true(links_set_netconf(&links, &all));
-	assert_false(links_find(&links, 1)->ipv6.force_forwarding);
+	assert_false(links.forwarding || links_find(&links, 1)->ipv6.force_forwarding);
 	links_clear(&links);
 }
 
-static void test_taken(void **state)
+/* By a message, or by the kernel's own links, which name devices that netlink does not. */
+static void test_uppers(void **state)
 {
 	static const struct {
 		const char *kind;
-		bool takes_frames, taken;
+		bool takes_frames, taken, upper_takes;
 	} uppers[] = {
-		{ "vlan", false, false },   { "macvlan", false, false },
-		{ "macvlan", true, true },  { "macvtap", true, true },
-		{ "ipvlan", false, true },  { "macsec", false, true },
-		{ "vxlan", false, false },  { "veth", false, false },
-		{ "ip6tnl", false, false }, { "invented", false, true },
+		{ "vlan", false, false, false },   { "macvlan", false, false, false },
+		{ "macvlan", true, true, true },   { "macvtap", true, true, true },
+		{ "ipvlan", false, true, true },   { "macsec", false, true, true },
+		{ "vxlan", false, false, false },  { "veth", false, false, false },
+		{ "ip6tnl", false, false, false }, { "invented", false, true, true },
+		{ "hsr", false, true, true },	   { "team", false, true, true },
+		{ "bridge", false, true, true },   { "openvswitch", false, true, true },
+		{ "", false, true, true },	   { "vrf", false, true, false },
+		{ "bond", false, true, false },
 	};
 
+	assert_true(links_upper_takes(NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(uppers); i++) {
 		struct links links = { 0 };
 		struct link port = make_link(1, "p", ""), upper = make_link(2, "u", uppers[i].kind);
 
 		upper.lower = 1;
 		upper.takes_frames = uppers[i].takes_frames;
+		assert_int_equal(links_upper_takes(&upper), uppers[i].upper_takes);
 		set(&links, &port);
 		assert_false(links_taken(&links, links_find(&links, 1)));
+		assert_null(links_find_name(&links, "u"));
 		set(&links, &upper);
+		assert_ptr_equal(links_find_name(&links, "u"), links_find(&links, 2));
 		assert_int_equal(links_taken(&links, links_find(&links, 1)), uppers[i].taken);
 		assert_false(links_taken(&links, links_find(&links, 2)));
+		links_delete(&links, 2);
+		strcpy(links_find(&links, 1)->owner, "u");
+		set(&links, &port); /* no message clears that */
+		assert_true(links_taken(&links, links_find(&links, 1)));
 		links_clear(&links);
 	}
-}
-
-/* Those that the kernel's own links name, whether or not netlink does. */
-static void test_owner(void **state)
-{
-	static const struct {
-		const char *kind;
-		bool takes_frames, takes;
-	} uppers[] = {
-		{ "hsr", false, true },	   { "macsec", false, true },	   { "team", false, true },
-		{ "bridge", false, true }, { "openvswitch", false, true }, { "", false, true },
-		{ "macvlan", true, true }, { "macvlan", false, false },	   { "vlan", false, false },
-		{ "vxlan", false, false }, { "vrf", false, false },	   { "bond", false, false },
-	};
-	struct link port = make_link(1, "p", ""), other = make_link(2, "u", "hsr");
-	struct links links = { 0 };
-
-	assert_true(links_upper_takes(NULL));
-	for (size_t i = 0; i < ARRAY_SIZE(uppers); i++) {
-		struct link upper = make_link(2, "u", uppers[i].kind);
-
-		upper.takes_frames = uppers[i].takes_frames;
-		assert_int_equal(links_upper_takes(&upper), uppers[i].takes);
-	}
-	set(&links, &port);
-	assert_null(links_find_name(&links, "u"));
-	set(&links, &other);
-	assert_ptr_equal(links_find_name(&links, "u"), links_find(&links, 2));
-	assert_false(links_taken(&links, links_find(&links, 1)));
-	strcpy(links_find(&links, 1)->owner, "u");
-	set(&links, &port); /* no message takes that back */
-	assert_true(links_taken(&links, links_find(&links, 1)));
-	assert_false(links_taken(&links, links_find(&links, 2)));
-	links_clear(&links);
 }
 
 /* What a master does with its ports' frames decides; one that is not known may do anything. */
@@ -253,7 +227,7 @@ static void test_masters(void **state)
 		set(&links, &upper);
 		assert_true(links_taken(&links, links_find(&links, 1)));
 		links_delete(&links, 3);
-		/* the master went, or has not been told yet */
+		/* the master went, or is not announced yet */
 		links_delete(&links, 2);
 		device = links_find(&links, 1);
 		assert_true(links_taken(&links, device));
@@ -276,9 +250,9 @@ static void test_marks(void **state)
 	strcpy(upper.kind, "ipvlan");
 	links_note_moved(&links, &upper);
 	assert_true(links_taken(&links, links_find(&links, 1)));
-	links_find(&links, 1)->doubtful = true;
-	links_clear_doubts(&links);
-	assert_false(links_find(&links, 1)->doubtful);
+	links_find(&links, 1)->routes_stale = true;
+	links_clear_stale(&links);
+	assert_false(links_find(&links, 1)->routes_stale);
 	links_clear(&links);
 }
 
@@ -477,7 +451,7 @@ static void test_mtu_moves(void **state)
 	set(&links, &link);
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_int_equal(links_set_ipv6(&links, &other, &changed), 0);
-	/* An operator may have told IPv6 another one. */
+	/* IPv6 may have a configured MTU of its own. */
 	assert_false(links_mtu_moves(&links));
 	link.mtu = 1600;
 	set(&links, &link);
@@ -528,39 +502,15 @@ static void test_memory(void **state)
 	links_clear(&links);
 }
 
-static void test_netconf(void **state)
-{
-	struct links links = { 0 };
-	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL,
-			       .has_forwarding = true,
-			       .forwarding = true };
-	struct netconf device = { .ifindex = 4, .has_forwarding = true, .forwarding = false };
-
-	assert_true(links_set_netconf(&links, &all));
-	assert_false(links_set_netconf(&links, &all));
-	assert_true(links.forwarding);
-	/* a port's own forwarding=0 does not stop the kernel from forwarding */
-	assert_false(links_set_netconf(&links, &device));
-	assert_true(links.forwarding);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store),
-		cmocka_unit_test(test_linkdown),
-		cmocka_unit_test(test_force_forwarding),
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_masters),
-		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_bottom),
-		cmocka_unit_test(test_dependents),
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_netconf),
-		cmocka_unit_test(test_mtu_moves),
+		cmocka_unit_test(test_store),	cmocka_unit_test(test_linkdown),
+		cmocka_unit_test(test_netconf), cmocka_unit_test(test_uppers),
+		cmocka_unit_test(test_masters), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_bottom),	cmocka_unit_test(test_dependents),
+		cmocka_unit_test(test_changes), cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_memory),	cmocka_unit_test(test_mtu_moves),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

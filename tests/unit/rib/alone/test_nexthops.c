@@ -1,84 +1,281 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Next-hop objects: what an id means after each message, and who is told. The store is built into
- * this test with allocations that fail when told.
+ * Next-hop objects message by message: what is returned, which ids are reported, and what they then
+ * mean. The store is built into this test with allocations that fail on request.
  */
-#include <errno.h>
+#include "../nexthops_store.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *calloc_or_fail(size_t n, size_t size)
 {
 	if (allocations_left > 0)
 		allocations_left--;
 	return allocations_left == 0 ? NULL : calloc(n, size);
 }
 
-#define calloc calloc_unless_told
+#define calloc calloc_or_fail
+#include "../../../../user/rib/nexthop_object.c"
 #include "../../../../user/rib/nexthops.c"
-#include "../../../../user/rib/nexthops_object.c"
+#include "../../../../user/rib/nexthops_table.c"
 #undef calloc
-
-#include "../../unit.h"
-#include "../nexthops_store.h"
-
-#define GROUP(store, id, ...) store_set_group(store, id, 0, (const uint32_t[]){ __VA_ARGS__, 0 })
-#define RESILIENT(store, id, n, ...) \
-	store_set_group(store, id, n, (const uint32_t[]){ __VA_ARGS__, 0 })
 
 /* --- message by message ----------------------------------------------------------------------- */
 
-static void test_single(void **state)
-{
-	struct store store;
+/*
+ * A message: "ID via DEVICE", "ID blackhole", "ID other", "ID group MEMBER*WEIGHT …", "ID res
+ * BUCKETS MEMBER*WEIGHT …", "bucket GROUP INDEX MEMBER", "del ID"; "mark", "sweep", "stale",
+ * "flushed" of the store; "route N ID MTU", "unroute N ID MTU" of the RIB; "new": another store.
+ * state: ids, and what they mean as store_text() has it.
+ */
+struct row {
+	const char *messages; /* separated by ";" */
+	const char
+		*result; /* "RC: IDS", what the last one returned, if not 0, and the reported ids */
+	const char *state;
+};
 
-	store_open(&store);
-	assert_means(&store, 1, "none");
-	assert_int_equal(store_set_one(&store, 1, 3), 0);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "via 3");
-	store_set_one(&store, 1, 3);
-	assert_told(&store, "");
-	store_set_one(&store, 1, 4);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "via 4");
-	store_set_kind(&store, 1, NEXT_HOP_BLACKHOLE);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "blackhole");
-	store_set_kind(&store, 1, NEXT_HOP_OTHER);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "other");
-	/* one bucket of the hash with the other */
-	store_set_one(&store, 1 + 4096, 7);
-	assert_told(&store, "4097");
-	assert_int_equal(nexthops_count(store.nexthops), 2);
-	nexthops_delete(store.nexthops, 1);
-	nexthops_delete(store.nexthops, 1);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "none");
-	assert_means(&store, 4097, "via 7");
-	assert_int_equal(nexthops_count(store.nexthops), 1);
+static const struct row rows[] = {
+	{ "new", "", "1: none" },
+	{ "1 via 3", "1", "1: via 3" },
+	{ "1 via 3", "", "1: via 3" },
+	{ "1 via 4", "1", "1: via 4" },
+	{ "1 blackhole", "1", "1: blackhole" },
+	{ "1 other", "1", "1: other" },
+	/* one bucket of the hash has both */
+	{ "4097 via 7", "4097", "4097: via 7" },
+	{ "del 1", "1", "1: none; 4097: via 7" },
+	{ "del 1", "", "1: none; 4097: via 7" },
+	{ "new; 1 via 3; 2 via 4; 10 group 1*1 2*65536", "1 2 10", "10: group 3*1 4*65536" },
+	{ "10 group 1*1 2*65536", "", "" },
+	/* flows are spread by the order */
+	{ "10 group 2*65536 1*1", "10", "10: group 4*65536 3*1" },
+	{ "10 group 2*7 1*1; 11 group 1*1", "10 11", "" },
+	/* a member's change is reported for its groups, which have no message */
+	{ "1 via 5", "1 11 10", "10: group 4*7 5*1; 11: group 5*1" },
+	/* all groups stay in the list, whichever is changed */
+	{ "11 group 1*2; 11 group 1*1; 1 via 5; 1 via 6", "11 11 1 11 10", "" },
+	/* a group of one may be a blackhole */
+	{ "10 group 2*7; 1 blackhole", "10 1 11", "11: group 0*1" },
+	{ "1 other", "1 11", "11: other" },
+	/* a deleted object leaves its groups */
+	{ "new; 1 via 3; 2 via 4; 10 group 1*1 2*1; 11 group 1*1; 12 group 2*1", "1 2 10 11 12",
+	  "" },
+	{ "del 1", "11 10 1", "10: group 4*1; 11: none; 12: group 4*1" },
+	/* a new object of the same id is not in them */
+	{ "1 via 9", "1", "10: group 4*1" },
+	{ "del 12", "12", "2: via 4" },
+	{ "del 2", "10 2", "10: none" },
+	/* an object was deleted without a message if a new one of its id appears */
+	{ "new; mark; 2 via 4; sweep; 10 group 1*1 2*1", "2 10", "10: other" },
+	{ "11 group 1*1; 1 via 9", "11 11 10 1", "10: group 4*1; 11: none" },
+	/* no kernel changes types, but a message may be lost */
+	{ "new; 1 via 3; 10 group 1*1; 10 via 6", "1 10 10", "10: via 6" },
+	{ "10 res 2 1*1", "10", "10: res 3*1 [- -]" },
+	{ "10 group 1*1", "10", "10: group 3*1" },
+	{ "11 group 10*1 1*1", "11", "11: other" },
+	{ "11 group 11*1", "11 11", "11: other" },
+	{ "11 res 65536 1*1", "11", "11: other" },
+	{ "11 group", "", "11: other" },
+	{ "10 res 2", "10", "10: other" },
+	{ "del 10; del 11; 1 via 4", "10 11 1", "" },
+	{ "new; 1 via 1; 2 via 2; 3 via 3; 10 res 4 1*1 2*1", "1 2 3 10",
+	  "10: res 1*1 2*1 [- - - -]" },
+	{ "bucket 10 0 1; bucket 10 1 2; bucket 10 2 1; bucket 10 3 2", "10 10 10 10",
+	  "10: res 1*1 2*1 [0 1 0 1]" },
+	{ "bucket 10 3 2", "", "" },
+	{ "bucket 10 4 1", "ENOENT: ", "" },
+	{ "bucket 9 0 1", "ENOENT: ", "" },
+	{ "bucket 1 0 1", "ENOENT: ", "" },
+	/* an unknown member: the known owner of this bucket is wrong */
+	{ "bucket 10 0 3", "ENOENT: 10", "10: res 1*1 2*1 [- 1 0 1]" },
+	/* buckets of members that stay are kept, but not of a member that returns */
+	{ "10 res 4 3*1 2*1", "10", "10: res 3*1 2*1 [- 1 - 1]" },
+	{ "10 res 4 3*1 2*1 1*1", "10", "10: res 3*1 2*1 1*1 [- 1 - 1]" },
+	{ "10 res 4 3*1 2*1; bucket 10 0 3; del 2", "10 10 10 2", "10: res 3*1 [0 - - -]" },
+	{ "2 via 2; 10 res 4 3*1 2*1", "2 10", "10: res 3*1 2*1 [0 - - -]" },
+	{ "10 res 2 3*1", "10", "10: res 3*1 [- -]" },
+	{ "10 res 3 3*1", "10", "10: res 3*1 [- - -]" },
+	/* a dump: groups may have lower ids than their members */
+	{ "new; mark; 1 res 2 5*1 6*1", "1", "1: other" },
+	{ "5 via 3; 6 via 4", "5 1 6 1", "1: res 3*1 4*1 [- -]" },
+	{ "bucket 1 0 5; bucket 1 1 6; sweep", "1", "1: res 3*1 4*1 [0 1]" },
+	{ "mark; 1 res 2 5*1 6*1; 5 via 3; 6 via 4; bucket 1 0 5; bucket 1 1 6", "", "" },
+	{ "sweep", "", "" },
+	/* device 4 went down */
+	{ "mark; 1 res 2 5*1; 5 via 3", "1", "" },
+	{ "sweep", "1: 6", "1: res 3*1 [0 -]" },
+	/* an unconfirmed group is deleted once */
+	{ "mark", "", "" },
+	{ "sweep", "2: 5 1", "1: none" },
+	/* an id that another object has since the last dump, and that is not in its old groups */
+	{ "new; 2 via 4; 10 group 5*1 2*1; mark; 2 via 4; 5 via 9", "2 10 10 5", "10: group 4*1" },
+	{ "10 group 2*1; sweep", "", "10: group 4*1" },
+	/* an interrupted dump deletes nothing; the next one starts again */
+	{ "mark; 11 group 7*1; mark; 7 via 1", "11 11 7", "10: group 4*1; 11: none" },
+	/* groups were dumped before device 3 went down, their members after it */
+	{ "new; 1 via 3; 2 via 4; 10 group 1*1; 11 group 1*1 2*1; mark", "1 2 10 11", "" },
+	{ "10 group 1*1; 11 group 1*1 2*1; 2 via 4", "", "" },
+	{ "sweep", "2: 11 10 1", "10: none; 11: group 4*1" },
+	/* any route may be cached, also at an object that comes meanwhile */
+	{ "new; 1 via 3; 2 via 4; 3 blackhole; 10 group 1*1 2*1; stale", "1 2 3 10 10 3 2 1",
+	  "1: via 3 mixed; 3: blackhole; 10: group 3*1 4*1 mixed" },
+	{ "stale", "", "1: via 3 mixed" },
+	{ "4 via 5", "4", "4: via 5 mixed" },
+	{ "flushed", "10 4 3 2 1", "1: via 3; 4: via 5; 10: group 3*1 4*1" },
+	{ "flushed", "", "" },
+	/* routes that differ, of which one is deleted: mixed until the cache is flushed */
+	{ "new; 1 via 3; 2 via 4; 10 group 1*1 2*1; route 1 1 0; route 2 10 1300", "1 2 10 10 1",
+	  "2: via 4" },
+	{ "unroute 2 10 1300", "", "1: via 3 mixed" },
+	{ "flushed", "10 1", "1: via 3" },
+	{ "route 2 10 1300; unroute 2 10 1300", "10 1", "1: via 3 mixed" },
+	{ "del 1", "10 1", "10: group 4*1" },
+};
+
+static int set_route(struct store *store, bool del, uint32_t last, uint32_t id, uint32_t mtu)
+{
+	struct route route = {
+		.dst = { .addr.bytes = { 0x20, 0x01, [15] = (uint8_t)last }, .len = 128 },
+		.table = RT_TABLE_MAIN,
+		.type = RTN_UNICAST,
+		.next_hop_id = id,
+		.mtu = mtu,
+	};
+
+	return del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE);
+}
+
+/* "ID via 3" and so on. */
+static int set_object(struct store *store, const char *message)
+{
+	uint32_t pairs[16] = { 0 }, id, value = 0, n = 0;
+	char kind[16];
+	int at, used;
+
+	assert_int_equal(sscanf(message, "%u %15s%n", &id, kind, &at), 2);
+	if (!strcmp(kind, "blackhole"))
+		return store_set_kind(store, id, NEXT_HOP_BLACKHOLE);
+	if (!strcmp(kind, "other"))
+		return store_set_kind(store, id, NEXT_HOP_OTHER);
+	if (strcmp(kind, "group") != 0) {
+		assert_int_equal(sscanf(message + at, "%u%n", &value, &used), 1);
+		at += used;
+	}
+	if (!strcmp(kind, "via"))
+		return store_set_one(store, id, value);
+	for (; sscanf(message + at, " %u*%u%n", &pairs[n], &pairs[n + 1], &used) == 2; n += 2)
+		at += used;
+	return store_set_group(store, id, value, pairs);
+}
+
+static int apply(struct store *store, const char *message)
+{
+	uint32_t a, b, c;
+
+	if (sscanf(message, "bucket %u %u %u", &a, &b, &c) == 3)
+		return store_set_bucket(store, a, b, c);
+	if (sscanf(message, "route %u %u %u", &a, &b, &c) == 3)
+		return set_route(store, false, a, b, c);
+	if (sscanf(message, "unroute %u %u %u", &a, &b, &c) == 3)
+		return set_route(store, true, a, b, c);
+	if (!strcmp(message, "sweep"))
+		return (int)nexthops_sweep(store->nexthops);
+	if (!strcmp(message, "mark"))
+		nexthops_mark(store->nexthops);
+	else if (!strcmp(message, "stale"))
+		nexthops_cache_set_stale(store->nexthops);
+	else if (!strcmp(message, "flushed"))
+		nexthops_cache_flushed(store->nexthops);
+	else if (sscanf(message, "del %u", &a) == 1)
+		nexthops_delete(store->nexthops, a);
+	else
+		return set_object(store, message);
+	return 0;
+}
+
+static void check_state(const struct store *store, const struct row *row)
+{
+	char copy[STORE_TEXT], meaning[STORE_TEXT], *save, *part, *colon;
+
+	snprintf(copy, sizeof(copy), "%s", row->state);
+	for (part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+		colon = strchr(part, ':');
+		if (strcmp(store_text(store, (uint32_t)atoi(part), meaning), colon + 2) != 0)
+			fail_msg("%s: %s, but is %s", row->messages, part, meaning);
+	}
+}
+
+static void check_counts(struct store *store)
+{
+	struct nexthop_view view;
+	bool resilient = false;
+	size_t n = 0;
+
+	for (uint32_t id = 1; id <= 4097; id++) {
+		bool there = nexthops_view(store->nexthops, id, &view);
+
+		n += there;
+		resilient |=
+			there && nexthops_find(store->nexthops, id)->kind == NEXT_HOP_RESILIENT;
+	}
+	assert_int_equal(nexthops_count(store->nexthops), n);
+	assert_int_equal(nexthops_any_resilient(store->nexthops), resilient);
+}
+
+static int apply_all(struct store *store, const char *messages)
+{
+	char copy[STORE_TEXT], *save, *part;
+	int rc = 0;
+
+	snprintf(copy, sizeof(copy), "%s", messages);
+	for (part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+		part += *part == ' ';
+		if (strcmp(part, "new") != 0) {
+			rc = apply(store, part);
+			continue;
+		}
+		store_close(store);
+		store_open(store);
+	}
+	return rc;
+}
+
+static void test_messages(void **state)
+{
+	struct store store = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *row = &rows[i];
+		int rc = apply_all(&store, row->messages);
+		char result[2 * STORE_TEXT];
+
+		if (rc > 0)
+			snprintf(result, sizeof(result), "%d: %s", rc, store.reported);
+		else
+			snprintf(result, sizeof(result), "%s%s", rc ? "ENOENT: " : "",
+				 store.reported);
+		if (strcmp(result, row->result) != 0)
+			fail_msg("%s: \"%s\"", row->messages, result);
+		assert_true(rc >= 0 || rc == -ENOENT);
+		store.reported[0] = '\0';
+		check_state(&store, row);
+		check_counts(&store);
+	}
+	/* deleting the only stale hop leaves none */
+	assert_false(nexthops_cache_is_stale(store.nexthops));
 	store_close(&store);
-	nexthops_free(NULL);
 }
 
 /* A gateway alone may change; even to an address that looks like none. */
 static void test_gateway(void **state)
 {
 	struct next_hop next_hop = { .id = 1, .kind = NEXT_HOP_ONE, .hop.ifindex = 2 };
+	struct nexthops *nexthops = nexthops_new(NULL, NULL);
 	struct nexthop_view view;
-	struct nexthops *nexthops;
 	struct store store;
 
 	store_open(&store);
@@ -87,211 +284,33 @@ static void test_gateway(void **state)
 	assert_false(view.hops[0].has_gateway);
 	next_hop.hop.has_gateway = true;
 	nexthops_set(store.nexthops, &next_hop);
-	assert_told(&store, "1 1");
 	next_hop.hop.gateway.bytes[15] = 9;
 	nexthops_set(store.nexthops, &next_hop);
-	assert_told(&store, "1");
+	assert_string_equal(store.reported, "1 1 1");
 	assert_true(nexthops_view(store.nexthops, 1, &view));
 	assert_int_equal(view.hops[0].gateway.bytes[15], 9);
 	assert_int_equal(view.weights[0], 1);
-	/* no kernel has one without a device; told all the same */
-	nexthops_set(store.nexthops, &(struct next_hop){ .id = 2, .kind = NEXT_HOP_ONE });
-	assert_told(&store, "2");
 	store_close(&store);
-	/* nobody need listen */
-	nexthops = nexthops_new(NULL, NULL);
+	/* a listener is not needed */
 	nexthops_set(nexthops, &next_hop);
 	nexthops_delete(nexthops, 1);
 	nexthops_free(nexthops);
 }
 
-static void test_group(void **state)
+static void add_id(void *ctx, uint32_t id)
 {
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_one(&store, 2, 4);
-	GROUP(&store, 10, 1, 1, 2, 65536);
-	assert_told(&store, "1 2 10");
-	assert_means(&store, 10, "group 3*1 4*65536");
-	GROUP(&store, 10, 1, 1, 2, 65536);
-	assert_told(&store, "");
-	GROUP(&store, 10, 2, 65536, 1, 1); /* their order is what flows are spread by */
-	assert_told(&store, "10");
-	assert_means(&store, 10, "group 4*65536 3*1");
-	GROUP(&store, 10, 2, 7, 1, 1);
-	assert_told(&store, "10");
-	GROUP(&store, 11, 1, 1);
-	assert_told(&store, "11");
-	/* a member's change is told of its groups, too, which have no message of their own */
-	store_set_one(&store, 1, 5);
-	assert_told(&store, "1 11 10");
-	assert_means(&store, 10, "group 4*7 5*1");
-	assert_means(&store, 11, "group 5*1");
-	/* whichever group is changed, all stay in the list */
-	GROUP(&store, 11, 1, 2);
-	GROUP(&store, 11, 1, 1);
-	assert_told(&store, "11 11");
-	store_set_one(&store, 1, 5);
-	store_set_one(&store, 1, 6);
-	assert_told(&store, "1 11 10");
-	/* a group of one may be a blackhole */
-	GROUP(&store, 10, 2, 7);
-	assert_told(&store, "10");
-	store_set_kind(&store, 1, NEXT_HOP_BLACKHOLE);
-	assert_told(&store, "1 11");
-	assert_means(&store, 11, "group 0*1");
-	store_set_kind(&store, 1, NEXT_HOP_OTHER);
-	assert_told(&store, "1 11");
-	assert_means(&store, 11, "other");
-	store_close(&store);
-}
-
-static void test_delete_leaves_groups(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_one(&store, 2, 4);
-	GROUP(&store, 10, 1, 1, 2, 1);
-	GROUP(&store, 11, 1, 1);
-	GROUP(&store, 12, 2, 1);
-	store.told[0] = '\0';
-	nexthops_delete(store.nexthops, 1);
-	assert_told(&store, "11 10 1");
-	assert_means(&store, 10, "group 4*1");
-	assert_means(&store, 11, "none");
-	assert_means(&store, 12, "group 4*1");
-	assert_int_equal(nexthops_count(store.nexthops), 3);
-	/* one of the same id is another object */
-	store_set_one(&store, 1, 9);
-	assert_told(&store, "1");
-	assert_means(&store, 10, "group 4*1");
-	/* a group that goes leaves its members alone */
-	nexthops_delete(store.nexthops, 12);
-	assert_told(&store, "12");
-	nexthops_delete(store.nexthops, 2);
-	assert_told(&store, "10 2");
-	assert_means(&store, 10, "none");
-	assert_int_equal(nexthops_count(store.nexthops), 1);
-	store_close(&store);
-}
-
-/* An object that a group names has gone without a word if a new one of its id appears. */
-static void test_new_member_of_old_group(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	nexthops_mark(store.nexthops);
-	store_set_one(&store, 2, 4);
-	nexthops_sweep(store.nexthops);
-	GROUP(&store, 10, 1, 1, 2, 1); /* replayed; 1 went while the objects were read */
-	GROUP(&store, 11, 1, 1);
-	assert_means(&store, 10, "other");
-	store.told[0] = '\0';
-	store_set_one(&store, 1, 9);
-	assert_told(&store, "11 10 1");
-	assert_means(&store, 10, "group 4*1");
-	assert_means(&store, 11, "none");
-	store_close(&store);
-}
-
-static void test_kinds_change(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	GROUP(&store, 10, 1, 1);
-	/* no kernel does these, but a message may have been missed */
-	store_set_one(&store, 10, 6);
-	assert_means(&store, 10, "via 6");
-	RESILIENT(&store, 10, 2, 1, 1);
-	assert_means(&store, 10, "res 3*1 [- -]");
-	assert_true(nexthops_any_resilient(store.nexthops));
-	GROUP(&store, 10, 1, 1);
-	assert_means(&store, 10, "group 3*1");
-	assert_false(nexthops_any_resilient(store.nexthops));
-	GROUP(&store, 11, 10, 1, 1, 1);
-	assert_means(&store, 11, "other");
-	GROUP(&store, 11, 11, 1);
-	assert_means(&store, 11, "other");
-	RESILIENT(&store, 11, UINT16_MAX + 1u, 1, 1);
-	assert_means(&store, 11, "other");
-	nexthops_set(store.nexthops,
-		     &(struct next_hop){ .id = 12,
-					 .kind = NEXT_HOP_RESILIENT,
-					 .n_members = 1,
-					 .members = &(struct next_hop_member){ 1, 1 } });
-	assert_means(&store, 12, "other");
-	store_set_kind(&store, 11, NEXT_HOP_GROUP); /* without members */
-	assert_means(&store, 11, "other");
-	store_set_kind(&store, 10, NEXT_HOP_RESILIENT);
-	assert_means(&store, 10, "other");
-	nexthops_delete(store.nexthops, 10);
-	nexthops_delete(store.nexthops, 11);
-	store_set_one(&store, 1, 4);
-	assert_int_equal(nexthops_count(store.nexthops), 2);
-	store_close(&store);
-}
-
-static void test_buckets(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	for (uint32_t id = 1; id <= 3; id++)
-		store_set_one(&store, id, id);
-	RESILIENT(&store, 10, 4, 1, 1, 2, 1);
-	assert_means(&store, 10, "res 1*1 2*1 [- - - -]");
-	store.told[0] = '\0';
-	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(store_set_bucket(&store, 10, i, 1 + i % 2), 0);
-	assert_told(&store, "10 10 10 10");
-	assert_means(&store, 10, "res 1*1 2*1 [0 1 0 1]");
-	assert_int_equal(store_set_bucket(&store, 10, 3, 2), 0);
-	assert_told(&store, "");
-	assert_int_equal(store_set_bucket(&store, 10, 4, 1), -ENOENT);
-	assert_int_equal(store_set_bucket(&store, 9, 0, 1), -ENOENT);
-	assert_int_equal(store_set_bucket(&store, 1, 0, 1), -ENOENT);
-	assert_told(&store, "");
-	/* of a member that has not been told: what is known of this bucket is wrong */
-	assert_int_equal(store_set_bucket(&store, 10, 0, 3), -ENOENT);
-	assert_told(&store, "10");
-	assert_means(&store, 10, "res 1*1 2*1 [- 1 0 1]");
-	/* those of members that stay stay */
-	RESILIENT(&store, 10, 4, 3, 1, 2, 1);
-	assert_told(&store, "10");
-	assert_means(&store, 10, "res 3*1 2*1 [- 1 - 1]");
-	/* … and no others, though their member comes back */
-	RESILIENT(&store, 10, 4, 3, 1, 2, 1, 1, 1);
-	assert_means(&store, 10, "res 3*1 2*1 1*1 [- 1 - 1]");
-	RESILIENT(&store, 10, 4, 3, 1, 2, 1);
-	assert_int_equal(store_set_bucket(&store, 10, 0, 3), 0);
-	nexthops_delete(store.nexthops, 2);
-	assert_means(&store, 10, "res 3*1 [0 - - -]");
-	store_set_one(&store, 2, 2);
-	RESILIENT(&store, 10, 4, 3, 1, 2, 1);
-	assert_means(&store, 10, "res 3*1 2*1 [0 - - -]");
-	RESILIENT(&store, 10, 2, 3, 1);
-	assert_means(&store, 10, "res 3*1 [- -]");
-	RESILIENT(&store, 10, 3, 3, 1);
-	assert_means(&store, 10, "res 3*1 [- - -]");
-	store_close(&store);
+	*(uint64_t *)ctx += id;
 }
 
 static void test_devices(void **state)
 {
 	struct store store;
+	uint64_t sum = 0;
 
 	store_open(&store);
 	store_set_one(&store, 1, 3);
-	store_set_kind(&store, 2,
-		       NEXT_HOP_BLACKHOLE); /* stands on lo, and stays when a device goes */
-	GROUP(&store, 10, 1, 1);
+	store_set_kind(&store, 2, NEXT_HOP_BLACKHOLE); /* on lo, and stays when a device goes */
+	store_set_group(&store, 10, 0, (const uint32_t[]){ 1, 1, 0 });
 	assert_true(nexthops_use_device(store.nexthops, 3));
 	assert_false(nexthops_use_device(store.nexthops, 1));
 	assert_false(nexthops_use_device(store.nexthops, STORE_NO_DEVICE));
@@ -302,198 +321,15 @@ static void test_devices(void **state)
 		     &(struct next_hop){ .id = 3, .kind = NEXT_HOP_OTHER, .hop.ifindex = 8 });
 	assert_true(nexthops_use_device(store.nexthops, 8));
 	assert_false(nexthops_use_device(store.nexthops, 1));
-	store_close(&store);
-}
-
-/* --- dumps
- * ---------------------------------------------------------------------------------------- */
-
-static void test_dump(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	/* groups may have lower ids than their members */
-	nexthops_mark(store.nexthops);
-	RESILIENT(&store, 1, 2, 5, 1, 6, 1);
-	assert_means(&store, 1, "other");
-	store_set_one(&store, 5, 3);
-	store_set_one(&store, 6, 4);
-	assert_told(&store, "1 5 1 6 1");
-	assert_means(&store, 1, "res 3*1 4*1 [- -]");
-	store_set_bucket(&store, 1, 0, 5);
-	store_set_bucket(&store, 1, 1, 6);
-	assert_told(&store, "");
-	assert_int_equal(nexthops_sweep(store.nexthops), 0);
-	assert_told(&store, "1");
-	assert_means(&store, 1, "res 3*1 4*1 [0 1]");
-	/* the same again */
-	nexthops_mark(store.nexthops);
-	RESILIENT(&store, 1, 2, 5, 1, 6, 1);
-	store_set_one(&store, 5, 3);
-	store_set_one(&store, 6, 4);
-	store_set_bucket(&store, 1, 0, 5);
-	store_set_bucket(&store, 1, 1, 6);
-	assert_int_equal(nexthops_sweep(store.nexthops), 0);
-	assert_told(&store, "");
-	/* device 4 went down */
-	nexthops_mark(store.nexthops);
-	RESILIENT(&store, 1, 2, 5, 1);
-	store_set_one(&store, 5, 3);
-	assert_told(&store, "1");
-	assert_int_equal(nexthops_sweep(store.nexthops), 1);
-	assert_told(&store, "6");
-	assert_means(&store, 1, "res 3*1 [0 -]");
-	/* and all else: a group that nothing has confirmed goes once, not twice */
-	nexthops_mark(store.nexthops);
-	assert_int_equal(nexthops_sweep(store.nexthops), 2);
-	assert_int_equal(nexthops_count(store.nexthops), 0);
-	store_close(&store);
-}
-
-/* An id that was given to another object since the last dump, and is not in its old groups. */
-static void test_dump_new_member_of_old_group(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 2, 4);
-	GROUP(&store, 10, 5, 1, 2, 1); /* 5 is not known */
-	nexthops_mark(store.nexthops);
-	store_set_one(&store, 2, 4);
-	store_set_one(&store, 5, 9);
-	assert_means(&store, 10, "group 4*1");
-	GROUP(&store, 10, 2, 1);
-	nexthops_sweep(store.nexthops);
-	assert_means(&store, 10, "group 4*1");
-	/* a dump that broke off is no reason to drop what it did not tell; a group in it is of it
-	 */
-	nexthops_mark(store.nexthops);
-	GROUP(&store, 11, 7, 1);
-	nexthops_mark(store.nexthops);
-	store_set_one(&store, 7, 1);
-	assert_means(&store, 11, "none");
-	assert_means(&store, 10, "group 4*1");
-	store_close(&store);
-}
-
-/* A member that a stale group still names, while the group itself is confirmed. */
-static void test_sweep_empties_groups(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_one(&store, 2, 4);
-	GROUP(&store, 10, 1, 1);
-	GROUP(&store, 11, 1, 1, 2, 1);
-	nexthops_mark(store.nexthops);
-	GROUP(&store, 10, 1, 1); /* told before device 3 went down, the members after it */
-	GROUP(&store, 11, 1, 1, 2, 1);
-	store_set_one(&store, 2, 4);
-	store.told[0] = '\0';
-	assert_int_equal(nexthops_sweep(store.nexthops), 2);
-	assert_told(&store, "11 10 1");
-	assert_means(&store, 10, "none");
-	assert_means(&store, 11, "group 4*1");
-	store_close(&store);
-}
-
-static void count_id(void *ctx, uint32_t id)
-{
-	*(uint64_t *)ctx += id;
-}
-
-static void test_each(void **state)
-{
-	struct store store;
-	uint64_t sum = 0;
-
-	store_open(&store);
-	for (uint32_t id = 1; id <= 100; id++)
-		nexthops_set(store.nexthops,
-			     &(struct next_hop){ .id = id * 97, .kind = NEXT_HOP_BLACKHOLE });
-	nexthops_each(store.nexthops, count_id, &sum);
-	assert_int_equal(sum, 97 * 5050);
-	store_close(&store);
-}
-
-/* --- routes by them --------------------------------------------------------------------------- */
-
-static void tell_route(struct store *store, bool del, uint8_t last, uint32_t id, uint32_t mtu)
-{
-	struct route route = {
-		.dst = { .addr.bytes = { 0x20, 0x01, [15] = last }, .len = 128 },
-		.table = RT_TABLE_MAIN,
-		.type = RTN_UNICAST,
-		.next_hop_id = id,
-		.mtu = mtu,
-	};
-
-	assert_int_equal(
-		del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE), 0);
-}
-
-static void test_doubt(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_one(&store, 2, 4);
-	store_set_kind(&store, 3, NEXT_HOP_BLACKHOLE);
-	GROUP(&store, 10, 1, 1, 2, 1);
-	assert_told(&store, "1 2 3 10");
-	for (int i = 0; i < 2; i++) {
-		nexthops_doubt(store.nexthops);
-		assert_told(&store, i ? "" : "10 3 2 1");
-		assert_means(&store, 1, "via 3 mixed");
-		assert_means(&store, 3, "blackhole");
-		assert_means(&store, 10, "group 3*1 4*1 mixed");
-	}
-	/* one that comes meanwhile */
-	store_set_one(&store, 4, 5);
-	assert_means(&store, 4, "via 5 mixed");
-	assert_told(&store, "4");
-	for (int i = 0; i < 2; i++) {
-		nexthops_renewed(store.nexthops);
-		assert_told(&store, i ? "" : "10 4 3 2 1");
-		assert_means(&store, 1, "via 3");
-		assert_means(&store, 4, "via 5");
-		assert_means(&store, 10, "group 3*1 4*1");
-	}
-	store_close(&store);
-}
-
-/* Unlike routes, of which one goes: the object is mixed until it is renewed, or goes itself. */
-static void test_stale(void **state)
-{
-	struct store store;
-
-	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_one(&store, 2, 4);
-	GROUP(&store, 10, 1, 1, 2, 1);
-	tell_route(&store, false, 1, 1, 0);
-	assert_told(&store, "1 2 10");
-	for (int i = 0; i < 2; i++) {
-		tell_route(&store, false, 2, 10, 1300);
-		assert_told(&store, "10 1");
-		assert_means(&store, 2, "via 4");
-		assert_false(nexthops_outdated(store.nexthops));
-		tell_route(&store, true, 2, 10, 1300);
-		assert_told(&store, "");
-		assert_means(&store, 1, "via 3 mixed");
-		assert_true(nexthops_outdated(store.nexthops));
-		if (i)
-			continue;
-		nexthops_renewed(store.nexthops);
-		assert_told(&store, "10 1");
-		assert_means(&store, 1, "via 3");
-		assert_false(nexthops_outdated(store.nexthops));
-	}
-	nexthops_delete(store.nexthops, 1);
-	assert_false(nexthops_outdated(store.nexthops));
+	/* a resilient group without buckets is no group */
+	nexthops_set(store.nexthops,
+		     &(struct next_hop){ .id = 12,
+					 .kind = NEXT_HOP_RESILIENT,
+					 .n_members = 1,
+					 .members = &(struct next_hop_member){ 1, 1 } });
+	assert_means(&store, 12, "other");
+	nexthops_each(store.nexthops, add_id, &sum);
+	assert_int_equal(sum, 1 + 2 + 10 + 3 + 12);
 	store_close(&store);
 }
 
@@ -510,19 +346,19 @@ static void test_memory(void **state)
 		store_open(&store);
 		store_set_one(&store, 1, 3);
 		store_set_one(&store, 2, 4);
-		GROUP(&store, 10, 1, 1, 2, 1);
-		store.told[0] = '\0';
+		apply(&store, "10 group 1*1 2*1");
+		store.reported[0] = '\0';
 		/* a known object must not stay what it was, nor come to be half of the new one */
 		allocations_left = left;
-		assert_int_equal(RESILIENT(&store, 10, 300, 1, 1, 2, 1), left < 3 ? -ENOMEM : 0);
+		assert_int_equal(apply(&store, "10 res 300 1*1 2*1"), left < 3 ? -ENOMEM : 0);
 		allocations_left = -1;
 		if (left < 3)
 			assert_means(&store, 10, "other");
-		assert_told(&store, "10");
+		assert_string_equal(store.reported, "10");
 		/* one that is not known yet; its groups are not what they would be without it */
-		GROUP(&store, 10, 1, 1, 2, 1);
+		apply(&store, "10 group 1*1 2*1");
 		nexthops_mark(store.nexthops);
-		GROUP(&store, 10, 1, 1, 2, 1, 5, 1);
+		apply(&store, "10 group 1*1 2*1 5*1");
 		allocations_left = 1;
 		assert_int_equal(store_set_one(&store, 5, 6), -ENOMEM);
 		allocations_left = -1;
@@ -537,10 +373,10 @@ static void test_memory(void **state)
 	store_open(&store);
 	store_set_one(&store, 1, 3);
 	allocations_left = 2;
-	assert_int_equal(GROUP(&store, 10, 1, 1), -ENOMEM);
+	assert_int_equal(apply(&store, "10 group 1*1"), -ENOMEM);
 	allocations_left = -1;
 	assert_means(&store, 10, "other");
-	GROUP(&store, 10, 1, 1);
+	apply(&store, "10 group 1*1");
 	assert_means(&store, 10, "group 3*1");
 	nexthops_delete(store.nexthops, 1);
 	assert_means(&store, 10, "none");
@@ -550,20 +386,9 @@ static void test_memory(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_single),
+		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_gateway),
-		cmocka_unit_test(test_group),
-		cmocka_unit_test(test_delete_leaves_groups),
-		cmocka_unit_test(test_new_member_of_old_group),
-		cmocka_unit_test(test_kinds_change),
-		cmocka_unit_test(test_buckets),
 		cmocka_unit_test(test_devices),
-		cmocka_unit_test(test_dump),
-		cmocka_unit_test(test_dump_new_member_of_old_group),
-		cmocka_unit_test(test_sweep_empties_groups),
-		cmocka_unit_test(test_each),
-		cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_memory),
 	};
 

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A RIB without memory: a message that finds none says so and changes nothing, and the same message
- * may come again. All of the RIB is built into this test with allocations that fail when told.
+ * may come again. All of the RIB is built into this test with allocations that fail on request.
  */
+#include "../rib_unit.h"
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
@@ -26,18 +17,18 @@ static bool allocation_fails(void)
 	return allocations_left == 0;
 }
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *calloc_or_fail(size_t n, size_t size)
 {
 	return allocation_fails() ? NULL : calloc(n, size);
 }
 
-static void *malloc_unless_told(size_t size)
+static void *malloc_or_fail(size_t size)
 {
 	return allocation_fails() ? NULL : malloc(size);
 }
 
-#define calloc calloc_unless_told
-#define malloc malloc_unless_told
+#define calloc calloc_or_fail
+#define malloc malloc_or_fail
 #include "../../../../user/rib/radix.c"
 #include "../../../../user/rib/rib.c"
 #include "../../../../user/rib/rib_kernel.c"

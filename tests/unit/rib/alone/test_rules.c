@@ -2,40 +2,29 @@
 /*
  * Rules: what a list becomes, which ports must walk it, and whether local may be laid over main. In
  * the table lists are written much as `ip -6 rule` takes them, one rule after the other. rules.c is
- * built into this test with a reallocarray that fails when told.
+ * built into this test with a reallocarray that fail on request.
  *
  * Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. "gone" is none of them.
  */
-#include <errno.h>
+#include "../rib_unit.h"
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
 
-static void *reallocarray_unless_told(void *old, size_t n, size_t size)
+static void *reallocarray_or_fail(void *old, size_t n, size_t size)
 {
 	if (allocations_left > 0)
 		allocations_left--;
 	return allocations_left == 0 ? NULL : reallocarray(old, n, size);
 }
 
-#define reallocarray reallocarray_unless_told
+#define reallocarray reallocarray_or_fail
 #include "../../../../user/rib/rules.c"
 #undef reallocarray
 
-#include "../../../../user/lib/util.h"
 #include "../../../../user/rib/radix.h"
-#include "../../unit.h"
 
 #define VRF 3u
 #define VRF_TABLE 300u
@@ -284,7 +273,7 @@ static const struct {
 	{ "0 not lookup 100;1 lookup 255;2 lookup 254", "lookup 255; lookup 254", LOCAL_FIRST },
 	{ "0 not iif gone lookup 255;1 not never lookup 254", "lookup 255; lookup 254",
 	  LOCAL_FIRST },
-	/* what cannot be told apart */
+	/* what cannot be distinguished */
 	{ "0 not unknown from 2001:db8::/32 lookup 100", "punt", LOCAL_FIRST | ALL_WALK },
 	{ "0 not never unknown lookup 100", "punt", LOCAL_FIRST | ALL_WALK },
 	{ "0 not l3mdev", "punt", LOCAL_FIRST | ALL_WALK },

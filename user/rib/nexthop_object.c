@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One next-hop object at rest, see nexthops_object.h. Pure, and stateless.
+ * One stored next-hop object, see nexthop_object.h. Pure, and stateless.
  */
-#include "nexthops_object.h"
+#include "nexthop_object.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum next_hop_kind nexthop_object_kind(const struct next_hop *next_hop)
 	return next_hop->kind;
 }
 
-bool nexthop_object_is_unseen(const struct next_hop *next_hop)
+bool nexthop_object_is_incomplete(const struct next_hop *next_hop)
 {
 	return (next_hop->is_group || nexthop_kind_is_group(next_hop->kind)) &&
 	       nexthop_object_kind(next_hop) == NEXT_HOP_OTHER;
@@ -53,7 +53,7 @@ static bool same_members(const struct nexthop_object *object, const struct next_
 bool nexthop_object_equal(const struct nexthop_object *object, const struct next_hop *next_hop)
 {
 	if (object->kind != nexthop_object_kind(next_hop) ||
-	    object->unseen != nexthop_object_is_unseen(next_hop))
+	    object->incomplete != nexthop_object_is_incomplete(next_hop))
 		return false;
 	switch (object->kind) {
 	case NEXT_HOP_ONE:
@@ -70,7 +70,7 @@ bool nexthop_object_equal(const struct nexthop_object *object, const struct next
 	return false;
 }
 
-/* As the kernel keeps them, as long as they are busy. */
+/* The kernel keeps the buckets of members that stay, too, as long as they are busy. */
 static void keep_buckets(const struct nexthop_object *old, struct nexthop_object *object)
 {
 	if (old->n_buckets != object->n_buckets)
@@ -102,22 +102,22 @@ static int make_group(const struct next_hop *next_hop, struct nexthop_object *ou
 int nexthop_object_set(struct nexthop_object *object, const struct next_hop *next_hop)
 {
 	const struct nexthop_object old = *object;
-	struct nexthop_object spoilt = {
+	struct nexthop_object failed = {
 		.next = old.next,
 		.next_group = old.next_group,
 		.id = old.id,
 		.generation = old.generation,
 		.kind = NEXT_HOP_OTHER,
-		.next_turned = old.next_turned,
-		.routes = old.routes,
-		.turned = old.turned,
+		.next_unreported = old.next_unreported,
+		.values = old.values,
+		.unreported = old.unreported,
 		.stale = old.stale,
-		.unseen = nexthop_object_is_unseen(next_hop),
+		.incomplete = nexthop_object_is_incomplete(next_hop),
 	};
-	struct nexthop_object fresh = spoilt;
+	struct nexthop_object fresh = failed;
 	int ret = 0;
 
-	spoilt.unseen |= nexthop_kind_is_group(next_hop->kind);
+	failed.incomplete |= nexthop_kind_is_group(next_hop->kind);
 	fresh.kind = nexthop_object_kind(next_hop);
 	if (nexthop_kind_is_group(fresh.kind))
 		ret = make_group(next_hop, &fresh);
@@ -125,7 +125,7 @@ int nexthop_object_set(struct nexthop_object *object, const struct next_hop *nex
 		fresh.hop = next_hop->hop;
 	if (!ret && fresh.buckets)
 		keep_buckets(&old, &fresh);
-	*object = ret ? spoilt : fresh;
+	*object = ret ? failed : fresh;
 	free(old.members);
 	free(old.buckets);
 	return ret;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * By which address the kernel speaks when it sends an ICMPv6 error out by a port to a global
- * destination (ipv6_dev_get_saddr(), RFC 6724), as far as that is one and the same for all of
- * them. Its rules in their order: the destination's own address (1), scope (2), not deprecated (3),
- * home address (4), of the port (5); from the label (6) on they depend on the destination. So an
- * address that is ahead of all others by rules 2 to 5 is the source, and a tie is for the kernel to
- * break.
+ * The source address of ICMPv6 errors that the kernel sends by a port to global destinations
+ * (ipv6_dev_get_saddr(), RFC 6724), if it is the same for all destinations.
+ *
+ * The rules in order: the destination's own address (1), scope (2), not deprecated (3), home
+ * address (4), address of the port (5). From the label (6) on they depend on the destination. So an
+ * address that wins by rules 2 to 5 is the source; only the kernel can break a tie.
  */
-#include "port.h"
+#include "icmp_source.h"
 
 #include <linux/if_addr.h>
 #include <string.h>
 
-/* What an address scores: more is better, whatever the destination. */
+/* Score of an address, whatever the destination: more is better. */
 #define SCORE_PREFERRED 2u
 #define SCORE_OF_PORT 1u
 #define SCORE_BEST (SCORE_PREFERRED | SCORE_OF_PORT)
@@ -25,13 +25,13 @@ struct search {
 	bool tie;	    /* another one scores as much */
 };
 
-/* DAD has not ended, or has failed. */
+/* Not while DAD is running, nor after it failed. */
 static bool is_candidate(const struct address *address)
 {
 	return !(address->flags & IFA_F_TENTATIVE) || address->flags & IFA_F_OPTIMISTIC;
 }
 
-/* ::ffff:0:0/96 and ::/96 are preferred in any case (ipv6_saddr_preferred()). */
+/* ::ffff:0:0/96 and ::/96 are always preferred (ipv6_saddr_preferred()). */
 static bool holds_ipv4(const union sixlane_addr *addr)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff }, compatible[12];
@@ -40,7 +40,7 @@ static bool holds_ipv4(const union sixlane_addr *addr)
 	       !memcmp(addr, compatible, sizeof(compatible));
 }
 
-/* Optimistic ones as if net.ipv6.conf.*.use_optimistic were set, which nobody tells. */
+/* As if net.ipv6.conf.*.use_optimistic were set, which no message shows. */
 static bool is_preferred(const struct address *address)
 {
 	return !(address->flags & IFA_F_DEPRECATED) || holds_ipv4(&address->addr);
@@ -78,8 +78,8 @@ static uint32_t domain_of(const struct device *device)
 	return strcmp(device->link.master_kind, "vrf") ? 0 : device->link.master;
 }
 
-/* Addresses of a VRF's members and of all that is in none do not meet. */
-static bool is_near(const struct search *search, const struct address *address)
+/* In the same VRF, or both in none. */
+static bool is_same_domain(const struct search *search, const struct address *address)
 {
 	const struct device *device = links_find(search->links, address->ifindex);
 
@@ -98,15 +98,15 @@ static void search_run(struct search *search, const struct addrs *addrs)
 	for (size_t i = 0; i < addrs->n; i++) {
 		const struct address *address = &addrs->list[i].address;
 
-		if (address->ifindex != search->device->ifindex && is_near(search, address))
+		if (address->ifindex != search->device->ifindex && is_same_domain(search, address))
 			consider(search, address);
 	}
 }
 
 /*
- * An address that was kept while its device is down and does not wait for DAD is a candidate, but
- * has no local route any more: it may be the very destination, or the one that the packet in
- * question was for, and the kernel answers from it.
+ * An address that was kept while its device is down, and needs no DAD, is a candidate without a
+ * local route. It can be the destination of an error, or of the packet that caused it, and then the
+ * kernel uses it as the source.
  */
 static bool is_kept(const struct links *links, const struct address *address)
 {
@@ -119,11 +119,10 @@ static bool is_kept(const struct links *links, const struct address *address)
 }
 
 /*
- * Addresses by which rules 1, 2 and 4 may say otherwise: site-local destinations have site-local
- * sources, and whether home addresses count depends on how the kernel was built. And those of which
- * the kernel says more than is known here.
+ * Addresses that make rules 1, 2 or 4 matter: site-local destinations get site-local sources, home
+ * addresses count only in some kernel builds, and unknown attributes may mean anything.
  */
-static bool any_odd(const struct links *links, const struct addrs *addrs)
+static bool any_special(const struct links *links, const struct addrs *addrs)
 {
 	for (size_t i = 0; i < addrs->n; i++) {
 		const struct address *address = &addrs->list[i].address;
@@ -135,46 +134,45 @@ static bool any_odd(const struct links *links, const struct addrs *addrs)
 	return false;
 }
 
-/* Linux before 6.10 asks no other members of a VRF, even if that leaves a link-local address. */
-static bool is_asked(const struct search *search)
+/* Linux before 6.10 ignores other members of a VRF, even if only a link-local one is left. */
+static bool is_considered(const struct search *search)
 {
 	uint32_t domain = domain_of(search->device), ifindex = search->best->ifindex;
 
 	return !domain || ifindex == search->device->ifindex || ifindex == domain;
 }
 
-/* Packets of the kernel's own come in by lo, as rules see it: they must find what the port's do. */
-static bool rules_differ(const struct resolve_port_policy *policy)
+/* The kernel's own packets have iif lo, and must match the same rules as the port's. */
+static bool rules_differ(const struct rules_program *rules)
 {
-	return rules_program_walk(policy->rules, LOOPBACK_IFINDEX, false);
+	return rules_program_walk(rules, LOOPBACK_IFINDEX, false);
 }
 
 /*
- * Ahead of all others, whatever the destination and the settings that are not known. A deprecated
- * one never is: an optimistic address of the port may be before it, of which the kernel has
- * not told yet.
+ * It wins for every destination, whatever the unknown settings are. A deprecated one never does:
+ * the port may have an optimistic address that is not announced yet.
  */
 static bool is_sure(const struct search *search)
 {
 	return search->score & SCORE_PREFERRED && !(search->best->flags & IFA_F_OPTIMISTIC) &&
-	       !search->tie && is_asked(search);
+	       !search->tie && is_considered(search);
 }
 
-/* A source that is not sure is a usable address at least, if only of another device. */
-uint32_t resolve_answer(const struct links *links, const struct device *device,
-			const struct resolve_port_policy *policy, struct sixlane_port *out)
+uint32_t resolve_icmp_source(const struct links *links, const struct device *device,
+			     const struct addrs *addrs, const struct rules_program *rules,
+			     struct sixlane_port *out)
 {
 	struct search search = { .links = links, .device = device };
 
 	if (!device->has_ipv6 || !device->ipv6.hop_limit)
 		return 0;
 	out->hop_limit = device->ipv6.hop_limit;
-	search_run(&search, policy->addrs);
-	/* the half that the datapath takes for "none" while it is 0 */
+	search_run(&search, addrs);
+	/* the datapath takes a first half of 0 for "none" */
 	if (!search.best || !search.best->addr.halves[0])
 		return 0;
 	out->source = search.best->addr;
-	if (!is_sure(&search) || rules_differ(policy) || any_odd(links, policy->addrs))
+	if (!is_sure(&search) || rules_differ(rules) || any_special(links, addrs))
 		return 0;
 	return SIXLANE_PORT_SOURCE;
 }

@@ -5,15 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
 
 #define DEPRECATED IFA_F_DEPRECATED

@@ -6,15 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "resolve_ports.h"
 
 #define N_DEVICES 6u /* 1 to 5 and the VRF 6 */
@@ -27,9 +19,9 @@ struct lab {
 	struct links links;
 	struct address addrs[MAX_ADDRS]; /* in the kernel's order, which is not by address */
 	uint32_t n;
-	/* What the daemon is not told. */
+	/* Unknown to the daemon. */
 	bool use_optimistic, use_tempaddr, home_addresses, before_6_10;
-	bool untold; /* an optimistic address, as it happens without use_optimistic */
+	bool unannounced; /* an optimistic address, as it happens without use_optimistic */
 };
 
 static uint32_t draw(struct lab *lab, uint32_t below)
@@ -208,8 +200,8 @@ static void add_devices(struct lab *lab)
 	}
 }
 
-/* Without use_optimistic nobody is told of them before DAD has ended. */
-static bool may_be_untold(const struct address *address)
+/* Without use_optimistic they are announced after DAD. */
+static bool may_be_unannounced(const struct address *address)
 {
 	return address->flags & IFA_F_OPTIMISTIC && !(address->flags & IFA_F_HOMEADDRESS) &&
 	       scope_of(&address->addr) == SCOPE_GLOBAL;
@@ -231,8 +223,8 @@ static void add_address(struct lab *lab)
 		if (lab->addrs[i].ifindex == address.ifindex &&
 		    !memcmp(&lab->addrs[i].addr, &address.addr, sizeof(address.addr)))
 			return;
-	if (may_be_untold(&address) && is_up(lab, address.ifindex) && draw(lab, 2)) {
-		lab->untold = true;
+	if (may_be_unannounced(&address) && is_up(lab, address.ifindex) && draw(lab, 2)) {
+		lab->unannounced = true;
 	} else {
 		assert_int_equal(addrs_set(&ports_addrs, &address, &changed), 0);
 		assert_true(changed);
@@ -279,7 +271,7 @@ static void check_port(struct lab *lab, uint32_t seed, const struct sixlane_port
 		const union sixlane_addr dst = draw_addr(lab);
 		const struct address *source;
 
-		lab->use_optimistic = !lab->untold && draw(lab, 2);
+		lab->use_optimistic = !lab->unannounced && draw(lab, 2);
 		lab->use_tempaddr = draw(lab, 2);
 		lab->home_addresses = draw(lab, 2);
 		lab->before_6_10 = draw(lab, 2);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Nodes from routes, in the planned shape. Private to compiled/. */
+#ifndef USER_COMPILED_BUILD_H
+#define USER_COMPILED_BUILD_H
+
+#include "node.h"
+#include "plan.h"
+
+struct compiled_build {
+	struct compiled_store *store;
+	compiled_value_fn value;
+	bool failed; /* out of memory */
+};
+
+/* The state of a lookup that arrives at a cell. */
+struct compiled_cursor {
+	uint32_t depth;	       /* bits consumed */
+	uint32_t loaded;       /* bits loaded */
+	bool is_wide;	       /* the cell is part of a wide node */
+	uint32_t default_leaf; /* of that node */
+};
+
+/*
+ * A cell for all that is longer than depth, at and below top (planned; NULL: nothing), with the
+ * nodes that it leads to. cover: the value where nothing longer matches. No reader can reach it
+ * yet.
+ */
+uint64_t compiled_build(struct compiled_build *build, struct radix_node *top,
+			const struct compiled_cursor *cursor, uint32_t cover);
+/* The same, but always a node, where readers can start. */
+uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top);
+/*
+ * A node that replaces a cell with checked bits: it checks the bits, leads on as the cell does, and
+ * has cover as its default leaf. 0: out of memory.
+ */
+uint32_t compiled_build_cover(struct compiled_build *build, uint64_t cell,
+			      const struct compiled_cursor *cursor, uint32_t cover);
+
+/* Entries that readers can no longer reach, or 0. */
+struct compiled_replaced {
+	uint32_t tree; /* a node with all below it */
+	uint32_t node;
+};
+
+void compiled_retire_replaced(struct compiled_store *store,
+			      const struct compiled_replaced *replaced);
+
+#endif
