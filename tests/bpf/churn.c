@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "../../user/lib/util.h"
-#include "../../user/maps/maps_internal.h"
+#include "../../user/maps/access.h"
 #include "agree_run.h"
 #include "churn.h"
 #include "fuzz.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_exceptions and sl_operator. A value of sl_exceptions is one per CPU, which the datapath reads
- * while the kernel copies a new one over it word by word, and its memory may become another
- * entry's as soon as it is deleted. Hence the version and the check that readers compare (see
- * struct sixlane_exception): both are of this file alone, users of it see neither.
+ * See exception.h. The datapath reads a value of sl_exceptions while the kernel copies a new one
+ * over it word by word, and the memory of a deleted entry may become another's at once. Hence the
+ * version and the check that readers compare (see struct sixlane_exception): only this file knows
+ * of both.
  *
- * Invariant: of what has an entry the bits in sl_punted are set: packets do not find it before.
+ * Invariant: a destination with an entry has its bits in sl_punted; packets do not find it before.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 #define REFILL_STEP_NS 500000
 #define REFILL_STEPS 40
@@ -209,10 +209,9 @@ static int insert(struct maps *maps, const union sixlane_addr *dst,
 	return rc;
 }
 
-int maps_write_exception(void *ctx, const union sixlane_addr *dst,
+int maps_write_exception(struct maps *maps, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
-	struct maps *maps = ctx;
 	_cleanup_free_ struct sixlane_exception *values = calloc(maps->n_cpus, sizeof(*values));
 	struct sixlane_exception said = *value;
 
@@ -228,7 +227,7 @@ int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 	return insert(maps, dst, values, &said);
 }
 
-int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
+int maps_write_exception_del(struct maps *maps, const union sixlane_addr *dst)
 {
-	return maps_erase(ctx, LOADER_EXCEPTIONS, dst);
+	return maps_erase(maps, LOADER_EXCEPTIONS, dst);
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The compiled FIB's memory: chunks of sl_fib_arena where programs read that, else of sl_fib, all
- * but the first made as they are needed. And looking at it.
- */
+/* See fib.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "../loader/arena.h"
-#include "maps_internal.h"
+#include "access.h"
 
 /* At the beginning of an arena, or of the first chunk; or NULL, with errno. */
 static struct sixlane_fib_head *map_head(const struct maps *maps, bool arena, int prot)

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Stores to sl_guard and sl_policies: what firewall rules and IPsec policies hold back.
- */
+/* See guard.h. */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
-/* One thread writes; packets read. */
+bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
+{
+	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &
+	       1;
+}
+
 void maps_set_pair(struct maps *maps, uint32_t in_slot, uint32_t out_slot, bool is_free)
 {
 	uint64_t *word = &maps->guard[sixlane_guard_word(in_slot, out_slot)];
@@ -23,6 +27,27 @@ void maps_guard_clear(struct maps *maps, uint32_t slot)
 		ATOMIC_STORE(&maps->guard[slot * SIXLANE_GUARD_ROW + i], 0);
 	for (uint32_t in = 0; in < SIXLANE_MAX_PORTS; in++)
 		maps_set_pair(maps, in, slot, false);
+}
+
+static bool policy_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
+			  uint32_t *value)
+{
+	const struct sixlane_route_key key = {
+		.prefix_len = SIXLANE_TABLE_BITS + 8 * sizeof(*addr),
+		.table = htonl(table),
+		.addr = *addr,
+	};
+
+	return !bpf_map_lookup_elem(maps->fd[LOADER_POLICIES], &key, value);
+}
+
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	uint32_t sources, value;
+
+	return policy_lookup(maps, 0, dst, &sources) &&
+	       (!src || policy_lookup(maps, sources, src, &value));
 }
 
 struct old_policies {

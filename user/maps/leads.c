@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Where the maps lead the packets of a flow, read as the datapath reads them. Knows neither what
- * the daemon believes to have written nor what the kernel says.
- */
+/* See leads.h. */
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 /* By the engine in use. 0: no route. */
 static uint32_t find_route(const struct maps *maps, uint32_t table, const union sixlane_addr *dst)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reader of a ring of records that the datapath writes: sl_icmp_events, sl_samples. */
+/* See ring.h. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 struct maps_ring {
 	struct ring_buffer *ring;

@@ -536,32 +536,74 @@ void sim_free(struct sim *sim)
 	test_free(sim);
 }
 
+static int set_entry(void *ctx, enum fib_map map, const void *key, const void *value)
+{
+	switch (map) {
+	case FIB_MAP_ROUTES:
+		return route_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_SOURCES:
+		return source_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_NEIGH_INDEX:
+		return neigh_index_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_PORT_INDEX:
+		return port_index_set(ctx, *(const uint32_t *)key, *(const uint32_t *)value);
+	case FIB_MAP_VLANS:
+		return vlan_set(ctx, key, *(const uint32_t *)value);
+	default:
+		return exception_set(ctx, key, value);
+	}
+}
+
+static int del_entry(void *ctx, enum fib_map map, const void *key)
+{
+	switch (map) {
+	case FIB_MAP_ROUTES:
+		return route_del(ctx, key);
+	case FIB_MAP_SOURCES:
+		return source_del(ctx, key);
+	case FIB_MAP_NEIGH_INDEX:
+		return neigh_index_del(ctx, key);
+	case FIB_MAP_PORT_INDEX:
+		return port_index_del(ctx, *(const uint32_t *)key);
+	case FIB_MAP_VLANS:
+		return vlan_del(ctx, key);
+	default:
+		return exception_del(ctx, key);
+	}
+}
+
+static void store(void *ctx, enum fib_map map, uint32_t index, const void *value)
+{
+	if (map == FIB_MAP_NEXT_HOPS)
+		next_hop_set(ctx, index, value);
+	else if (map == FIB_MAP_NEIGHS)
+		neigh_set(ctx, index, value);
+	else
+		port_set(ctx, index, value);
+}
+
+static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
+{
+	if (map == FIB_MAP_NEXT_HOPS)
+		next_hop_set_entry(ctx, index, (union sixlane_nh_entry){ .word = word });
+	else if (map == FIB_MAP_BUCKETS)
+		bucket_set(ctx, index, (union sixlane_nh_bucket){ .word = word });
+	else
+		neigh_set_mac(ctx, index, (union sixlane_mac){ .word = word });
+}
+
 struct fib_writer sim_writer(struct sim *sim)
 {
 	return (struct fib_writer){
 		.ctx = sim,
-		.route_set = route_set,
-		.route_del = route_del,
-		.fib_chunk = sim_fib_chunk,
-		.fib_publish = fib_publish,
-		.source_set = source_set,
-		.source_del = source_del,
-		.next_hop_set = next_hop_set,
-		.next_hop_set_entry = next_hop_set_entry,
-		.bucket_set = bucket_set,
-		.neigh_set = neigh_set,
-		.neigh_set_mac = neigh_set_mac,
-		.neigh_index_set = neigh_index_set,
-		.neigh_index_del = neigh_index_del,
-		.port_hold = port_hold,
-		.port_set = port_set,
-		.port_index_set = port_index_set,
-		.port_index_del = port_index_del,
-		.vlan_set = vlan_set,
-		.vlan_del = vlan_del,
-		.gaps_set = gaps_set,
-		.exception_set = exception_set,
-		.exception_del = exception_del,
+		.set = set_entry,
+		.del = del_entry,
+		.store = store,
+		.store_word = store_word,
+		.hold_port = port_hold,
+		.set_gaps = gaps_set,
+		.chunk = sim_fib_chunk,
+		.publish = fib_publish,
 		.grace = grace,
 	};
 }
@@ -583,7 +625,6 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		if (memcmp(&sim->next_hops[id], &none, sizeof(none)))
 			fib_adopt_next_hop(fib, id, &sim->next_hops[id]);
 	}
-	fib_adopt_buckets(fib, sim->buckets);
 	for (size_t i = 0; i < sim->sources.n; i++)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
@@ -599,4 +640,5 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 			*exception = sim->exceptions[--sim->n_exceptions];
 		}
 	}
+	fib_adopt_end(fib, sim->buckets);
 }

@@ -187,7 +187,7 @@ static void test_index_fails(void **state)
 
 /* --- a figure, not asserted ------------------------------------------------------------------- */
 
-static int set_nothing(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int set_nothing(void *ctx, enum fib_map map, const void *key, const void *value)
 {
 	return 0;
 }
@@ -201,7 +201,7 @@ static void test_time(void **state)
 	uint64_t random = 1, start = util_now_ns();
 	struct fib *fib;
 
-	writer.route_set = set_nothing;
+	writer.set = set_nothing;
 	fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	for (unsigned int i = 0; i < n; i++) {
 		struct fib_target target;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/fib/alias.h"
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/grace.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
 
@@ -132,32 +132,32 @@ static void test_ranges(void **state)
 	uint32_t a, b, c, d;
 
 	assert_int_equal(fib_buckets_init(&fib.buckets, 200), 0);
-	assert_true(fib_buckets_take(&fib, 64, &a));
-	assert_true(fib_buckets_take(&fib, 65, &b));
-	assert_true(fib_buckets_take(&fib, 71, &c));
-	assert_false(fib_buckets_take(&fib, 1, &d));
+	assert_true(fib_take_buckets(&fib, 64, &a));
+	assert_true(fib_take_buckets(&fib, 65, &b));
+	assert_true(fib_take_buckets(&fib, 71, &c));
+	assert_false(fib_take_buckets(&fib, 1, &d));
 	assert_true(a == 0 && b == 64 && c == 129);
 	assert_int_equal(graces, 0);
 	/* What was never published may be had at once, the other only after a grace period. */
 	fib_buckets_give_unused(&fib.buckets, c, 71);
-	assert_true(fib_buckets_take(&fib, 70, &c));
+	assert_true(fib_take_buckets(&fib, 70, &c));
 	assert_int_equal(c, 129);
 	fib_buckets_give(&fib.buckets, b, 65);
 	grace_fails = true;
-	assert_false(fib_buckets_take(&fib, 2, &d));
-	assert_true(fib_buckets_take(&fib, 1, &d));
+	assert_false(fib_take_buckets(&fib, 2, &d));
+	assert_true(fib_take_buckets(&fib, 1, &d));
 	assert_int_equal(d, 199);
 	assert_int_equal(graces, 1);
 	grace_fails = false;
-	assert_true(fib_buckets_take(&fib, 65, &d));
+	assert_true(fib_take_buckets(&fib, 65, &d));
 	assert_int_equal(d, 64);
 	assert_int_equal(fib.buckets.n_taken, 200);
 	/* Two gaps are not one. */
 	fib_buckets_give_unused(&fib.buckets, 10, 5);
 	fib_buckets_give_unused(&fib.buckets, 20, 5);
-	assert_false(fib_buckets_take(&fib, 6, &d));
-	assert_true(fib_buckets_take(&fib, 5, &d));
-	assert_true(fib_buckets_take(&fib, 3, &d));
+	assert_false(fib_take_buckets(&fib, 6, &d));
+	assert_true(fib_take_buckets(&fib, 5, &d));
+	assert_true(fib_take_buckets(&fib, 3, &d));
 	assert_int_equal(d, 20);
 	fib_buckets_free(&fib.buckets);
 }
@@ -180,7 +180,7 @@ static void test_adopted_ranges(void **state)
 	assert_false(fib_buckets_adopt(&fib.buckets, 4, 4, NULL));
 	assert_true(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 1, contents));
 	graces = 0;
-	assert_true(fib_buckets_take(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
+	assert_true(fib_take_buckets(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
 	assert_int_equal(a, 4);
 	assert_int_equal(graces, 1);
 	fib_buckets_free(&fib.buckets);

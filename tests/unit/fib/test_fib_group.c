@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/desired.h"
 #include "../unit.h"
 #include "fib_world.h"
 

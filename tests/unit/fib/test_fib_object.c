@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/desired.h"
 #include "../unit.h"
 #include "fib_world.h"
 
@@ -422,25 +422,21 @@ static struct {
 	unsigned long routes, next_hops, nh_entries, buckets;
 } counts;
 
-static int count_route(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int count_set(void *ctx, enum fib_map map, const void *key, const void *value)
 {
-	counts.routes++;
+	counts.routes += map == FIB_MAP_ROUTES;
 	return 0;
 }
 
-static void count_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
+static void count_store(void *ctx, enum fib_map map, uint32_t index, const void *value)
 {
-	counts.next_hops++;
+	counts.next_hops += map == FIB_MAP_NEXT_HOPS;
 }
 
-static void count_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
+static void count_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
 {
-	counts.nh_entries++;
-}
-
-static void count_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
-{
-	counts.buckets++;
+	counts.nh_entries += map == FIB_MAP_NEXT_HOPS;
+	counts.buckets += map == FIB_MAP_BUCKETS;
 }
 
 /* 100,000 routes, one replace, one store that packets can see. */
@@ -458,10 +454,9 @@ static void test_many_routes(void **state)
 	uint64_t start;
 	struct fib *fib;
 
-	writer.route_set = count_route;
-	writer.next_hop_set = count_next_hop;
-	writer.next_hop_set_entry = count_entry;
-	writer.bucket_set = count_bucket;
+	writer.set = count_set;
+	writer.store = count_store;
+	writer.store_word = count_word;
 	fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	fib_set_object(fib, 7, &one_hop);
 	for (uint32_t i = 0; i < 100000; i++) {

@@ -3,25 +3,30 @@
  * What others have overwritten in the maps is written again. The simulated maps are written by
  * functions of this file where those of the simulation allow no change of what is in use.
  */
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/desired.h"
 #include "../unit.h"
 #include "fib_world.h"
 
 static const union sixlane_nh_entry wrong = { .type = SIXLANE_DROP_BLACKHOLE };
 
-static void store_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
+static void store(void *ctx, enum fib_map map, uint32_t index, const void *value)
 {
-	((struct sim *)ctx)->next_hops[id].nh_entry = nh_entry;
+	struct sim *sim = ctx;
+
+	if (map == FIB_MAP_NEIGHS)
+		sim->neighs[index] = *(const struct sixlane_neigh *)value;
+	else
+		sim_writer(sim).store(sim, map, index, value);
 }
 
-static void store_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
+static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
 {
-	((struct sim *)ctx)->buckets[index] = bucket;
-}
+	struct sim *sim = ctx;
 
-static void store_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
-{
-	((struct sim *)ctx)->neighs[slot] = *neigh;
+	if (map == FIB_MAP_NEXT_HOPS)
+		sim->next_hops[index].nh_entry.word = word;
+	else
+		sim->buckets[index].word = word;
 }
 
 static int setup_stores(void **state)
@@ -31,9 +36,8 @@ static int setup_stores(void **state)
 
 	world->sim = sim_new();
 	writer = sim_writer(world->sim);
-	writer.next_hop_set_entry = store_entry;
-	writer.bucket_set = store_bucket;
-	writer.neigh_set = store_neigh;
+	writer.store = store;
+	writer.store_word = store_word;
 	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	assert_non_null(world->fib);
 	*state = world;

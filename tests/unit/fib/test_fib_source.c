@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/desired.h"
 #include "../unit.h"
 #include "fib_world.h"
 
@@ -118,7 +118,7 @@ static void test_change(void **state)
 	struct world *world = *state;
 	uint32_t first;
 
-	world->fib->set_pool.limit = 3;
+	world->fib->source_pool.limit = 3;
 	set(world, "2001:db8::/32", by_source(sources, 2));
 	first = set_of(world, "2001:db8::");
 	for (int i = 0; i < 4; i++) {

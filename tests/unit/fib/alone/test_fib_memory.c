@@ -23,7 +23,7 @@ static void *radix_add_unless_told(struct radix *radix, const struct prefix *pre
 
 #define calloc calloc_unless_told
 #define radix_add radix_add_unless_told
-#include "../../../../user/fib/route.c"
+#include "../../../../user/fib/entry.c"
 #undef radix_add
 #undef calloc
 

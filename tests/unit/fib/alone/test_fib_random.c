@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "../../../../user/fib/fib_internal.h"
+#include "../../../../user/fib/desired.h"
 #include "../../../../user/lib/util.h"
 #include "../../unit.h"
 #include "../fib_history_check.h"
@@ -203,7 +203,7 @@ static void tighten(struct history *history)
 	if (!history->tight)
 		return;
 	history->fib->next_hop_pool.limit = 32;
-	history->fib->set_pool.limit = 6;
+	history->fib->source_pool.limit = 6;
 	history->fib->neigh_pool.limit = 16;
 	history->fib->buckets.limit = 64;
 }

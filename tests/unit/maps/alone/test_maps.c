@@ -12,7 +12,10 @@
 
 #include "../../unit.h"
 
+#include "../../../../user/maps/access.c"
+#include "../../../../user/maps/adopt.c"
 #include "../../../../user/maps/maps.c"
+#include "../../../../user/maps/rules.c"
 #include "../../../../user/maps/walk.c"
 #include "../../../../user/maps/write.c"
 
@@ -22,7 +25,7 @@
 /* A map of the fake kernel; its descriptor is its enum loader_map. */
 static struct fake {
 	size_t key_size, n, deleted;
-	uint8_t keys[ROOM][MAX_KEY];
+	uint8_t keys[ROOM][MAPS_MAX_KEY];
 	uint32_t values[ROOM];
 } fakes[LOADER_N_MAPS];
 
@@ -183,9 +186,9 @@ int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t
 	return note("vlan ", slot);
 }
 
-void fib_adopt_buckets(struct fib *fib, const union sixlane_nh_bucket *given)
+void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *given)
 {
-	note("cells ", given->bound);
+	note("buckets ", given->bound);
 }
 
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
@@ -199,13 +202,13 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	return -EINVAL;
 }
 
-int maps_write_exception(void *ctx, const union sixlane_addr *dst,
+int maps_write_exception(struct maps *of, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	return 0;
 }
 
-int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
+int maps_write_exception_del(struct maps *of, const union sixlane_addr *dst)
 {
 	note("delete ", dst->bytes[15]);
 	return 0;
@@ -383,9 +386,9 @@ static void adopts_what_is_consistent(void **state)
 	put(LOADER_SOURCES, &all, 6);
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
-	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
+	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 "
 				     "source 6 route 1 route 2 punted 1 exception 1301 "
-				     "punted 2 delete 2 ");
+				     "punted 2 delete 2 buckets 77 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 	/* Without memory nobody goes on, whatever else there was. */
@@ -467,21 +470,19 @@ static void writer_stores_whole_entries(void **state)
 	const struct sixlane_next_hop next_hop = {
 		.nh_entry = { .port = 1, .neighbour = 2 }, .mtu = 3, .flags = 4, .expires_ns = 5
 	};
-	const union sixlane_nh_entry nh_entry = { .word = 11 };
-	const union sixlane_nh_bucket bucket = { .word = 12 };
 
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
-	writer.neigh_set(writer.ctx, 2, &neigh);
+	writer.store(writer.ctx, FIB_MAP_NEIGHS, 2, &neigh);
 	assert_memory_equal(&neighbours[2], &neigh, sizeof(neigh));
-	writer.neigh_set_mac(writer.ctx, 2, (union sixlane_mac){ .word = 9 });
+	writer.store_word(writer.ctx, FIB_MAP_NEIGHS, 2, 9);
 	assert_int_equal(neighbours[2].mac.word, 9);
-	writer.next_hop_set(writer.ctx, 2, &next_hop);
+	writer.store(writer.ctx, FIB_MAP_NEXT_HOPS, 2, &next_hop);
 	assert_memory_equal(&next_hops[2], &next_hop, sizeof(next_hop));
-	writer.next_hop_set_entry(writer.ctx, 2, nh_entry);
+	writer.store_word(writer.ctx, FIB_MAP_NEXT_HOPS, 2, 11);
 	assert_int_equal(next_hops[2].nh_entry.word, 11);
 	assert_int_equal(next_hops[2].mtu, 3);
-	writer.bucket_set(writer.ctx, 2, bucket);
+	writer.store_word(writer.ctx, FIB_MAP_BUCKETS, 2, 12);
 	assert_int_equal(buckets[2].word, 12);
 }
 
@@ -490,9 +491,9 @@ static void gaps_are_one_flag_of_several(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 
 	meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
-	writer.gaps_set(writer.ctx, true);
+	writer.set_gaps(writer.ctx, true);
 	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC | SIXLANE_META_GAPS);
-	writer.gaps_set(writer.ctx, false);
+	writer.set_gaps(writer.ctx, false);
 	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC);
 }
 
@@ -523,13 +524,13 @@ static void a_live_port_passes_while_its_meaning_changes(void **state)
 	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
 
 	memset(&at_grace, 0, sizeof(at_grace));
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	port.flags |= SIXLANE_PORT_RULES;
 	port.mtu = 9000;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 0);
 	port.table = 1000;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 1);
 	assert_int_equal(at_grace.port_flags, 0);
 	assert_int_equal(at_grace.port_table, 254);
@@ -537,10 +538,10 @@ static void a_live_port_passes_while_its_meaning_changes(void **state)
 	/* Which slave takes a frame may be another for each; whether the bond chooses may not. */
 	port.n_slaves = 1;
 	port.slaves[0] = 4;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 1);
 	port.flags |= SIXLANE_PORT_SLAVES;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 2);
 	assert_int_equal(at_grace.port_flags, 0);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
@@ -554,17 +555,17 @@ static void a_source_is_taken_back_before_another_is_given(void **state)
 	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
 
 	memset(&at_grace, 0, sizeof(at_grace));
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	port.source = one;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	port.flags = sure;
 	port.hop_limit = 9;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 	assert_int_equal(at_grace.n, 0);
 	/* whoever has seen the first half or the flag must not find the second half changed */
 	port.source = two;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 1);
 	assert_int_equal(at_grace.port_flags, SIXLANE_PORT_UP);
 	assert_int_equal(at_grace.source.halves[0], 0);
@@ -572,10 +573,10 @@ static void a_source_is_taken_back_before_another_is_given(void **state)
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 	/* the same for a source that is not sure, and for none */
 	port.flags = SIXLANE_PORT_UP;
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 1);
 	port.source = (union sixlane_addr){ .halves = { 0, 0 } };
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 2);
 	assert_int_equal(at_grace.source.halves[1], two.halves[1]);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
@@ -591,21 +592,21 @@ static void ports_that_are_held_do_not_wait(void **state)
 				     .source = { .halves = { 1, 11 } } };
 
 	memset(&at_grace, 0, sizeof(at_grace));
-	writer.port_set(writer.ctx, 2, &port);
-	assert_false(writer.port_hold(writer.ctx, 2, &port));
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
+	assert_false(writer.hold_port(writer.ctx, 2, &port));
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 	port.flags = SIXLANE_PORT_UP;
 	port.source = (union sixlane_addr){ .halves = { 0, 0 } };
-	assert_true(writer.port_hold(writer.ctx, 2, &port));
+	assert_true(writer.hold_port(writer.ctx, 2, &port));
 	assert_int_equal(ports[2].flags, SIXLANE_PORT_UP);
 	assert_int_equal(ports[2].source.halves[0], 0);
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 	assert_int_equal(at_grace.n, 0);
 	port.table = 1000;
-	assert_false(writer.port_hold(writer.ctx, 2, &port));
+	assert_false(writer.hold_port(writer.ctx, 2, &port));
 	assert_int_equal(ports[2].flags, SIXLANE_PORT_UP);
-	writer.port_set(writer.ctx, 2, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 2, &port);
 	assert_int_equal(at_grace.n, 1);
 }
 
@@ -662,13 +663,13 @@ static void a_slots_new_device_counts_from_zero(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3 };
 
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	port.mtu = 1280;
-	writer.port_set(writer.ctx, 6, &port); /* the same device goes on counting */
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port); /* the same device goes on counting */
 	port.ifindex = 4;
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	port.ifindex = 0;
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	assert_int_equal(n_cleared, 2);
 	assert_int_equal(cleared_slots[0], 6);
 }
@@ -678,17 +679,17 @@ static void a_slots_new_device_is_held_back(void **state)
 	const struct fib_writer writer = maps_writer(&maps);
 	struct sixlane_port port = { .ifindex = 3 };
 
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	for (uint32_t slot = 5; slot < 8; slot++) {
 		maps_set_pair(&maps, 6, slot, true);
 		maps_set_pair(&maps, slot, 6, true);
 	}
 	maps_set_pair(&maps, 5, 7, true);
 	port.mtu = 1280;
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	assert_true(maps_pair_is_free(&maps, 6, 7) && maps_pair_is_free(&maps, 5, 6));
 	port.ifindex = 4;
-	writer.port_set(writer.ctx, 6, &port);
+	writer.store(writer.ctx, FIB_MAP_PORTS, 6, &port);
 	for (uint32_t slot = 5; slot < 8; slot++)
 		assert_false(maps_pair_is_free(&maps, 6, slot) ||
 			     maps_pair_is_free(&maps, slot, 6));
