@@ -50,6 +50,7 @@ bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 	       (!src || policy_lookup(maps, sources, src, &value));
 }
 
+/* The policies that a walk has found and that are not in the new list. */
 struct old_policies {
 	const struct maps_policy *kept;
 	size_t n_kept;
@@ -63,7 +64,7 @@ static int by_key(const void *a, const void *b)
 		      sizeof(struct sixlane_route_key));
 }
 
-static int note_gone(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int add_unkept(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
 	const struct maps_policy entry = { .key = *key, .value = value };
 	struct old_policies *old = ctx;
@@ -97,7 +98,7 @@ int maps_set_policies(const struct maps *maps, const struct maps_policy *policie
 		qsort(sorted, n, sizeof(*sorted), by_key);
 	}
 	old.kept = sorted;
-	ret = maps_write_grace(NULL) ?: maps_policy_each(maps, note_gone, &old);
+	ret = maps_write_grace(NULL) ?: maps_policy_each(maps, add_unkept, &old);
 	for (size_t i = 0; !ret && i < old.n_gone; i++) {
 		ret = maps_erase(maps, LOADER_POLICIES, &old.gone[i].key);
 		ret = ret == -ENOENT ? 0 : ret;

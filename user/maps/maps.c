@@ -16,7 +16,7 @@ static size_t array_bytes(size_t entry_bytes, size_t entries)
 	return (entry_bytes * entries + page - 1) / page * page;
 }
 
-/* The arrays that the daemon stores to, and where each is mapped. */
+/* The arrays that the daemon stores to. */
 static const struct mapped {
 	enum loader_map map;
 	size_t at; /* in struct maps */
@@ -108,7 +108,7 @@ int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixla
 
 int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
 {
-	/* a lookup of no more bits than the table's finds no longer prefix */
+	/* A key without bits of an address finds no longer prefix. */
 	struct sixlane_route_key key = { .prefix_len = SIXLANE_TABLE_BITS, .table = htonl(table) };
 
 	return bpf_map_lookup_elem(maps->fd[LOADER_ROUTES], &key, value) ? -errno : 0;
@@ -181,7 +181,7 @@ int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost)
 	return 0;
 }
 
-/* The packet that finds `used` at 0 looks at `draw`. */
+/* A packet that finds `used` at 0 checks `sample`. */
 bool maps_sample_draw(struct maps *maps, uint32_t slot)
 {
 	ATOMIC_STORE(&maps->neighbours[slot].sample, 1);

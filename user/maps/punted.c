@@ -122,7 +122,7 @@ void maps_set_flags(const struct maps *maps, uint32_t flags)
 	const uint32_t look = 0xffu << 8 * SIXLANE_META_CHECK_PUNTED_BYTE;
 	uint32_t was = ATOMIC_LOAD(&maps->meta->flags);
 
-	/* the program may set the byte of SIXLANE_META_CHECK_PUNTED at any time */
+	/* The program may set the byte of SIXLANE_META_CHECK_PUNTED at any time. */
 	while (!__atomic_compare_exchange_n(&maps->meta->flags, &was,
 					    (was & look) | (flags & ~look), false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST))

@@ -9,11 +9,12 @@
 struct maps_ring {
 	struct ring_buffer *ring;
 	size_t record_bytes;
-	uint8_t *out; /* in maps_ring_read(); so many are there, of at most: */
-	size_t n, max;
+	/* Of the current maps_ring_read(): */
+	uint8_t *out;
+	size_t n, max; /* records */
 };
 
-/* libbpf consumes the record before it looks at the result, so that none is lost. */
+/* libbpf consumes the record before it checks the result, so none is lost. */
 static int read_one(void *ctx, void *data, size_t bytes)
 {
 	struct maps_ring *ring = ctx;

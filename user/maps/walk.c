@@ -6,17 +6,17 @@
 
 #include "access.h"
 
-/* Entries a batch, but fewer of large values: a bucket of a hash must fit, which 256 see to. */
+/* Entries of a batch; fewer if values are large. 256 are enough for a bucket of a hash. */
 #define BATCH 4096u
 #define BATCH_LEAST 256u
 #define BATCH_BYTES (1u << 18)
 #define SOME 1024u
 #define MAX_KEY MAPS_MAX_KEY
-/* A restarted walk of a changing trie may see entries twice, but not without end. */
+/* A walk of a changing trie may restart and see entries twice: this bounds it. */
 #define MAX_WALK (4ull * SIXLANE_MAX_ROUTES)
 #define WALK_RETRIES 16
 
-#define ENOTSUPP_KERNEL 524 /* the kernel's internal ENOTSUPP, which libc does not name */
+#define ENOTSUPP_KERNEL 524 /* ENOTSUPP is internal to the kernel; libc has no name for it */
 
 _Static_assert(sizeof(union sixlane_addr) <= MAX_KEY, "keys of all maps fit");
 
@@ -25,7 +25,7 @@ static size_t aligned(size_t bytes)
 	return (bytes + 7) / 8 * 8;
 }
 
-/* One by one, for kernels without batches for this kind of map. fn may delete what it is given. */
+/* Entry by entry. fn may delete the entry that it is given. */
 static int each_single(const struct maps_walk *walk)
 {
 	_cleanup_free_ void *value = NULL;
@@ -75,7 +75,7 @@ static uint32_t batch_size(const struct maps_walk *walk)
 	return n > BATCH ? BATCH : n < BATCH_LEAST ? BATCH_LEAST : (uint32_t)n;
 }
 
-static int hand_on(const struct maps_walk *walk, const struct batch *b, uint32_t n)
+static int call_each(const struct maps_walk *walk, const struct batch *b, uint32_t n)
 {
 	int rc = 0;
 
@@ -85,7 +85,7 @@ static int hand_on(const struct maps_walk *walk, const struct batch *b, uint32_t
 	return rc;
 }
 
-/* *n: room of the batch, and then how many there were. As maps_walk_some(). */
+/* *n: the size of the batch, then the number of entries. Returns as maps_walk_some(). */
 static int next_batch(const struct maps_walk *walk, struct maps_cursor *cursor, struct batch *b,
 		      uint32_t *n)
 {
@@ -93,17 +93,17 @@ static int next_batch(const struct maps_walk *walk, struct maps_cursor *cursor, 
 				      cursor->token, b->keys, b->values, n, NULL);
 	int error = rc ? errno : 0;
 
-	/* EINTR: an element went away just then. What came before it is good. */
+	/* EINTR: an entry was deleted in between. Those before it are good. */
 	if (error && error != ENOENT && error != EINTR)
 		return -error;
-	rc = hand_on(walk, b, *n);
+	rc = call_each(walk, b, *n);
 	if (rc)
 		return rc;
 	cursor->started |= *n != 0;
 	return error != ENOENT;
 }
 
-/* cursor->started: entries were handed on already, so that it is too late for another way. */
+/* cursor->started: entries were given to fn, so it is too late for each_single(). */
 static int each_batched(const struct maps_walk *walk, struct maps_cursor *cursor)
 {
 	uint32_t n = batch_size(walk), count;

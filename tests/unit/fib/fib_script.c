@@ -390,7 +390,7 @@ static void expect_flag(struct run *run, char *text)
 	struct sim_found found;
 
 	assert_true(find(run, &dst, &found));
-	assert_int_equal(found.marks == SIXLANE_ROUTE_EXCEPTIONS, number(&text));
+	assert_int_equal(found.flags == SIXLANE_ROUTE_EXCEPTIONS, number(&text));
 }
 
 static void set_route(struct run *run, char *text)
