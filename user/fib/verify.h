@@ -18,9 +18,9 @@ struct fib_verify {
 	struct prefix last; /* that was checked in the table, if began */
 	bool began;
 };
-/* told is the trie's value and compiled that of the compiled FIB, as in sl_routes; 0: no route. */
+/* trie and compiled: the values of both, as in sl_routes; 0: no route. */
 typedef void (*fib_verify_fn)(void *ctx, uint32_t table, const union sixlane_addr *addr,
-			      uint32_t told, uint32_t compiled);
+			      uint32_t trie, uint32_t compiled);
 /* 0, -ENODATA: there is no compiled FIB, or -ENOMEM. */
 int fib_verify_begin(const struct fib *fib, struct fib_verify *verify);
 /*

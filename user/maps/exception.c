@@ -214,18 +214,18 @@ int maps_write_exception(struct maps *maps, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	_cleanup_free_ struct sixlane_exception *values = calloc(maps->n_cpus, sizeof(*values));
-	struct sixlane_exception said = *value;
+	struct sixlane_exception content = *value;
 
 	if (!values)
 		return -ENOMEM;
-	said.check = sixlane_exception_check(dst);
+	content.check = sixlane_exception_check(dst);
 	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, values))
-		return change(maps, dst, values, &said);
+		return change(maps, dst, values, &content);
 	if (errno != ENOENT)
 		return -errno;
-	said.added_ns = said.added_ns ?: util_now_ns();
-	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
-	return insert(maps, dst, values, &said);
+	content.added_ns = content.added_ns ?: util_now_ns();
+	content.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
+	return insert(maps, dst, values, &content);
 }
 
 int maps_write_exception_del(struct maps *maps, const union sixlane_addr *dst)

@@ -1,173 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See fib_script.h. */
-#include <errno.h>
-
-#include "../../../user/fib/desired.h"
 #include "fib_script.h"
-
-#define MAX_HOPS 8
-#define MAX_TARGETS 16 /* of a step: a table of sources has one for each */
-
-/* What the targets of one step point into. */
-static struct storage {
-	struct fib_hop hops[MAX_TARGETS][MAX_HOPS];
-	struct fib_source sources[MAX_HOPS];
-	uint16_t buckets[MAX_TARGETS][64];
-	size_t n_buckets[MAX_TARGETS];
-	size_t n;
-} storage;
+#include "../../../user/fib/desired.h"
+#include "fib_script_text.h"
 
 struct run {
 	struct world *world;
 	uint64_t marked[32]; /* figures */
 };
-
-static const struct {
-	const char *name;
-	uint32_t verdict;
-} verdicts[] = {
-	{ "local", SIXLANE_PASS_LOCAL },
-	{ "blackhole", SIXLANE_DROP_BLACKHOLE },
-	{ "full", SIXLANE_PUNT_MAP_FULL },
-	{ "multipath", SIXLANE_PUNT_MULTIPATH },
-	{ "expires", SIXLANE_PUNT_EXPIRES },
-	{ "no-object", SIXLANE_PUNT_NEXT_HOP_OBJECT },
-	{ "no-source", SIXLANE_PUNT_SOURCE_ROUTE },
-	{ "prohibit", SIXLANE_PASS_PROHIBIT },
-	{ "equal-metric", SIXLANE_PUNT_EQUAL_METRIC },
-	{ "encap", SIXLANE_PUNT_ENCAP },
-	{ "forward", SIXLANE_FORWARD },
-};
-
-static const uint32_t *verdict_of(const char *word)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
-		if (!strcmp(word, verdicts[i].name))
-			return &verdicts[i].verdict;
-	}
-	return NULL;
-}
-
-/* The next word of a text, or NULL. */
-static char *word(char **text)
-{
-	char *found;
-
-	while (*text && **text == ' ')
-		++*text;
-	found = *text && **text ? strsep(text, " ") : NULL;
-	return found;
-}
-
-static uint32_t number(char **text)
-{
-	const char *found = word(text);
-	char *end = NULL;
-	unsigned long value = found ? strtoul(found, &end, 0) : 0;
-
-	if (!found || !*found || *end)
-		fail_msg("no number: %s", found ? found : "nothing");
-	return (uint32_t)value;
-}
-
-/* --- targets ---------------------------------------------------------------------------------- */
-
-static struct fib_hop parse_hop(char *text)
-{
-	char *weight = strchr(text, '*'), *device = strchr(text, '@');
-	struct fib_hop hop = { .weight = weight ? (uint32_t)atoi(weight + 1) : 1 };
-
-	if (!device)
-		return hop;
-	hop.ifindex = (uint32_t)atoi(device + 1);
-	hop.has_gateway = device != text;
-	if (hop.has_gateway)
-		hop.gateway = (union sixlane_addr){
-			.bytes = { 0xfe, 0x80, [15] = (uint8_t)strtoul(text, NULL, 16) }
-		};
-	return hop;
-}
-
-static void parse_hops(char *text, struct fib_target *target)
-{
-	struct fib_hop *hops = storage.hops[storage.n];
-	char *buckets = text, *one;
-
-	target->kind = strchr(text, '>')   ? FIB_EQUAL_METRIC
-		       : strchr(text, '+') ? FIB_HASHED
-					   : FIB_ONE;
-	text = strsep(&buckets, "/");
-	storage.n_buckets[storage.n] = 0;
-	while ((one = strsep(&buckets, ",")))
-		storage.buckets[storage.n][storage.n_buckets[storage.n]++] = (uint16_t)atoi(one);
-	while ((one = strsep(&text, "+>")))
-		hops[target->n_hops++] = parse_hop(one);
-	target->hops = hops;
-}
-
-static struct fib_target parse_target(char *text);
-
-static void parse_sources(char *text, struct fib_target *target)
-{
-	char *one, *part;
-
-	target->kind = FIB_SOURCES;
-	target->sources = storage.sources;
-	*strchr(text, '}') = '\0';
-	while ((one = word(&text))) {
-		struct fib_source *source = &storage.sources[target->n_sources++];
-
-		part = strsep(&one, "=");
-		assert_int_equal(prefix_parse(part, &source->src), 0);
-		source->dst_len = (uint8_t)atoi(strsep(&one, "="));
-		source->target = parse_target(one);
-	}
-}
-
-static struct fib_target parse_target(char *text)
-{
-	struct fib_target target = { .verdict = SIXLANE_FORWARD };
-	char *options = text;
-	const uint32_t *verdict;
-
-	assert_true(storage.n < MAX_TARGETS);
-	if (*text == '{') {
-		parse_sources(text + 1, &target);
-		return target;
-	}
-	text = strsep(&options, ":");
-	verdict = verdict_of(text);
-	if (verdict)
-		target.verdict = *verdict;
-	else if (sscanf(text, "object=%u", &target.object) == 1)
-		target.kind = FIB_OBJECT;
-	else
-		parse_hops(text, &target);
-	storage.n++;
-	while ((text = strsep(&options, ":"))) {
-		if (sscanf(text, "mtu=%u", &target.mtu) != 1)
-			assert_int_equal(sscanf(text, "expires=%lu", &target.expires_ns), 1);
-	}
-	return target;
-}
-
-/* The object that has these hops and buckets; NULL: text is "none". */
-static const struct fib_object *parse_object(char *text, struct fib_object *object)
-{
-	struct fib_target target;
-
-	if (!strcmp(text, "none"))
-		return NULL;
-	target = parse_target(text);
-	*object = (struct fib_object){ .verdict = target.verdict,
-				       .n_hops = target.n_hops,
-				       .hops = target.hops,
-				       .n_buckets = storage.n_buckets[storage.n - 1],
-				       .buckets = storage.buckets[storage.n - 1] };
-	if (!target.n_hops)
-		object->n_buckets = 0;
-	return object;
-}
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -207,7 +47,7 @@ static uint32_t id_of(const struct run *run, char *text)
 
 static void expect(struct run *run, char *text)
 {
-	const struct destination dst = parse_destination(word(&text));
+	const struct destination dst = parse_destination(script_word(&text));
 	const struct fib_object *meant = NULL;
 	struct fib_object object;
 	struct fib_target target;
@@ -223,13 +63,13 @@ static void expect(struct run *run, char *text)
 	as = strstr(text, " as ");
 	if (as) {
 		*as = '\0';
-		meant = parse_object(as + strlen(" as "), &object);
+		meant = script_object(as + strlen(" as "), &object);
 	}
-	if (verdict_of(name)) {
-		assert_int_equal(sim_verdict(&found), *verdict_of(name));
+	if (script_verdict(name)) {
+		assert_int_equal(sim_verdict(&found), *script_verdict(name));
 		return;
 	}
-	target = parse_target(name);
+	target = script_target(name);
 	if (!sim_does(run->world->sim, &found, &target, meant, NULL, false))
 		fail_msg("verdict %u, or another way", sim_verdict(&found));
 }
@@ -262,8 +102,8 @@ static void set_knob(struct run *run, char *text)
 		KNOB("tables", fib->source_pool.limit),
 		KNOB("buckets", fib->buckets.limit),
 	};
-	const char *name = word(&text);
-	const uint64_t value = number(&text);
+	const char *name = script_word(&text);
+	const uint64_t value = script_number(&text);
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(knobs) && strcmp(name, knobs[i].name) != 0)
@@ -303,8 +143,8 @@ static void expect_figures(struct run *run, char *text, const uint64_t *before, 
 	const char *name;
 
 	read_figures(run->world, now);
-	while ((name = word(&text))) {
-		const uint32_t expected = number(&text);
+	while ((name = script_word(&text))) {
+		const uint32_t expected = script_number(&text);
 
 		for (size_t i = 0; i < n; i++) {
 			if ((!strcmp(name, "all") || !strcmp(name, figures[i])) &&
@@ -326,28 +166,36 @@ static void wrote(struct run *run, char *text)
 	expect_figures(run, text, run->marked, N_WRITES);
 }
 
+/* DEV ADDR up|down */
+static bool parse_neigh(char *text, uint32_t *device, union sixlane_addr *at)
+{
+	*device = script_number(&text);
+	*at = addr(script_word(&text));
+	return !strcmp(text, "up");
+}
+
 static void set_neigh(struct run *run, char *text)
 {
 	static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
-	const uint32_t device = number(&text);
-	const union sixlane_addr at = addr(word(&text));
-	const bool up = !strcmp(word(&text), "up");
+	union sixlane_addr at;
+	uint32_t device;
+	const bool up = parse_neigh(text, &device, &at);
 
 	(void)fib_set_neigh(run->world->fib, device, &at, up ? mac : NULL);
 }
 
 static void expect_mac(struct run *run, char *text)
 {
-	const uint32_t device = number(&text);
-	const union sixlane_addr at = addr(word(&text));
-	const bool up = !strcmp(word(&text), "up");
+	union sixlane_addr at;
+	uint32_t device;
+	const bool up = parse_neigh(text, &device, &at);
 
 	assert_int_equal(sim_neigh_mac(run->world->sim, device, &at) != 0, up);
 }
 
 static void expect_gateway(struct run *run, char *text)
 {
-	const struct destination dst = parse_destination(word(&text));
+	const struct destination dst = parse_destination(script_word(&text));
 	struct sim_found found;
 
 	assert_true(find(run, &dst, &found));
@@ -361,18 +209,20 @@ static union sixlane_tag tag_of(uint32_t vid)
 
 static void set_vlan(struct run *run, char *text)
 {
-	struct sixlane_port port = { .ifindex = number(&text), .lower = number(&text) };
+	struct sixlane_port port = { .ifindex = script_number(&text),
+				     .lower = script_number(&text) };
 
 	port.flags = port.lower ? SIXLANE_PORT_TAGGED : 0;
-	port.tag = tag_of(number(&text));
+	port.tag = tag_of(script_number(&text));
 	(void)fib_set_port(run->world->fib, &port);
 }
 
 static void expect_tag(struct run *run, char *text)
 {
-	const uint32_t lower = number(&text), vid = number(&text);
+	const uint32_t lower = script_number(&text), vid = script_number(&text);
 
-	assert_int_equal(sim_vlan_ifindex(run->world->sim, lower, tag_of(vid)), number(&text));
+	assert_int_equal(sim_vlan_ifindex(run->world->sim, lower, tag_of(vid)),
+			 script_number(&text));
 }
 
 static void set_exception(struct run *run, char *text)
@@ -386,17 +236,17 @@ static void set_exception(struct run *run, char *text)
 
 static void expect_flag(struct run *run, char *text)
 {
-	const struct destination dst = parse_destination(word(&text));
+	const struct destination dst = parse_destination(script_word(&text));
 	struct sim_found found;
 
 	assert_true(find(run, &dst, &found));
-	assert_int_equal(found.flags == SIXLANE_ROUTE_EXCEPTIONS, number(&text));
+	assert_int_equal(found.flags == SIXLANE_ROUTE_EXCEPTIONS, script_number(&text));
 }
 
 static void set_route(struct run *run, char *text)
 {
-	const struct destination dst = parse_destination(word(&text));
-	const struct fib_target target = parse_target(text);
+	const struct destination dst = parse_destination(script_word(&text));
+	const struct fib_target target = script_target(text);
 
 	assert_int_equal(fib_set(run->world->fib, dst.table, &dst.prefix, &target), 0);
 }
@@ -410,17 +260,17 @@ static void del_route(struct run *run, char *text)
 
 static void set_object(struct run *run, char *text)
 {
-	const uint32_t id = number(&text);
+	const uint32_t id = script_number(&text);
 	struct fib_object object;
 
-	assert_int_equal(fib_set_object(run->world->fib, id, parse_object(text, &object)), 0);
+	assert_int_equal(fib_set_object(run->world->fib, id, script_object(text, &object)), 0);
 }
 
 static void set_port_flags(struct run *run, char *text)
 {
-	const uint32_t device = number(&text);
+	const uint32_t device = script_number(&text);
 
-	set_port(run->world, device, number(&text));
+	set_port(run->world, device, script_number(&text));
 }
 
 static void mark(struct run *run, char *text)
@@ -428,41 +278,26 @@ static void mark(struct run *run, char *text)
 	read_figures(run->world, run->marked);
 }
 
-static void begin_sync(struct run *run, char *text)
-{
-	fib_sync_begin(run->world->fib);
-}
-
-static void end_sync(struct run *run, char *text)
-{
-	fib_sync_end(run->world->fib);
-}
-
 static void restart_fib(struct run *run, char *text)
 {
 	restart(run->world, SIXLANE_MAX_ROUTES);
 }
 
-static void clear_flags(struct run *run, char *text)
-{
-	fib_clear_exception_flags(run->world->fib);
-}
-
 static void retry(struct run *run, char *text)
 {
-	assert_int_equal(fib_retry(run->world->fib), number(&text));
+	assert_int_equal(fib_retry(run->world->fib), script_number(&text));
 }
 
 static void same(struct run *run, char *text)
 {
-	const uint32_t id = id_of(run, word(&text));
+	const uint32_t id = id_of(run, script_word(&text));
 
 	assert_int_equal(id, id_of(run, text));
 }
 
 static void differ(struct run *run, char *text)
 {
-	const uint32_t id = id_of(run, word(&text));
+	const uint32_t id = id_of(run, script_word(&text));
 
 	assert_int_not_equal(id, id_of(run, text));
 }
@@ -470,45 +305,48 @@ static void differ(struct run *run, char *text)
 static const struct {
 	const char *name;
 	void (*fn)(struct run *run, char *text);
+	void (*plain)(struct fib *fib); /* instead, without arguments */
 } steps[] = {
-	{ "set", set_route },
-	{ "del", del_route },
-	{ "object", set_object },
-	{ "port", set_port_flags },
-	{ "vlan", set_vlan },
-	{ "neigh", set_neigh },
-	{ "exception", set_exception },
-	{ "flags", clear_flags },
-	{ "sync", begin_sync },
-	{ "end", end_sync },
-	{ "restart", restart_fib },
-	{ "fail", set_knob },
-	{ "limit", set_knob },
-	{ "retry", retry },
-	{ "is", expect },
-	{ "flag", expect_flag },
-	{ "tag", expect_tag },
-	{ "mac", expect_mac },
-	{ "gateway", expect_gateway },
-	{ "same", same },
-	{ "differ", differ },
-	{ "count", count },
-	{ "mark", mark },
-	{ "wrote", wrote },
+	{ "set", set_route, NULL },
+	{ "del", del_route, NULL },
+	{ "object", set_object, NULL },
+	{ "port", set_port_flags, NULL },
+	{ "vlan", set_vlan, NULL },
+	{ "neigh", set_neigh, NULL },
+	{ "exception", set_exception, NULL },
+	{ "flags", NULL, fib_clear_exception_flags },
+	{ "sync", NULL, fib_sync_begin },
+	{ "end", NULL, fib_sync_end },
+	{ "restart", restart_fib, NULL },
+	{ "fail", set_knob, NULL },
+	{ "limit", set_knob, NULL },
+	{ "retry", retry, NULL },
+	{ "is", expect, NULL },
+	{ "flag", expect_flag, NULL },
+	{ "tag", expect_tag, NULL },
+	{ "mac", expect_mac, NULL },
+	{ "gateway", expect_gateway, NULL },
+	{ "same", same, NULL },
+	{ "differ", differ, NULL },
+	{ "count", count, NULL },
+	{ "mark", mark, NULL },
+	{ "wrote", wrote, NULL },
 };
 
 static void step(struct run *run, char *text)
 {
-	const char *name = word(&text);
+	const char *name = script_word(&text);
+	size_t i = 0;
 
-	storage.n = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		if (!strcmp(name, steps[i].name)) {
-			steps[i].fn(run, text);
-			return;
-		}
-	}
-	fail_msg("no such step: %s", name);
+	script_reset();
+	while (i < ARRAY_SIZE(steps) && strcmp(name, steps[i].name) != 0)
+		i++;
+	if (i == ARRAY_SIZE(steps))
+		fail_msg("no such step: %s", name);
+	else if (steps[i].plain)
+		steps[i].plain(run->world->fib);
+	else
+		steps[i].fn(run, text);
 }
 
 void fib_script_run(struct world *world, const char *script)
