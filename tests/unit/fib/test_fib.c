@@ -31,6 +31,11 @@ static void test_bounds(void **state)
 	object.n_buckets++;
 	assert_int_equal(fib_set_object(world->fib, 7, &object), 0);
 	assert_verdict(world, "1::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
+	/* Without hops all buckets are punts. */
+	object = (struct fib_object){ .n_buckets = 2,
+				      .buckets = (const uint16_t[]){ 0, UINT16_MAX } };
+	assert_int_equal(fib_set_object(world->fib, 7, &object), 0);
+	assert_object(world, "1::1", by_object(7), &object);
 	for (uint32_t i = 1; world->sim->n_port_index < SIXLANE_MAX_PORTS - 1; i++)
 		set_port(world, 1000 + i, SIXLANE_PORT_UP);
 	assert_int_equal(
@@ -52,9 +57,24 @@ static void test_held_port(void **state)
 	/* It is written even if its value did not change after all. */
 	set_port(world, 3, SIXLANE_PORT_UP);
 	assert_int_equal(world->sim->ports[slot].flags, SIXLANE_PORT_UP);
+	assert_false(fib_hold_port(world->fib, &world->sim->ports[slot]));
 	assert_false(fib_hold_port(world->fib, &unknown));
+	assert_int_equal(fib_port_slot(world->fib, unknown.ifindex), 0);
 	fib_held_ports(world->fib);
 	assert_int_equal(world->sim->graces, 1);
+}
+
+/* A route that another program has deleted is no error. */
+static void test_deleted_already(void **state)
+{
+	struct world *world = *state;
+	const struct prefix prefix = pfx("1::/48");
+
+	set(world, "1::/48", via("fe80::1", 3));
+	world->sim->routes.n = 0;
+	assert_int_equal(fib_set(world->fib, SIXLANE_TABLE_MAIN, &prefix, NULL), 0);
+	assert_int_equal(stats_of(world).routes + stats_of(world).missing, 0);
+	assert_int_equal(stats_of(world).write_errors, 0);
 }
 
 /* --- adoption --------------------------------------------------------------------------------- */
@@ -231,8 +251,8 @@ static void test_adopt_nonsense(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_bounds),	  TEST(test_held_port),	     TEST(test_adopt_port_home),
-		TEST(test_adopt_refuses), TEST(test_adopt_nonsense),
+		TEST(test_deleted_already), TEST(test_bounds),	      TEST(test_held_port),
+		TEST(test_adopt_port_home), TEST(test_adopt_refuses), TEST(test_adopt_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
