@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "../../user/lib/util.h"
-#include "../../user/maps/maps_internal.h"
+#include "../../user/maps/access.h"
 #include "agree_run.h"
 #include "fuzz.h"
 #include "tests.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/maps/maps_internal.h"
+#include "../../user/maps/access.h"
 
 struct table_route {
 	struct radix_node node; /* first, as radix.h asks for */

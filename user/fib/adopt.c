@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an earlier daemon left in the maps. All of it is taken in first, so that nothing that is
- * named is given to others; then those next hops that routes lead to are understood, from the
- * named to what names it.
+ * See adopt.h. First everything is recorded, so that nothing that is named is given to others. Then
+ * fib_adopt_end() interprets the next hops that routes lead to, parts before what names them.
  *
- * Invariant: a next hop is either understood, and all that its next-hop entry leads to is
- * referenced, or its next-hop entry is a punt, written before any id, slot or bucket is given out.
- * Groups and sources are kept as they are, without knowing what they were made for: the next
+ * Invariant: afterwards a next hop is either valid, and all that its entry leads to is referenced,
+ * or its entry is a punt, written before any id, slot or bucket is taken. Groups and
+ * source-specific tables have no key, since it is not known what they were made for: the next
  * synchronisation makes its own.
  */
 #include <arpa/inet.h>
@@ -14,29 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/util.h"
-#include "exception.h"
+#include "adopt.h"
+#include "cover.h"
+#include "group.h"
+#include "neigh.h"
+#include "object.h"
+#include "parts.h"
+#include "port.h"
+#include "source.h"
+#include "write.h"
 
-/* --- taking in -------------------------------------------------------------------------------- */
-
-/* An id out of range is no next hop: packets pass, as they do at the one for full maps. */
-static uint32_t sane_id(uint32_t id)
-{
-	return id && id < SIXLANE_MAX_NEXT_HOPS ? id : FIB_ID_FULL;
-}
-
-struct fib_next_hop *fib_adopt_id(struct fib *fib, uint32_t found)
-{
-	uint32_t id = sane_id(found);
-	struct fib_next_hop *next_hop = fib->by_id[id];
-
-	if (next_hop)
-		return next_hop;
-	next_hop = fib_next_hop_alloc(sizeof(struct fib_leaf_key));
-	if (next_hop)
-		fib_next_hop_take_id(fib, next_hop, id);
-	return next_hop;
-}
+/* --- recording -------------------------------------------------------------------------------- */
 
 int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *content)
 {
@@ -47,16 +34,11 @@ int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_h
 		return -EINVAL;
 	if (id == FIB_ID_FULL) /* written by fib_new() already */
 		return 0;
-	next_hop = fib_adopt_id(fib, id);
+	next_hop = fib_next_hop_adopt(fib, id);
 	if (!next_hop)
 		return -ENOMEM;
 	next_hop->content = *content;
 	return 0;
-}
-
-void fib_adopt_buckets(struct fib *fib, const union sixlane_nh_bucket *buckets)
-{
-	fib->adopted_buckets = buckets;
 }
 
 static bool key_is_sane(const struct sixlane_route_key *key)
@@ -64,35 +46,39 @@ static bool key_is_sane(const struct sixlane_route_key *key)
 	return key->prefix_len >= SIXLANE_TABLE_BITS && key->prefix_len <= SIXLANE_TABLE_BITS + 128;
 }
 
-static int keep_stray(struct fib *fib, const struct sixlane_route_key *key)
+static int keep_orphan(struct fib *fib, const struct sixlane_route_key *key)
 {
-	size_t bytes = (fib->n_strays + 1) * sizeof(*fib->strays);
-	struct sixlane_route_key *strays = realloc(fib->strays, bytes);
+	size_t bytes = (fib->n_orphans + 1) * sizeof(*fib->orphans);
+	struct sixlane_route_key *orphans = realloc(fib->orphans, bytes);
 
-	if (!strays)
+	if (!orphans)
 		return -ENOMEM;
-	strays[fib->n_strays++] = *key;
-	fib->strays = strays;
+	orphans[fib->n_orphans++] = *key;
+	fib->orphans = orphans;
 	return -EINVAL;
 }
 
-/* It waits for a write that failed, by which it may have had a mark. */
-static bool is_waiting(const struct fib_next_hop *next_hop, uint32_t id)
+/* An entry that waits for a write that failed may lack its flag. */
+static void adopt_flag(struct fib *fib, struct fib_entry *entry, bool flag,
+		       const struct fib_next_hop *next_hop)
 {
-	return id == FIB_ID_FULL || next_hop->content.nh_entry.type == SIXLANE_PUNT_MAP_FULL;
+	entry->flag_written = flag;
+	entry->flag = flag || next_hop->id == FIB_ID_FULL ||
+		      next_hop->content.nh_entry.type == SIXLANE_PUNT_MAP_FULL;
+	fib->any_flag |= entry->flag;
+	fib->flag_uncovered |= entry->flag;
 }
 
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
 	struct prefix prefix = { .addr = key->addr };
-	uint32_t id = sane_id(sixlane_route_next_hop(value));
 	struct fib_next_hop *next_hop;
 	struct fib_entry *entry;
 	struct fib_table *table;
 
 	fib->adopted = true;
 	if (!key_is_sane(key))
-		return keep_stray(fib, key);
+		return keep_orphan(fib, key);
 	prefix.len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS);
 	prefix_mask(&prefix);
 	table = fib_table_get(fib, ntohl(key->table));
@@ -100,63 +86,68 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 		return -ENOMEM;
 	if (radix_find(&table->entries, &prefix))
 		return -EINVAL;
-	next_hop = fib_adopt_id(fib, id);
+	next_hop = fib_next_hop_adopt(fib, sixlane_route_next_hop(value));
 	entry = next_hop ? fib_entry_new(fib, table, &prefix) : NULL;
 	if (!entry)
 		return -ENOMEM;
-	fib_mark_adopt(fib, entry, value & SIXLANE_ROUTE_EXCEPTIONS, is_waiting(next_hop, id));
-	entry->foreign = (value & ~SIXLANE_ROUTE_EXCEPTIONS) != sixlane_route_value(id, prefix.len);
+	adopt_flag(fib, entry, value & SIXLANE_ROUTE_EXCEPTIONS, next_hop);
+	entry->unrecognised = (value & ~SIXLANE_ROUTE_EXCEPTIONS) !=
+			      sixlane_route_value(next_hop->id, prefix.len);
 	next_hop->named++;
-	entry->written = id;
+	entry->written = next_hop->id;
 	fib->n_written++;
-	return entry->foreign ? -EINVAL : 0;
+	return entry->unrecognised ? -EINVAL : 0;
 }
 
-/* The set of an id with room for one entry more; nobody's until a next hop claims it. */
-static struct fib_set *grow_set(struct fib *fib, uint32_t id)
+/* The table of an id, with room for one entry more. NULL: no memory. */
+static struct fib_source_table *grow_table(struct fib *fib, uint32_t id)
 {
-	struct fib_set *set = fib_set_find(fib, id), *grown;
-	size_t n = set ? set->n : 0;
+	struct fib_source_table *table = fib_hash_find(&fib->source_tables, &id), *grown;
+	size_t n = table ? table->n : 0;
 
-	if (set && n & (n - 1)) /* not at a power of two */
-		return set;
-	if (set)
-		fib_hash_remove(&fib->sets, &set->node);
-	grown = realloc(set, sizeof(*set) + (n ? 2 * n : 1) * sizeof(set->entries[0]));
-	if (grown && !set) {
-		*grown = (struct fib_set){ .id = id, .dying = true };
-		fib->n_dying_sets++;
+	if (table && n & (n - 1)) /* not at a power of two */
+		return table;
+	if (table)
+		fib_hash_remove(&fib->source_tables, table);
+	grown = realloc(table, sizeof(*table) + (n ? 2 * n : 1) * sizeof(table->entries[0]));
+	if (grown && !table) {
+		/* dying: until a next hop is found to lead to it */
+		*grown = (struct fib_source_table){ .id = id, .dying = true };
+		fib->n_dying_tables++;
 	}
 	if (grown)
-		set = grown;
-	if (set)
-		fib_hash_insert(&fib->sets, &set->node, fib_hash_of(&id, sizeof(id)));
+		table = grown;
+	if (table)
+		fib_hash_insert(&fib->source_tables, table);
 	return grown;
 }
 
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
-	uint32_t id = sane_id(sixlane_route_next_hop(value)), len = sixlane_route_len(value);
-	bool sane = key_is_sane(key) && value == sixlane_route_value(id, len) && len <= 128;
-	struct fib_next_hop *next_hop;
-	struct fib_set *set;
+	struct fib_next_hop *next_hop = fib_next_hop_adopt(fib, sixlane_route_next_hop(value));
+	const uint32_t len = sixlane_route_len(value);
+	struct fib_source_table *table = NULL;
+	bool sane;
 
 	fib->adopted = true;
-	next_hop = fib_adopt_id(fib, id);
-	set = next_hop ? grow_set(fib, ntohl(key->table)) : NULL;
-	if (!set)
+	if (next_hop)
+		table = grow_table(fib, ntohl(key->table));
+	if (!table)
 		return -ENOMEM;
+	sane = key_is_sane(key) && value == sixlane_route_value(next_hop->id, len) && len <= 128;
 	next_hop->named++;
-	set->entries[set->n++] = (struct fib_set_entry){
+	table->entries[table->n++] = (struct fib_source_entry){
 		.key = *key,
-		.id = id,
+		.id = next_hop->id,
 		.dst_len = sane ? len : UINT32_MAX,
 	};
 	fib->n_sources++;
 	return sane ? 0 : -EINVAL;
 }
 
-/* --- understanding ---------------------------------------------------------------------------- */
+#define MIN_MTU 1280u
+
+/* --- interpreting ----------------------------------------------------------------------------- */
 
 static bool is_object(const struct fib_next_hop *next_hop)
 {
@@ -173,13 +164,13 @@ static bool has_own_source(const struct fib_next_hop *next_hop)
 	return next_hop->content.flags & SIXLANE_NEXT_HOP_NO_ANSWER;
 }
 
-/* What holds for all kinds. */
+/* Of every kind of next hop. */
 static bool content_is_sane(const struct sixlane_next_hop *content)
 {
 	const uint32_t known =
 		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
 
-	if (content->flags & ~known || (content->mtu && content->mtu < FIB_MIN_MTU))
+	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
 		return false;
 	if (content->flags & SIXLANE_NEXT_HOP_LOCKED && !content->mtu)
 		return false;
@@ -188,41 +179,31 @@ static bool content_is_sane(const struct sixlane_next_hop *content)
 	return content->reserved && content->reserved <= UINT32_MAX;
 }
 
-/* What a next-hop entry that forwards leads to, if that is known. */
-static bool adopt_hop(const struct fib *fib, union sixlane_nh_entry nh_entry,
-		      struct fib_key_hop *hop)
+/* Reference the port and the neighbour that a forwarding entry names. False: they do not exist. */
+static bool interpret_hop(struct fib *fib, struct fib_next_hop *next_hop, struct fib_key_hop *hop)
 {
-	const struct fib_port *port = nh_entry.port ? fib_port_at(fib, nh_entry.port) : NULL;
+	const union sixlane_nh_entry nh_entry = next_hop->content.nh_entry;
 	const struct fib_neigh *neigh = NULL;
+	const struct fib_port *port =
+		nh_entry.port < SIXLANE_MAX_PORTS ? fib->port_by_slot[nh_entry.port] : NULL;
 
-	if (nh_entry.type != SIXLANE_FORWARD || !port)
+	if (!port)
 		return false;
 	*hop = (struct fib_key_hop){ .ifindex = port->port.ifindex };
 	if (nh_entry.neighbour) {
 		if (nh_entry.neighbour < SIXLANE_MAX_NEIGHBOURS)
-			neigh = fib->by_slot[nh_entry.neighbour];
+			neigh = fib->neigh_by_slot[nh_entry.neighbour];
 		if (!neigh || neigh->key.ifindex != hop->ifindex)
 			return false;
 		hop->gateway = neigh->key.addr;
 		hop->has_gateway = 1;
-	}
-	return true;
-}
-
-/* Reference the port and the neighbour that a next-hop entry names. False: they are not there. */
-static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
-			       struct fib_key_hop *hop)
-{
-	if (!adopt_hop(fib, next_hop->content.nh_entry, hop))
-		return false;
-	if (hop->has_gateway)
 		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
+	}
 	next_hop->port = fib_port_get(fib, hop->ifindex);
 	return true;
 }
 
-/* A next hop that leads to no other ones. */
-static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
+static bool interpret_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	const struct sixlane_next_hop *content = &next_hop->content;
 	const union sixlane_nh_entry nh_entry = content->nh_entry;
@@ -232,7 +213,7 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	if (nh_entry.type >= SIXLANE_N_VERDICTS || (content->expires_ns && !is_object(next_hop)))
 		return false;
 	if (nh_entry.type == SIXLANE_FORWARD) {
-		if (!understand_forward(fib, next_hop, &hop))
+		if (!interpret_hop(fib, next_hop, &hop))
 			return false;
 		fib_key_of_hop(&leaf, &hop);
 		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
@@ -240,7 +221,7 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	} else {
 		if (nh_entry.port || nh_entry.neighbour)
 			return false;
-		/* Only FIB_ID_FULL is meant to say so, the others may be poisoned. */
+		/* Others than FIB_ID_FULL were punted in place. */
 		if (nh_entry.type == SIXLANE_PUNT_MAP_FULL ||
 		    (content->mtu && !is_object(next_hop)))
 			return false;
@@ -251,7 +232,7 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	return true;
 }
 
-/* The members of a range that was just taken, each as often as a bucket names it. */
+/* Reference a member as often as a bucket of the group names it. */
 static bool adopt_members(struct fib *fib, struct fib_group *group)
 {
 	for (uint32_t i = 0; i < 2 * group->n_buckets; i++) {
@@ -262,28 +243,21 @@ static bool adopt_members(struct fib *fib, struct fib_group *group)
 		if (!member || !member->valid ||
 		    member->content.nh_entry.type >= SIXLANE_NH_GROUP || is_object(member))
 			return false;
-		member->wanted++;
+		member->refs++;
 		group->members[group->n_members++] = member;
 	}
 	return true;
 }
 
-/* Routes by one object share its buckets, whatever their MTUs. */
-static struct fib_group *find_group(const struct fib_hash *groups, union sixlane_nh_entry nh_entry)
-{
-	struct fib_hash_node *node =
-		groups->buckets ? fib_hash_first(groups, nh_entry.first_bucket) : NULL;
-	struct fib_group *group = node ? container_of(node, struct fib_group, node) : NULL;
-
-	return group && group->n_buckets == nh_entry.n_buckets ? group : NULL;
-}
-
-static bool understand_group(struct fib *fib, struct fib_next_hop *next_hop,
-			     struct fib_hash *groups)
+static bool interpret_group(struct fib *fib, struct fib_next_hop *next_hop, struct fib_hash *groups)
 {
 	const union sixlane_nh_entry nh_entry = next_hop->content.nh_entry;
-	struct fib_group *group = find_group(groups, nh_entry);
+	const uint32_t first_bucket = nh_entry.first_bucket;
+	struct fib_group *group = groups->buckets ? fib_hash_find(groups, &first_bucket) : NULL;
 
+	/* Routes by one object share its group, whatever their MTUs. */
+	if (group && group->n_buckets != nh_entry.n_buckets)
+		group = NULL;
 	if (group) {
 		group->refs++;
 		next_hop->group = group;
@@ -292,99 +266,100 @@ static bool understand_group(struct fib *fib, struct fib_next_hop *next_hop,
 	if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC &&
 	    nh_entry.n_buckets > SIXLANE_MAX_EQUAL_METRIC)
 		return false;
-	if (!fib_buckets_adopt(&fib->buckets, nh_entry.first_bucket, nh_entry.n_buckets,
+	if (!fib_buckets_adopt(&fib->buckets, first_bucket, nh_entry.n_buckets,
 			       fib->adopted_buckets))
 		return false;
 	group = calloc(1, sizeof(*group) + 2u * nh_entry.n_buckets * sizeof(group->members[0]));
 	if (!group) {
-		fib_buckets_give(&fib->buckets, nh_entry.first_bucket, nh_entry.n_buckets);
+		fib_buckets_give(&fib->buckets, first_bucket, nh_entry.n_buckets);
 		return false;
 	}
 	group->refs = 1;
-	group->first_bucket = nh_entry.first_bucket;
+	group->first_bucket = first_bucket;
 	group->n_buckets = nh_entry.n_buckets;
 	if (!adopt_members(fib, group)) {
 		fib_group_put(fib, group);
 		return false;
 	}
 	if (groups->buckets)
-		fib_hash_insert(groups, &group->node, group->first_bucket);
+		fib_hash_insert(groups, group);
 	next_hop->group = group;
 	return true;
 }
 
 static int compare_entries(const void *a, const void *b)
 {
-	uint32_t p = ((const struct fib_set_entry *)a)->key.prefix_len;
-	uint32_t q = ((const struct fib_set_entry *)b)->key.prefix_len;
+	uint32_t p = ((const struct fib_source_entry *)a)->key.prefix_len;
+	uint32_t q = ((const struct fib_source_entry *)b)->key.prefix_len;
 
 	return p < q ? -1 : p > q;
 }
 
-static bool understand_sources(struct fib *fib, struct fib_next_hop *next_hop)
+static bool interpret_sources(struct fib *fib, struct fib_next_hop *next_hop)
 {
-	struct fib_set *set = fib_set_find(fib, next_hop->content.nh_entry.source_table);
+	const uint32_t id = next_hop->content.nh_entry.source_table;
+	struct fib_source_table *table = fib_hash_find(&fib->source_tables, &id);
 
-	if (!set || !set->dying || is_object(next_hop))
+	if (!table || !table->dying || is_object(next_hop))
 		return false;
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fib_next_hop *to = fib->by_id[set->entries[i].id];
+	for (size_t i = 0; i < table->n; i++) {
+		const struct fib_next_hop *to = fib->by_id[table->entries[i].id];
 
-		if (set->entries[i].dst_len > 128 || !to->valid ||
+		if (table->entries[i].dst_len > 128 || !to->valid ||
 		    to->content.nh_entry.type == SIXLANE_NH_SOURCES)
 			return false;
 	}
-	set->dying = false;
-	fib->n_dying_sets--;
-	next_hop->set = set;
+	table->dying = false;
+	fib->n_dying_tables--;
+	next_hop->sources = table;
 	return true;
 }
 
-/* Those that lead to none first, then those that lead to these, then those that lead to either. */
-static bool understand(struct fib *fib, struct fib_next_hop *next_hop, struct fib_hash *groups)
+static bool interpret(struct fib *fib, struct fib_next_hop *next_hop, struct fib_hash *groups)
 {
 	switch (next_hop->content.nh_entry.type) {
 	case SIXLANE_NH_GROUP:
 	case SIXLANE_NH_EQUAL_METRIC:
-		return next_hop->named && understand_group(fib, next_hop, groups);
+		return next_hop->named && interpret_group(fib, next_hop, groups);
 	case SIXLANE_NH_SOURCES:
-		return next_hop->named && understand_sources(fib, next_hop);
+		return next_hop->named && interpret_sources(fib, next_hop);
 	default:
-		return understand_leaf(fib, next_hop);
+		return interpret_leaf(fib, next_hop);
 	}
 }
 
+/* Leaves come first, then groups, which lead to leaves, then sources, which lead to either. */
 static uint32_t pass_of(const struct fib_next_hop *next_hop)
 {
-	uint32_t kind = next_hop->content.nh_entry.type;
+	uint32_t type = next_hop->content.nh_entry.type;
 
-	if (kind == SIXLANE_NH_SOURCES)
+	if (type == SIXLANE_NH_SOURCES)
 		return 2;
-	return kind == SIXLANE_NH_GROUP || kind == SIXLANE_NH_EQUAL_METRIC;
+	return type == SIXLANE_NH_GROUP || type == SIXLANE_NH_EQUAL_METRIC;
 }
 
-static void understand_pass(struct fib *fib, uint32_t pass, struct fib_hash *groups)
+static void interpret_pass(struct fib *fib, uint32_t pass, struct fib_hash *groups)
 {
 	for (uint32_t id = FIB_ID_FULL + 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
 		struct fib_next_hop *next_hop = fib->by_id[id];
 
 		if (next_hop && pass_of(next_hop) == pass && content_is_sane(&next_hop->content))
-			next_hop->valid = understand(fib, next_hop, groups);
+			next_hop->valid = interpret(fib, next_hop, groups);
 	}
 }
 
 /*
- * Whatever a route leads to is known by now. Of two with one meaning the first is used for new
- * routes; the other lives as long as adopted routes name it.
+ * Find the key of a next hop, now that all parts are known. Of two with the same key the first
+ * serves new routes; the other lives as long as adopted routes name it.
  */
-static void settle(struct fib *fib, struct fib_next_hop *next_hop)
+static void set_key(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	struct fib_object_state *object = NULL;
 	struct fib_leaf_key leaf;
 
 	if (!next_hop->valid) {
-		fib->writer.next_hop_set_entry(fib->writer.ctx, next_hop->id,
-					       fib_verdict_entry(SIXLANE_PUNT_MAP_FULL));
+		fib_write_word(fib, FIB_MAP_NEXT_HOPS, next_hop->id,
+			       fib_verdict_entry(SIXLANE_PUNT_MAP_FULL).word);
 		return;
 	}
 	if (is_object(next_hop)) {
@@ -392,118 +367,94 @@ static void settle(struct fib *fib, struct fib_next_hop *next_hop)
 				  next_hop->content.expires_ns);
 		fib_key_set_mtu(&leaf.key, next_hop->content.mtu, is_locked(next_hop));
 		leaf.key.own_source = has_own_source(next_hop);
-		if (!fib_next_hop_find(fib, &leaf.key))
+		if (!fib_hash_find(&fib->next_hops, &leaf.key))
 			object = fib_object_get(fib, leaf.key.object);
 		if (!object)
 			return;
 		memcpy(&next_hop->key, &leaf, leaf.key.bytes);
 		fib_object_attach(fib, object, next_hop);
 	}
-	if (next_hop->key.bytes && !fib_next_hop_find(fib, &next_hop->key))
+	if (next_hop->key.bytes && !fib_hash_find(&fib->next_hops, &next_hop->key))
 		fib_next_hop_insert(fib, next_hop);
 }
 
-/* Next hops that no route leads to are what is left of former times. */
-static void understand_next_hops(struct fib *fib)
+static void interpret_next_hops(struct fib *fib)
 {
 	struct fib_hash groups;
 
-	(void)fib_hash_init(&groups); /* without memory, what would be shared is punted */
+	/* Without memory, groups that would be shared are punted. */
+	(void)fib_hash_init(&groups, offsetof(struct fib_group, first_bucket), sizeof(uint32_t));
 	for (uint32_t pass = 0; pass <= 2; pass++)
-		understand_pass(fib, pass, &groups);
-	fib_hash_free(&groups);
+		interpret_pass(fib, pass, &groups);
+	free(groups.buckets);
+	/* Next hops that nothing leads to are left from former times. */
 	for (uint32_t id = FIB_ID_FULL + 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
 		if (fib->by_id[id])
-			fib_next_hop_release(fib, fib->by_id[id]);
+			fib_next_hop_queue_if_unused(fib, fib->by_id[id]);
 	}
+	fib_next_hop_free_unused(fib);
 	for (uint32_t id = FIB_ID_FULL + 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
 		if (fib->by_id[id])
-			settle(fib, fib->by_id[id]);
+			set_key(fib, fib->by_id[id]);
 	}
 }
 
 /*
- * Routes that are understood are wanted until a synchronisation. A prefix that was punted for lack
- * of room may still lack what is under it, which nobody has told yet: it stays punted until all is.
+ * A route with a valid next hop keeps it until a synchronisation. A prefix that was punted for lack
+ * of room may still cover prefixes that are missing, so it stays punted until then.
  */
-static void understand_route(struct fib *fib, struct fib_entry *entry)
+static void keep_next_hop(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_next_hop *next_hop = fib->by_id[entry->written];
 
 	if (!next_hop->valid)
 		return;
-	entry->wanted = next_hop;
-	next_hop->wanted++;
+	entry->next_hop = next_hop;
+	next_hop->refs++;
 	if (next_hop != fib->full)
 		return;
-	entry->doubtful = true;
-	fib->lost = true;
+	entry->stale = true;
+	fib->incomplete = true;
 }
 
-static void sort_set(struct fib_hash_node *node, void *ctx)
-{
-	struct fib_set *set = container_of(node, struct fib_set, node);
+/* --- the end ---------------------------------------------------------------------------------- */
 
-	(void)ctx;
-	qsort(set->entries, set->n, sizeof(set->entries[0]), compare_entries);
+static bool port_is_taken(const void *fib, uint32_t slot)
+{
+	return ((const struct fib *)fib)->port_by_slot[slot] != NULL;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
-static bool port_taken(const struct fib *fib, uint32_t slot)
+static bool neigh_is_taken(const void *fib, uint32_t slot)
 {
-	return fib_port_at(fib, slot) != NULL;
+	return ((const struct fib *)fib)->neigh_by_slot[slot] != NULL;
 }
 
-static bool neigh_taken(const struct fib *fib, uint32_t slot)
+static bool next_hop_is_taken(const void *fib, uint32_t id)
 {
-	return fib->by_slot[slot] != NULL;
+	return ((const struct fib *)fib)->by_id[id] != NULL;
 }
 
-static bool next_hop_taken(const struct fib *fib, uint32_t id)
+static bool source_table_is_taken(const void *fib, uint32_t id)
 {
-	return fib->by_id[id] != NULL;
+	return fib_hash_find(&((const struct fib *)fib)->source_tables, &id) != NULL;
 }
 
-static bool set_taken(const struct fib *fib, uint32_t id)
+void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets)
 {
-	return fib_set_find(fib, id) != NULL;
-}
+	struct fib_source_table *table, *after;
 
-/*
- * What is not taken goes into quarantine before anything is understood, since that gives back
- * what turns out to be of no use, and no id may be there twice.
- */
-void fib_adopt_finish(struct fib *fib)
-{
-	if (!fib->adopting)
-		return;
-	fib->adopting = false;
 	if (!fib->adopted)
 		return;
-	fib_pool_adopt(&fib->port_pool, port_taken, fib);
-	fib_pool_adopt(&fib->neigh_pool, neigh_taken, fib);
-	fib_pool_adopt(&fib->next_hop_pool, next_hop_taken, fib);
-	fib_pool_adopt(&fib->set_pool, set_taken, fib);
+	/* Before interpreting, which gives back what is of no use: no id may be in a pool twice. */
+	fib_pool_adopt(&fib->port_pool, port_is_taken, fib);
+	fib_pool_adopt(&fib->neigh_pool, neigh_is_taken, fib);
+	fib_pool_adopt(&fib->next_hop_pool, next_hop_is_taken, fib);
+	fib_pool_adopt(&fib->source_pool, source_table_is_taken, fib);
 	fib_buckets_adopt_all(&fib->buckets);
-	fib_hash_each(&fib->sets, sort_set, NULL);
-	understand_next_hops(fib);
-	fib_entry_each(fib, understand_route);
+	fib->adopted_buckets = buckets;
+	FIB_HASH_EACH(table, after, &fib->source_tables)
+	qsort(table->entries, table->n, sizeof(table->entries[0]), compare_entries);
+	interpret_next_hops(fib);
+	fib_entry_each(fib, keep_next_hop);
 	fib->adopted_buckets = NULL;
-}
-
-void fib_adopt_drop_strays(struct fib *fib)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < fib->n_strays; i++) {
-		int err = fib->writer.route_del(fib->writer.ctx, &fib->strays[i]);
-
-		fib->writes++;
-		if (!err || err == -ENOENT)
-			continue;
-		fib->write_errors++;
-		fib->strays[kept++] = fib->strays[i];
-	}
-	fib->n_strays = kept;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Walker's alias method in Vose's order, in integers: a group of n members has n buckets, each
- * shared by at most two of them, so that each member has its weight's part of the whole to
- * within 2^-33, which is the rounding of the buckets' bounds. Pure.
+ * Walker's alias method in Vose's order, in integers. A group of n members has n buckets, each
+ * shared by at most two of them. A member's probability is exact to within 2^-33, the rounding of a
+ * bound.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +16,13 @@ static uint32_t bound_of(uint64_t part, uint64_t whole)
 	return bound > UINT32_MAX ? UINT32_MAX : (uint32_t)bound;
 }
 
-/* What a member still needs, in parts of which a bucket holds all weights' sum; and the queue. */
+/* left: what a member still needs; a bucket holds the sum of all weights. queue: of members. */
 struct share {
 	uint64_t left;
 	uint32_t queue;
 };
 
-/*
- * Those that need less than a bucket grow from the front of the queue, the others from its end.
- */
+/* Members that need less than a bucket are at the front of the queue, the others at its end. */
 static void share_out(struct share *shares, uint64_t total, uint32_t n,
 		      union sixlane_nh_bucket *buckets)
 {
@@ -37,7 +35,7 @@ static void share_out(struct share *shares, uint64_t total, uint32_t n,
 			shares[n - ++n_large].queue = i;
 	}
 	while (n_small) {
-		/* All that is left fills the buckets that are left: there is one with more. */
+		/* The needs fill the buckets exactly, so some member needs more than one bucket. */
 		small = shares[--n_small].queue;
 		large = shares[n - n_large].queue;
 		buckets[small] =

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One entry of the trie and what it costs its covers when it cannot be written. Every function
- * here keeps: an entry that should be in the trie and is not ("absent") is counted in all entries
- * that cover it in its table, and these say PUNT_MAP_FULL; covers are punted before an entry leaves
- * the trie against its will, and restored after it is back. SIXLANE_META_GAPS does for the
- * other tables what they do for their own.
- *
- * An entry that comes into the trie takes the mark of exceptions of the next shorter one there,
- * which takes that of an entry before it goes: see exception.h.
+ * See cover.h. An entry that comes into the trie takes the flag of the next shorter one there;
+ * before it goes, that one takes its flag.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "exception.h"
+#include "compile.h"
+#include "cover.h"
+#include "parts.h"
+#include "write.h"
 
 static struct sixlane_route_key key_of(const struct fib_entry *entry)
 {
@@ -26,62 +23,90 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 /* The id that the trie should name here; 0: none. */
 static uint32_t proper_id(const struct fib_entry *entry)
 {
-	if (!entry->wanted)
+	if (!entry->next_hop)
 		return 0;
-	if (entry->missing_below || entry->doubtful || !entry->wanted->id)
+	if (entry->absent_below || entry->stale || !entry->next_hop->id)
 		return FIB_ID_FULL;
-	return entry->wanted->id;
+	return entry->next_hop->id;
 }
 
-/* The trie names id here from now on, with its mark. The compiled FIB does so before an id that
- * is named no more may come to mean something else, or forward again. */
-static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
+/* --- flags ------------------------------------------------------------------------------------ */
+
+static struct fib_entry *written_cover(const struct fib_entry *entry)
+{
+	struct fib_entry *cover = fib_entry_cover(entry);
+
+	while (cover && !cover->written)
+		cover = fib_entry_cover(cover);
+	return cover;
+}
+
+void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry)
+{
+	if (entry && !entry->written)
+		entry = written_cover(entry);
+	fib->any_flag = true;
+	if (!entry) {
+		fib->flag_uncovered = true;
+		return;
+	}
+	if (entry->flag)
+		return;
+	entry->flag = true;
+	/* A withdrawn entry punts anyway. */
+	if (entry->next_hop)
+		fib_entry_reconcile(fib, entry);
+}
+
+/* --- writes ----------------------------------------------------------------------------------- */
+
+/*
+ * The trie names id here from now on. The compiled FIB follows before the old id may come to mean
+ * something else, or forwards again.
+ */
+static void set_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	uint32_t old = entry->written;
-	bool marked = id && entry->excepted;
-	bool same = id == old && marked == entry->marked && !entry->foreign;
+	bool flag = id && entry->flag;
+	bool same = id == old && flag == entry->flag_written && !entry->unrecognised;
 	bool stuck = entry->stuck;
 
 	entry->stuck = false;
-	entry->foreign = false;
+	entry->unrecognised = false;
 	entry->written = id;
-	entry->marked = marked;
+	entry->flag_written = flag;
 	fib->n_written += (id != 0) - (old != 0);
 	if (!same)
-		fib_compiled_change(fib, entry, id && old);
+		fib_compile_change(fib, entry, id && old);
 	if (stuck)
-		fib_next_hop_cure(fib, old);
+		fib_next_hop_restore(fib, old);
 	fib_next_hop_rename(fib, old, id);
+	fib_next_hop_free_unused(fib);
 }
 
 static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct sixlane_route_key key = key_of(entry);
-	uint32_t mark = entry->excepted ? SIXLANE_ROUTE_EXCEPTIONS : 0;
-	int err = -ENOMEM;
+	const uint32_t value = sixlane_route_value(id, entry->node.prefix.len) |
+			       (entry->flag ? SIXLANE_ROUTE_EXCEPTIONS : 0);
+	int err = fib_write_set(fib, FIB_MAP_ROUTES, &key, &value);
 
-	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
-		err = fib->writer.route_set(fib->writer.ctx, &key,
-					    sixlane_route_value(id, entry->node.prefix.len) | mark);
-		fib->writes++;
-		fib->write_errors += err != 0;
-	}
 	if (!err)
-		note_written(fib, entry, id);
+		set_written(fib, entry, id);
 	return err;
-}
-
-static int insert_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
-{
-	if (fib->no_room || fib->n_written >= fib->max_routes)
-		return -ENOSPC;
-	fib_mark_enter(fib, entry);
-	return replace_value(fib, entry, id);
 }
 
 static int put_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
-	return entry->written ? replace_value(fib, entry, id) : insert_value(fib, entry, id);
+	const struct fib_entry *cover;
+
+	if (entry->written)
+		return replace_value(fib, entry, id);
+	if (fib->no_room || fib->n_written >= fib->max_routes)
+		return -ENOSPC;
+	cover = written_cover(entry);
+	entry->flag |= cover ? cover->flag : fib->flag_uncovered;
+	return replace_value(fib, entry, id);
 }
 
 static int delete_value(struct fib *fib, struct fib_entry *entry)
@@ -89,38 +114,38 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 	const struct sixlane_route_key key = key_of(entry);
 	int err;
 
-	fib_mark_leave(fib, entry);
-	err = fib->writer.route_del(fib->writer.ctx, &key);
-	fib->writes++;
-	if (err && err != -ENOENT) {
-		fib->write_errors++;
+	if (entry->flag)
+		fib_entry_set_flag(fib, written_cover(entry));
+	err = fib_write_del(fib, FIB_MAP_ROUTES, &key);
+	if (err)
 		return err;
-	}
-	note_written(fib, entry, 0);
+	set_written(fib, entry, 0);
 	fib->no_room = false;
 	return 0;
 }
 
-/* Neither replaced nor deleted: the next hop that it names must not forward. */
-static void stick(struct fib *fib, struct fib_entry *entry)
+/* --- covers ----------------------------------------------------------------------------------- */
+
+/* The value can be neither replaced nor deleted: the next hop that it names must not forward. */
+static void punt_in_place(struct fib *fib, struct fib_entry *entry)
 {
 	if (entry->stuck)
 		return;
 	entry->stuck = true;
-	fib_next_hop_poison(fib, entry->written);
+	fib_next_hop_punt(fib, entry->written);
 }
 
-void fib_gaps_tell(struct fib *fib)
+void fib_update_gaps(struct fib *fib)
 {
-	bool gaps = fib->n_absent || fib->lost;
+	bool gaps = fib->n_absent || fib->incomplete;
 
 	if (fib->gaps_known ? gaps == fib->gaps : !gaps || fib->gaps)
 		return;
-	fib->writer.gaps_set(fib->writer.ctx, gaps);
+	fib->writer.set_gaps(fib->writer.ctx, gaps);
 	fib->gaps = gaps;
 }
 
-static void count_absent(struct fib *fib, struct fib_entry *entry, bool absent)
+static void set_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 {
 	struct fib_entry *cover = entry;
 
@@ -129,28 +154,28 @@ static void count_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 	entry->absent = absent;
 	fib->n_absent += absent ? 1 : -1;
 	if (absent)
-		fib_gaps_tell(fib);
-	while ((cover = fib_entry_of(radix_cover(&cover->node)))) {
-		cover->missing_below += absent ? 1 : -1;
-		/* The first one, or none any more. Withdrawn covers have no say left. */
-		if (cover->missing_below == (absent ? 1 : 0) && cover->wanted)
-			fib_entry_settle(fib, cover);
+		fib_update_gaps(fib);
+	while ((cover = fib_entry_cover(cover))) {
+		cover->absent_below += absent ? 1 : -1;
+		/* Only the first absent entry, or none any more, changes what the cover says. */
+		if (cover->absent_below == (absent ? 1 : 0) && cover->next_hop)
+			fib_entry_reconcile(fib, cover);
 	}
 	if (!absent)
-		fib_gaps_tell(fib);
+		fib_update_gaps(fib);
 }
 
 /*
- * What should be here could not be written, and what is here may be wrong. Older kernels'
- * full trie refuses even to replace; with the old value gone there is room for the new one.
+ * The value could not be written, and what the trie has may be wrong. A full trie of older kernels
+ * refuses even to replace: with the old value gone, there is room for the new one.
  */
 static void fall_back(struct fib *fib, struct fib_entry *entry)
 {
-	if (!entry->written || (entry->written == FIB_ID_FULL && !entry->foreign))
+	if (!entry->written || (entry->written == FIB_ID_FULL && !entry->unrecognised))
 		return;
-	count_absent(fib, entry, true);
+	set_absent(fib, entry, true);
 	if (delete_value(fib, entry))
-		stick(fib, entry);
+		punt_in_place(fib, entry);
 	else
 		put_value(fib, entry, proper_id(entry));
 }
@@ -159,49 +184,44 @@ static void withdraw(struct fib *fib, struct fib_entry *entry)
 {
 	if (delete_value(fib, entry) && entry->written != FIB_ID_FULL &&
 	    put_value(fib, entry, FIB_ID_FULL))
-		stick(fib, entry);
+		punt_in_place(fib, entry);
 }
 
-/* The trie lacks the mark here, or has it without need. */
-static bool lacks_mark(const struct fib_entry *entry)
+/* The trie lacks the flag here, which would be wrong; or has it without need. */
+static bool lacks_flag(const struct fib_entry *entry)
 {
-	return entry->wanted && entry->excepted && !entry->marked;
+	return entry->next_hop && entry->flag && !entry->flag_written;
 }
 
-static bool is_marked_idly(const struct fib_entry *entry)
+static bool has_spare_flag(const struct fib_entry *entry)
 {
-	return entry->wanted && entry->marked && !entry->excepted;
+	return entry->next_hop && entry->flag_written && !entry->flag;
 }
 
 static bool is_right(const struct fib_entry *entry)
 {
-	return proper_id(entry) == entry->written && !entry->foreign && !lacks_mark(entry);
+	return proper_id(entry) == entry->written && !entry->unrecognised && !lacks_flag(entry);
 }
 
-void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
+void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry)
 {
 	uint32_t id = proper_id(entry);
 	int err = 0;
 
 	if (!id && entry->written)
 		withdraw(fib, entry);
-	else if (id && (!is_right(entry) || is_marked_idly(entry)))
+	else if (id && (!is_right(entry) || has_spare_flag(entry)))
 		err = put_value(fib, entry, id);
 	else if (entry->stuck)
-		note_written(fib, entry, id);
+		set_written(fib, entry, id);
 	if (err) {
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
 		if (!is_right(entry))
 			fall_back(fib, entry);
 	}
-	count_absent(fib, entry, entry->wanted && !entry->written);
+	set_absent(fib, entry, entry->next_hop && !entry->written);
 	fib->n_failed -= entry->failed;
-	entry->failed =
-		!is_right(entry) || is_marked_idly(entry) || (entry->wanted && !entry->wanted->id);
+	entry->failed = !is_right(entry) || has_spare_flag(entry) ||
+			(entry->next_hop && !entry->next_hop->id);
 	fib->n_failed += entry->failed;
-}
-
-bool fib_entry_is_over(const struct fib_entry *entry)
-{
-	return !entry->wanted && !entry->written;
 }

@@ -1,46 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The fib as a whole: its making and end, and its figures.
- */
+/* The desired state as a whole: making and freeing it, and its figures. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "exception.h"
+#include "compile.h"
+#include "entry.h"
+#include "fib.h"
+#include "neigh.h"
+#include "object.h"
+#include "parts.h"
+#include "port.h"
+#include "source.h"
+#include "vlan.h"
 
-/* The next hop for what finds no room, there before anything can fail. */
+/* The next hop for what finds no room, made before anything can fail. */
 static int reserve_full(struct fib *fib)
 {
 	struct fib_leaf_key key;
-	int err;
 
 	fib_key_of_verdict(&key, SIXLANE_PUNT_MAP_FULL);
-	err = fib_next_hop_want(fib, &key.key, &fib->full);
-	if (err)
-		return err;
-	return fib->full->id == FIB_ID_FULL ? 0 : -ENOMEM;
+	fib->full = fib_leaf_get(fib, &key);
+	return fib->full && fib->full->id == FIB_ID_FULL ? 0 : -ENOMEM;
+}
+
+#define HASH_INIT(hash, type, key) \
+	fib_hash_init(hash, offsetof(struct type, key), sizeof(((struct type *)0)->key))
+
+static int init_hashes(struct fib *fib)
+{
+	return HASH_INIT(&fib->tables, fib_table, id) |
+	       HASH_INIT(&fib->ports, fib_port, port.ifindex) |
+	       HASH_INIT(&fib->vlans, fib_vlan, key) | HASH_INIT(&fib->neighs, fib_neigh, key) |
+	       HASH_INIT(&fib->objects, fib_object_state, id) |
+	       HASH_INIT(&fib->source_tables, fib_source_table, id) |
+	       fib_hash_init(&fib->next_hops, offsetof(struct fib_next_hop, key), 0) |
+	       fib_exception_init(fib);
+}
+
+static int init_pools(struct fib *fib)
+{
+	return fib_pool_init(&fib->port_pool, SIXLANE_MAX_PORTS) |
+	       fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS) |
+	       fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS) |
+	       /* A table has at least one entry. */
+	       fib_pool_init(&fib->source_pool, SIXLANE_MAX_SOURCES + 1) |
+	       fib_buckets_init(&fib->buckets, SIXLANE_MAX_NH_BUCKETS);
 }
 
 static int init_all(struct fib *fib)
 {
-	struct fib_hash *const hashes[] = { &fib->tables,    &fib->ports,
-					    &fib->vlans,     &fib->neighs,
-					    &fib->next_hops, &fib->objects,
-					    &fib->sets,	     &fib->exceptions.by_dst };
-	int err = 0;
+	int err = init_hashes(fib) | init_pools(fib) | fib_compile_init(fib);
 
-	fib_list_init(&fib->starving);
+	fib_list_init(&fib->retry);
+	fib_list_init(&fib->unused);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
-	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
-	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++)
-		err |= fib_hash_init(hashes[i]);
-	err |= fib_pool_init(&fib->port_pool, SIXLANE_MAX_PORTS);
-	err |= fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS);
-	err |= fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS);
-	err |= fib_pool_init(&fib->set_pool, SIXLANE_MAX_SOURCES + 1); /* of one entry at least */
-	err |= fib_buckets_init(&fib->buckets, SIXLANE_MAX_NH_BUCKETS);
-	err |= fib_compiled_init(fib);
-	return err || !fib->by_id || !fib->by_slot ? -ENOMEM : 0;
+	fib->neigh_by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->neigh_by_slot));
+	fib->port_by_slot = calloc(SIXLANE_MAX_PORTS, sizeof(*fib->port_by_slot));
+	return err || !fib->by_id || !fib->neigh_by_slot || !fib->port_by_slot ? -ENOMEM : 0;
 }
 
 struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes)
@@ -51,7 +68,6 @@ struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes)
 		return NULL;
 	fib->writer = *writer;
 	fib->max_routes = max_routes;
-	fib->adopting = true;
 	if (init_all(fib) || reserve_full(fib)) {
 		fib_free(fib);
 		return NULL;
@@ -64,24 +80,25 @@ void fib_free(struct fib *fib)
 	if (!fib)
 		return;
 	compiled_free(fib->compiled);
-	fib_route_free_all(fib);
-	fib_exception_free_all(fib);
+	fib_hash_free(&fib->tables, fib_table_free);
+	fib_hash_free(&fib->exceptions, free);
 	if (fib->by_id)
 		fib_next_hop_free_all(fib);
-	fib_object_free_all(fib);
-	fib_set_free_all(fib);
-	fib_neigh_free_all(fib);
-	fib_vlan_free_all(fib);
-	fib_port_free_all(fib);
+	fib_hash_free(&fib->objects, fib_object_free);
+	fib_hash_free(&fib->source_tables, free);
+	fib_hash_free(&fib->neighs, free);
+	fib_hash_free(&fib->vlans, free);
+	fib_hash_free(&fib->ports, free);
 	fib_pool_free(&fib->port_pool);
 	fib_pool_free(&fib->neigh_pool);
 	fib_pool_free(&fib->next_hop_pool);
-	fib_pool_free(&fib->set_pool);
+	fib_pool_free(&fib->source_pool);
 	fib_buckets_free(&fib->buckets);
 	fib_key_buffer_free(&fib->scratch);
 	free(fib->by_id);
-	free(fib->by_slot);
-	free(fib->strays);
+	free(fib->neigh_by_slot);
+	free(fib->port_by_slot);
+	free(fib->orphans);
 	free(fib);
 }
 
@@ -95,14 +112,14 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 {
 	*out = (struct fib_stats){
 		.routes = fib->n_written,
-		.next_hops = fib->n_ids - 1, /* without the reserved one */
+		.next_hops = fib->n_ids - 1, /* without FIB_ID_FULL */
 		.neighbours = fib->neighs.count,
 		.sources = fib->n_sources,
 		.buckets = fib->buckets.n_taken,
-		.missing = fib->n_failed + fib->n_hungry,
+		.missing = fib->n_failed + fib->n_pending,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
-		.exceptions = fib->exceptions.n_written,
+		.exceptions = fib->n_exceptions,
 	};
 	if (fib->compiled)
 		compiled_get_stats(fib->compiled, &out->compiled);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An intrusive chained hash table that grows. Knows nothing of its keys: the user hashes them
- * and compares them along the chain. Private to fib/.
+ * An intrusive chained hash table that grows. An entry is a struct whose first member is its
+ * struct fib_hash_node; the table finds the key inside the entry by its offset. A key has no
+ * padding and is aligned for uint32_t. Entries belong to the caller.
  */
 #ifndef USER_FIB_HASH_H
 #define USER_FIB_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,26 +19,31 @@ struct fib_hash_node {
 struct fib_hash {
 	struct fib_hash_node **buckets;
 	uint32_t n_buckets; /* a power of two */
+	uint32_t key_offset, key_bytes;
 	size_t count;
 };
 
-/* 0, or -ENOMEM: then it can still be walked and freed. */
-int fib_hash_init(struct fib_hash *hash);
-/* The nodes are the user's. */
-void fib_hash_free(struct fib_hash *hash);
+/*
+ * key_bytes is a multiple of 4. If it is 0, the first 32-bit word of each key is its length in
+ * bytes. Returns 0 or -ENOMEM; the table can be walked and freed in either case.
+ */
+int fib_hash_init(struct fib_hash *hash, size_t key_offset, size_t key_bytes);
+/* Calls free_entry for every entry; the table is empty afterwards. */
+void fib_hash_free(struct fib_hash *hash, void (*free_entry)(void *entry));
 
-/* bytes: a multiple of 4 that has no padding, aligned for uint32_t. */
-uint32_t fib_hash_of(const void *key, size_t bytes);
+/* The entry with this key, or NULL. */
+void *fib_hash_find(const struct fib_hash *hash, const void *key);
+/* The key of entry must not be in the table yet. Cannot fail: chains grow without memory. */
+void fib_hash_insert(struct fib_hash *hash, void *entry);
+void fib_hash_remove(struct fib_hash *hash, void *entry);
 
-void fib_hash_insert(struct fib_hash *hash, struct fib_hash_node *node, uint32_t value);
-void fib_hash_remove(struct fib_hash *hash, struct fib_hash_node *node);
+/* The first entry, and the one after entry, in no particular order; NULL at the end. */
+void *fib_hash_first(const struct fib_hash *hash);
+void *fib_hash_after(const struct fib_hash *hash, const void *entry);
 
-/* The first node of this hash value, and the one after; NULL: none. */
-struct fib_hash_node *fib_hash_first(const struct fib_hash *hash, uint32_t value);
-struct fib_hash_node *fib_hash_next(const struct fib_hash_node *node);
-
-/* Every node; fn may remove the node that it is given. */
-void fib_hash_each(const struct fib_hash *hash, void (*fn)(struct fib_hash_node *node, void *ctx),
-		   void *ctx);
+/* The body may remove `at`. */
+#define FIB_HASH_EACH(at, after, hash)                                                        \
+	for ((at) = fib_hash_first(hash); (at) && ((after) = fib_hash_after(hash, at), true); \
+	     (at) = (after))
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a target to its canonical bytes. What a verdict or a kind leaves unused is zero, a set of
- * one is that one, and what cannot be a target at all becomes a punt.
+ * See key.h. Fields that a verdict or a kind does not use are zero, a group of one hop is that hop,
+ * and a target that the maps cannot express is a punt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "../lib/util.h"
 #include "key.h"
 
-#define MAX_BUCKETS UINT16_MAX /* of a group: union sixlane_nh_entry has no room for more */
+#define MAX_BUCKETS UINT16_MAX /* of a group: the width of its field in union sixlane_nh_entry */
 
 /* Zeroed bytes at the end of the buffer. NULL: no memory. */
 static void *append(struct fib_key_buffer *buffer, size_t bytes)
@@ -47,7 +47,7 @@ struct fib_key_hop fib_key_hop(const struct fib_hop *hop)
 	return out;
 }
 
-/* --- sets of hops ----------------------------------------------------------------------------- */
+/* --- hops ------------------------------------------------------------------------------------- */
 
 bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
 {
@@ -59,7 +59,7 @@ static int compare_hops(const void *a, const void *b)
 	return memcmp(a, b, offsetof(struct fib_key_hop, weight));
 }
 
-/* Sort, and make one of hops that are the same. Returns how many are left. */
+/* Sort the hops and merge equal ones. Returns how many are left. */
 static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -74,14 +74,14 @@ static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
 	return kept + 1;
 }
 
-/* What discards. Only groups expire, and rules would take one for a way out: that is punted. */
+/* Of a target that discards. Only a group can expire, and rules would take it for a route. */
 static uint32_t verdict_of_discard(uint64_t expires_ns)
 {
 	return expires_ns ? SIXLANE_PUNT_EXPIRES : SIXLANE_DROP_BLACKHOLE;
 }
 
-/* A hop alone: as it is, unless it has an expiry, which only groups have. */
-static void settle_one(struct fib_key *key, struct fib_key_hop *hop)
+/* A single hop that expires is a group, since only groups have an expiry. */
+static void encode_one(struct fib_key *key, struct fib_key_hop *hop)
 {
 	if (!hop->ifindex) {
 		*key = (struct fib_key){ .verdict = verdict_of_discard(key->expires_ns) };
@@ -110,19 +110,19 @@ static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fi
 	}
 	key->n = key->kind == FIB_HASHED ? merge_hops(out, n) : n;
 	if (key->n == 1)
-		settle_one(key, out);
-	/* whoever has several hops to choose from asks the kernel for its source in any case */
+		encode_one(key, out);
+	/* With several hops the datapath asks the kernel for the source in any case. */
 	if (key->kind != FIB_ONE)
 		key->own_source = 0;
 	buffer->used = at + sizeof(*key) + key->n * sizeof(*out);
 	return 0;
 }
 
-/* --- sets of sources -------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static int encode(struct fib_key_buffer *buffer, const struct fib_target *target);
 
-/* Shorter prefixes first: the order in which the entries of a set are deleted. */
+/* Shorter prefixes first: the order in which the entries of a table are deleted. */
 static int compare_sources(const void *a, const void *b)
 {
 	const struct prefix *p = &(*(const struct fib_source *const *)a)->src;
@@ -156,9 +156,10 @@ static int encode_sources(struct fib_key_buffer *buffer, const struct fib_source
 	return err;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- targets------------------------------------------------------------------------------------
+ */
 
-/* What a target comes to that cannot be brought into the maps as it is. */
+/* The verdict of a target; FORWARD if the maps can express it. */
 static uint32_t verdict_of(const struct fib_target *target)
 {
 	if (target->verdict == SIXLANE_DROP_BLACKHOLE)

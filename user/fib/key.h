@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A target as canonical bytes: two targets that mean the same are the same bytes, so that next
- * hops can be found by what they mean. Hops of a hashed set stand in one order, whatever the order
- * that they were told in, so that a flow keeps its member. Pure. Private to fib/.
+ * The key of a next hop: a target as canonical bytes. Two targets that mean the same have equal
+ * keys. Hops of a hashed group are sorted, so that a flow keeps its member whatever the order in
+ * which the kernel lists them. Pure.
  */
 #ifndef USER_FIB_KEY_H
 #define USER_FIB_KEY_H
@@ -11,15 +11,15 @@
 
 struct fib_key_hop {
 	union sixlane_addr gateway; /* zero without */
-	uint32_t ifindex;	    /* 0: discards, and all else is zero */
+	uint32_t ifindex;	    /* 0: discards, and all others are zero */
 	uint32_t has_gateway;
 	uint32_t zero;
-	uint32_t weight; /* 0 where it does not count. Last: what is before it tells hops apart */
+	uint32_t weight; /* 0 where it is meaningless. Last: the fields before it identify a hop */
 };
 
-/* What follows: n struct fib_key_hop, or n times a struct fib_key_source and its target's key. */
+/* Followed by n struct fib_key_hop, or by n times a struct fib_key_source and its target's key. */
 struct fib_key {
-	uint32_t bytes; /* of all this, with what follows */
+	uint32_t bytes; /* of all this, with what follows. First: see struct fib_hash */
 	uint32_t kind;	/* enum fib_kind; FIB_ONE: at most one hop, and no expiry */
 	uint32_t verdict;
 	uint32_t mtu;
@@ -39,7 +39,7 @@ _Static_assert(sizeof(struct fib_key_hop) == 32 && sizeof(struct fib_key) == 40 
 		       sizeof(struct fib_key_source) == 24,
 	       "keys are compared as bytes: no padding");
 
-/* The key of a member of a group, or of any target without kind. */
+/* The key of a leaf (a verdict or a single hop), or of any key without more than one hop. */
 struct fib_leaf_key {
 	struct fib_key key;
 	struct fib_key_hop hop;
@@ -50,14 +50,14 @@ struct fib_key_buffer {
 	size_t used, size;
 };
 
-/* In the buffer, until the next call with it. NULL: no memory. */
+/* Valid until the next call with this buffer. NULL: no memory. */
 const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct fib_target *target);
 void fib_key_buffer_free(struct fib_key_buffer *buffer);
 
 struct fib_key_hop fib_key_hop(const struct fib_hop *hop);
-/* They are the same, whatever their weights. */
+/* Whether they are equal, regardless of weights. */
 bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b);
-/* A hop alone, as members of groups are: without its weight. */
+/* The key of a hop alone, without its weight. */
 void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop);
 void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict);
 void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns);
@@ -69,7 +69,7 @@ static inline const struct fib_key_hop *fib_key_hops(const struct fib_key *key)
 	return (const struct fib_key_hop *)(key + 1);
 }
 
-/* Sources, one after the other: source to its target, and from there to the next source. */
+/* Iterate: from a source to the key of its target, and from there to the next source. */
 static inline const struct fib_key_source *fib_key_first_source(const struct fib_key *key)
 {
 	return (const struct fib_key_source *)(key + 1);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Doubly linked rings: a head, and items that are in none or in one. Private to fib/.
- */
+/* Doubly linked rings: a head and its items. An item is in one ring or in none. */
 #ifndef USER_FIB_LIST_H
 #define USER_FIB_LIST_H
 
@@ -21,7 +19,7 @@ static inline bool fib_list_is_empty(const struct fib_list *list)
 	return list->next == list;
 }
 
-/* Harmless if it is in none. */
+/* Does nothing to an item that is in no ring. */
 static inline void fib_list_unlink(struct fib_list *item)
 {
 	item->prev->next = item->next;

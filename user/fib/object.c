@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Next-hop objects: what each means now, and the next hops that follow it, one for each MTU and
- * expiry that routes by it have. A change is made ready beside the old meaning, brought in by one
- * store for each of these, and only then is the old one given back. An object that no
- * route uses has no room in the maps.
- */
+/* See object.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/util.h"
-#include "fib_internal.h"
-
-static struct fib_object_state *object_of(struct fib_hash_node *node)
-{
-	return node ? container_of(node, struct fib_object_state, node) : NULL;
-}
-
-struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id)
-{
-	struct fib_hash_node *node = fib_hash_first(&fib->objects, fib_hash_of(&id, sizeof(id)));
-
-	while (node && object_of(node)->id != id)
-		node = fib_hash_next(node);
-	return object_of(node);
-}
+#include "group.h"
+#include "nexthop.h"
+#include "object.h"
 
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 {
-	struct fib_object_state *object = fib_object_find(fib, id);
+	struct fib_object_state *object = fib_hash_find(&fib->objects, &id);
 
 	if (object)
 		return object;
@@ -36,35 +18,40 @@ struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 	if (!object)
 		return NULL;
 	object->id = id;
-	fib_hash_insert(&fib->objects, &object->node, fib_hash_of(&id, sizeof(id)));
+	fib_hash_insert(&fib->objects, object);
 	return object;
 }
 
-static void release(struct fib *fib, struct fib_object_state *object)
+static void free_if_unused(struct fib *fib, struct fib_object_state *object)
 {
 	if (object->users || object->def)
 		return;
-	fib_hash_remove(&fib->objects, &object->node);
+	fib_hash_remove(&fib->objects, object);
 	free(object);
 }
 
-/* --- what was said ---------------------------------------------------------------------------- */
+/* --- definitions ------------------------------------------------------------------------------ */
 
-static uint32_t verdict_of(const struct fib_object *said)
+static uint32_t verdict_of(const struct fib_object *object)
 {
-	bool fits = said->n_hops < UINT16_MAX && said->n_buckets <= UINT16_MAX;
+	bool fits = object->n_hops < UINT16_MAX && object->n_buckets <= UINT16_MAX;
 
-	if (said->verdict != SIXLANE_FORWARD)
-		return said->verdict;
-	/* Rules tell what discards from what leads somewhere by its verdict alone. */
-	if (said->n_hops == 1 && !said->hops[0].ifindex)
+	if (object->verdict != SIXLANE_FORWARD)
+		return object->verdict;
+	/* Rules tell a route that discards from one that forwards by its verdict alone. */
+	if (object->n_hops == 1 && !object->hops[0].ifindex)
 		return SIXLANE_DROP_BLACKHOLE;
-	return fits && (said->n_hops || said->n_buckets) ? SIXLANE_FORWARD
-							 : SIXLANE_PUNT_NEXT_HOP_OBJECT;
+	return fits && (object->n_hops || object->n_buckets) ? SIXLANE_FORWARD
+							     : SIXLANE_PUNT_NEXT_HOP_OBJECT;
 }
 
-static struct fib_object_def *def_alloc(uint32_t verdict, size_t n_hops, size_t n_buckets)
+/* NULL: no memory. */
+static struct fib_object_def *def_new(const struct fib_object *object)
 {
+	const uint32_t verdict = verdict_of(object);
+	const bool forwards = verdict == SIXLANE_FORWARD;
+	const size_t n_hops = forwards ? object->n_hops : 0;
+	const size_t n_buckets = forwards ? object->n_buckets : 0;
 	struct fib_object_def *def = calloc(1, sizeof(*def) + n_hops * sizeof(def->hops[0]) +
 						       n_buckets * sizeof(def->buckets[0]));
 
@@ -74,52 +61,42 @@ static struct fib_object_def *def_alloc(uint32_t verdict, size_t n_hops, size_t 
 	def->n_hops = (uint32_t)n_hops;
 	def->n_buckets = (uint32_t)n_buckets;
 	def->buckets = (uint16_t *)(def->hops + n_hops);
-	return def;
-}
-
-/* NULL on lack of memory. */
-static struct fib_object_def *def_new(const struct fib_object *said)
-{
-	uint32_t verdict = verdict_of(said);
-	struct fib_object_def *def;
-
-	if (verdict != SIXLANE_FORWARD)
-		return def_alloc(verdict, 0, 0);
-	def = def_alloc(verdict, said->n_hops, said->n_buckets);
-	if (!def)
-		return NULL;
-	for (uint32_t i = 0; i < def->n_hops; i++) {
-		def->hops[i] = fib_key_hop(&said->hops[i]);
-		/* Weights make no difference to buckets, nor to one alone. */
-		if (def->n_buckets || def->n_hops == 1)
+	for (uint32_t i = 0; i < n_hops; i++) {
+		def->hops[i] = fib_key_hop(&object->hops[i]);
+		/* Buckets make weights meaningless, and so does a single hop. */
+		if (n_buckets || n_hops == 1)
 			def->hops[i].weight = 0;
 		else if (!def->hops[i].weight)
 			def->hops[i].weight = 1;
 	}
-	if (def->n_buckets)
-		memcpy(def->buckets, said->buckets, def->n_buckets * sizeof(def->buckets[0]));
+	if (n_buckets)
+		memcpy(def->buckets, object->buckets, n_buckets * sizeof(def->buckets[0]));
 	return def;
-}
-
-static bool same_hops(const struct fib_object_def *a, const struct fib_object_def *b)
-{
-	return a->n_hops == b->n_hops && !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0]));
 }
 
 static bool def_equal(const struct fib_object_def *a, const struct fib_object_def *b)
 {
 	return a && b && a->verdict == b->verdict && a->n_buckets == b->n_buckets &&
-	       same_hops(a, b) &&
+	       a->n_hops == b->n_hops &&
+	       !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0])) &&
 	       !memcmp(a->buckets, b->buckets, a->n_buckets * sizeof(a->buckets[0]));
 }
 
-/* --- what it comes to ------------------------------------------------------------------------- */
+static struct fib_group_buckets buckets_of(const struct fib_object_def *def)
+{
+	return (struct fib_group_buckets){ .hops = def->hops,
+					   .members = def->buckets,
+					   .n_hops = def->n_hops,
+					   .n_buckets = def->n_buckets };
+}
+
+/* --- publishing ------------------------------------------------------------------------------- */
 
 union sixlane_nh_entry fib_object_entry(const struct fib_object_state *object, bool expires)
 {
 	if (!object->def)
 		return fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT);
-	/* Only groups know when their time is over, and what passes may go on doing so. */
+	/* Only groups have an expiry. What passes may go on passing, but a drop must end. */
 	if (object->def->verdict == SIXLANE_DROP_BLACKHOLE && expires)
 		return fib_verdict_entry(SIXLANE_PUNT_EXPIRES);
 	if (object->def->verdict != SIXLANE_FORWARD)
@@ -129,25 +106,32 @@ union sixlane_nh_entry fib_object_entry(const struct fib_object_state *object, b
 	return fib_group_entry(object->group, SIXLANE_NH_GROUP);
 }
 
+static bool needs_group(const struct fib_object_state *object)
+{
+	return object->users && object->def && object->def->verdict == SIXLANE_FORWARD;
+}
+
 static struct fib_group *group_new(struct fib *fib, const struct fib_object_state *object)
 {
 	const struct fib_object_def *def = object->def;
+	struct fib_group_buckets buckets;
 
-	if (!object->users || !def || def->verdict != SIXLANE_FORWARD)
+	if (!needs_group(object))
 		return NULL;
-	if (def->n_buckets)
-		return fib_group_new_buckets(fib, def);
-	return fib_group_new_hashed(fib, def->hops, def->n_hops, object->n_expiring != 0);
+	if (!def->n_buckets)
+		return fib_group_new_hashed(fib, def->hops, def->n_hops, object->n_expiring != 0);
+	buckets = buckets_of(def);
+	return fib_group_new_buckets(fib, &buckets);
 }
 
-static void set_hungry(struct fib *fib, struct fib_object_state *object, bool hungry)
+static void set_pending(struct fib *fib, struct fib_object_state *object, bool pending)
 {
-	fib->n_hungry -= object->hungry;
-	object->hungry = hungry;
-	fib->n_hungry += hungry;
+	fib->n_pending -= object->pending;
+	object->pending = pending;
+	fib->n_pending += pending;
 }
 
-/* They are one, or lead to buckets that are equal. */
+/* They are equal, or groups with equal buckets. */
 static bool same_meaning(const struct fib *fib, union sixlane_nh_entry a, union sixlane_nh_entry b)
 {
 	const union sixlane_nh_bucket *buckets = fib->buckets.written;
@@ -160,7 +144,7 @@ static bool same_meaning(const struct fib *fib, union sixlane_nh_entry a, union 
 		       a.n_buckets * sizeof(*buckets));
 }
 
-static bool turns(const struct fib *fib, const struct fib_object_state *object)
+static bool changes(const struct fib *fib, const struct fib_object_state *object)
 {
 	for (const struct fib_next_hop *user = object->users; user; user = user->next_user) {
 		if (user->id && !same_meaning(fib, user->content.nh_entry,
@@ -170,23 +154,22 @@ static bool turns(const struct fib *fib, const struct fib_object_state *object)
 	return false;
 }
 
-/*
- * All that follow the object have its next-hop entry. What an adopted one had of its own is given
- * back. In a synchronisation an id may be told to mean something else, while routes still name it
- * that have long had another: theirs would be the next-hop entry of neither before nor afterwards.
- */
+/* Give all users their entries, and put what adopted ones had of their own. */
 static void publish(struct fib *fib, struct fib_object_state *object)
 {
 	union sixlane_nh_entry nh_entry;
 
-	object->held |= fib->syncing && turns(fib, object);
+	object->punted |= fib->syncing && changes(fib, object);
 	for (struct fib_next_hop *user = object->users; user; user = user->next_user) {
-		if (!user->id) /* on its way: it asks for its next-hop entry by itself */
+		if (!user->id) /* it is being made, and asks for its entry itself */
 			continue;
-		nh_entry = object->held ? fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT)
-					: fib_object_entry(object, user->key.expires_ns);
+		nh_entry = object->punted ? fib_verdict_entry(SIXLANE_PUNT_NEXT_HOP_OBJECT)
+					  : fib_object_entry(object, user->key.expires_ns);
 		fib_next_hop_set_entry(fib, user, nh_entry);
-		fib_next_hop_drop_parts(fib, user);
+		fib_leaf_put_parts(fib, user);
+		if (user->group)
+			fib_group_put(fib, user->group);
+		user->group = NULL;
 	}
 }
 
@@ -195,51 +178,74 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 	struct fib_group *old = object->group;
 
 	object->group = group_new(fib, object);
-	set_hungry(fib, object,
-		   object->users && object->def && object->def->verdict == SIXLANE_FORWARD &&
-			   !object->group);
+	set_pending(fib, object, needs_group(object) && !object->group);
 	publish(fib, object);
 	if (old)
 		fib_group_put(fib, old);
 }
 
-/* def is the object's from now on. */
+/* A resilient group with as many buckets can be changed in place, if no user may be punted. */
+static bool set_in_place(struct fib *fib, struct fib_object_state *object,
+			 const struct fib_object_def *def)
+{
+	struct fib_group_buckets buckets;
+
+	if (!def || !object->def || !object->group || !def->n_buckets || fib->syncing ||
+	    def->n_buckets != object->def->n_buckets)
+		return false;
+	buckets = buckets_of(def);
+	return fib_group_set_buckets(fib, &object->group, &buckets);
+}
+
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
 {
 	struct fib_object_def *old = object->def;
-	bool done;
-
-	done = def && old && object->group && def->n_buckets && !fib->syncing &&
-	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
+	const bool done = set_in_place(fib, object, def);
 
 	object->def = def;
 	if (!done)
 		rebuild(fib, object);
 	free(old);
-	release(fib, object);
+	free_if_unused(fib, object);
 }
 
-int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *said)
+int fib_object_set(struct fib *fib, uint32_t id, const struct fib_object *value)
 {
 	struct fib_object_state *object;
 	struct fib_object_def *def = NULL;
 
-	fib_adopt_finish(fib);
-	object = said ? fib_object_get(fib, id) : fib_object_find(fib, id);
+	object = value ? fib_object_get(fib, id) : fib_hash_find(&fib->objects, &id);
 	if (!object)
-		return said ? -ENOMEM : 0;
+		return value ? -ENOMEM : 0;
 	object->generation = fib->generation;
-	if (said)
-		def = def_new(said);
+	if (value)
+		def = def_new(value);
 	if (def && def_equal(object->def, def)) {
 		free(def);
 		return 0;
 	}
 	set_def(fib, object, def);
-	return said && !def ? -ENOMEM : 0;
+	return value && !def ? -ENOMEM : 0;
 }
 
-/* --- who follows ------------------------------------------------------------------------------ */
+void fib_object_retry(struct fib *fib, struct fib_object_state *object)
+{
+	if (object->pending)
+		rebuild(fib, object);
+}
+
+void fib_object_confirm(struct fib *fib, struct fib_object_state *object)
+{
+	bool punted = object->punted;
+
+	object->punted = false;
+	if (object->generation != fib->generation)
+		set_def(fib, object, NULL);
+	else if (punted)
+		publish(fib, object);
+}
+
+/* --- users ------------------------------------------------------------------------------------ */
 
 void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 		       struct fib_next_hop *next_hop)
@@ -270,52 +276,16 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 		object->group = NULL;
 	}
 	if (!object->users)
-		set_hungry(fib, object, false);
-	release(fib, object);
+		set_pending(fib, object, false);
+	free_if_unused(fib, object);
 }
 
-static void feed_one(struct fib_hash_node *node, void *ctx)
+void fib_object_free(void *entry)
 {
-	if (object_of(node)->hungry)
-		rebuild(ctx, object_of(node));
-}
+	struct fib_object_state *object = entry;
 
-void fib_object_feed(struct fib *fib)
-{
-	fib_hash_each(&fib->objects, feed_one, fib);
-}
-
-static void forget_one(struct fib_hash_node *node, void *ctx)
-{
-	struct fib_object_state *object = object_of(node);
-	struct fib *fib = ctx;
-	bool held = object->held;
-
-	object->held = false;
-	if (object->generation != fib->generation)
-		set_def(fib, object, NULL);
-	else if (held)
-		publish(fib, object);
-}
-
-void fib_object_forget(struct fib *fib)
-{
-	fib_hash_each(&fib->objects, forget_one, fib);
-}
-
-static void free_one(struct fib_hash_node *node, void *ctx)
-{
-	struct fib_object_state *object = object_of(node);
-
-	(void)ctx;
 	if (object->group && --object->group->refs == 0)
 		free(object->group);
 	free(object->def);
 	free(object);
-}
-
-void fib_object_free_all(struct fib *fib)
-{
-	fib_hash_each(&fib->objects, free_one, NULL);
-	fib_hash_free(&fib->objects);
 }

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Who gets which id or slot. What is given back may still be in a packet's hands, so it waits in
- * quarantine until a grace period has passed; since that blocks, it is asked for only when a
- * pool would otherwise be empty or no other id will do, and then for all pools and the buckets at
- * once.
- */
+/* The pool of pool.h: a stack of free ids and a stack of quarantined ones. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fib_internal.h"
+#include "pool.h"
 
 int fib_pool_init(struct fib_pool *pool, uint32_t limit)
 {
 	pool->limit = limit;
 	pool->fresh = 1;
-	/* As many as there are, so that giving back never needs memory; untouched pages are free.
-	 */
+	/* Room for all ids, so that giving back needs no memory. Untouched pages cost nothing. */
 	pool->free = calloc(limit, sizeof(*pool->free));
 	pool->quarantine = calloc(limit, sizeof(*pool->quarantine));
 	return pool->free && pool->quarantine ? 0 : -ENOMEM;
@@ -27,39 +21,19 @@ void fib_pool_free(struct fib_pool *pool)
 	free(pool->quarantine);
 }
 
-static void release(struct fib_pool *pool)
+uint32_t fib_pool_take(struct fib_pool *pool)
 {
-	while (pool->n_quarantine)
-		pool->free[pool->n_free++] = pool->quarantine[--pool->n_quarantine];
+	if (pool->n_free)
+		return pool->free[--pool->n_free];
+	return pool->fresh < pool->limit ? pool->fresh++ : 0;
 }
 
-bool fib_grace(struct fib *fib)
+bool fib_pool_take_this(struct fib_pool *pool, uint32_t id)
 {
-	/* One retry may try in vain for many that lack the same. */
-	if (fib->retrying && fib->graced)
+	if (!id || id >= pool->limit)
 		return false;
-	fib->graced = true;
-	if (fib->writer.grace(fib->writer.ctx))
-		return false;
-	release(&fib->port_pool);
-	release(&fib->neigh_pool);
-	release(&fib->next_hop_pool);
-	release(&fib->set_pool);
-	fib_buckets_release(&fib->buckets);
-	return true;
-}
-
-uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool)
-{
-	if (!pool->n_free && pool->fresh < pool->limit)
-		return pool->fresh++;
-	if (!pool->n_free && pool->n_quarantine)
-		fib_grace(fib);
-	return pool->n_free ? pool->free[--pool->n_free] : 0;
-}
-
-static bool take_free(struct fib_pool *pool, uint32_t id)
-{
+	while (pool->fresh <= id)
+		pool->free[pool->n_free++] = pool->fresh++;
 	for (uint32_t i = 0; i < pool->n_free; i++) {
 		if (pool->free[i] == id) {
 			pool->free[i] = pool->free[--pool->n_free];
@@ -69,24 +43,13 @@ static bool take_free(struct fib_pool *pool, uint32_t id)
 	return false;
 }
 
-static bool is_quarantined(const struct fib_pool *pool, uint32_t id)
+bool fib_pool_is_quarantined(const struct fib_pool *pool, uint32_t id)
 {
-	for (uint32_t i = 0; i < pool->n_quarantine; i++)
+	for (uint32_t i = 0; i < pool->n_quarantine; i++) {
 		if (pool->quarantine[i] == id)
 			return true;
+	}
 	return false;
-}
-
-bool fib_pool_take_this(struct fib *fib, struct fib_pool *pool, uint32_t id)
-{
-	if (!id || id >= pool->limit)
-		return false;
-	while (pool->fresh <= id)
-		pool->free[pool->n_free++] = pool->fresh++;
-	if (take_free(pool, id))
-		return true;
-	/* Of maps that were adopted everything is there at first. */
-	return is_quarantined(pool, id) && fib_grace(fib) && take_free(pool, id);
 }
 
 void fib_pool_give(struct fib_pool *pool, uint32_t id)
@@ -99,12 +62,17 @@ void fib_pool_give_unused(struct fib_pool *pool, uint32_t id)
 	pool->free[pool->n_free++] = id;
 }
 
-void fib_pool_adopt(struct fib_pool *pool, bool (*taken)(const struct fib *fib, uint32_t id),
-		    const struct fib *fib)
+void fib_pool_release(struct fib_pool *pool)
 {
-	for (uint32_t id = pool->fresh; id < pool->limit; id++) {
-		if (!taken(fib, id))
-			fib_pool_give(pool, id);
+	while (pool->n_quarantine)
+		pool->free[pool->n_free++] = pool->quarantine[--pool->n_quarantine];
+}
+
+void fib_pool_adopt(struct fib_pool *pool, bool (*is_taken)(const void *ctx, uint32_t id),
+		    const void *ctx)
+{
+	for (; pool->fresh < pool->limit; pool->fresh++) {
+		if (!is_taken(ctx, pool->fresh))
+			fib_pool_give(pool, pool->fresh);
 	}
-	pool->fresh = pool->limit;
 }

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For a prefix whose entries in the maps are in question: which one it is, and writing again what
- * its next hop consists of. Every word gets the value that it should have anyway, so that packets
- * under way are safe. Changes nothing of what the fib remembers.
+ * Finding the prefix that decides for an address, and writing again what its next hop consists of.
+ * Every word gets the value that it should have anyway, so packets under way are safe. Changes
+ * nothing of what was remembered.
  */
-#include "fib_internal.h"
+#include "entry.h"
+#include "fib.h"
+#include "group.h"
+#include "neigh.h"
+#include "nexthop.h"
+#include "object.h"
+#include "port.h"
+#include "source.h"
+#include "write.h"
 
 static struct fib_entry *find_entry(const struct fib *fib, uint32_t table,
 				    const struct prefix *prefix)
 {
-	const struct fib_table *in = fib_table_find(fib, table);
-	struct radix_node *node = in ? radix_match(&in->entries, prefix) : NULL;
+	struct fib_entry *entry = fib_entry_match(fib, table, prefix);
 
-	while (node && !fib_entry_of(node)->wanted)
-		node = radix_cover(node);
-	return node ? fib_entry_of(node) : NULL;
+	while (entry && !entry->next_hop)
+		entry = fib_entry_cover(entry);
+	return entry;
 }
 
 bool fib_find_prefix(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
@@ -38,31 +45,29 @@ bool fib_find_object(const struct fib *fib, uint32_t table, const union sixlane_
 {
 	const struct prefix host = { .addr = *addr, .len = 128 };
 	const struct fib_entry *entry = find_entry(fib, table, &host);
-	const struct fib_set *set = entry ? entry->wanted->set : NULL;
+	const struct fib_source_table *sources = entry ? entry->next_hop->sources : NULL;
 
-	for (size_t i = 0; set && i < set->n; i++)
-		if (set->entries[i].next_hop && object_of(set->entries[i].next_hop))
+	for (size_t i = 0; sources && i < sources->n; i++) {
+		if (sources->entries[i].next_hop && object_of(sources->entries[i].next_hop))
 			return false;
-	*object = entry ? object_of(entry->wanted) : 0;
+	}
+	*object = entry ? object_of(entry->next_hop) : 0;
 	return true;
-}
-
-static void rewrite_neigh(struct fib *fib, const struct fib_neigh *neigh)
-{
-	const struct sixlane_neigh content = { .mac = neigh->mac, .key = neigh->key };
-
-	fib->writer.neigh_set(fib->writer.ctx, neigh->slot, &content);
 }
 
 static void rewrite_next_hop(struct fib *fib, const struct fib_next_hop *next_hop)
 {
-	if (next_hop->neigh)
-		rewrite_neigh(fib, next_hop->neigh);
+	if (next_hop->neigh) {
+		const struct sixlane_neigh content = { .mac = next_hop->neigh->mac,
+						       .key = next_hop->neigh->key };
+
+		fib_write_store(fib, FIB_MAP_NEIGHS, next_hop->neigh->slot, &content);
+	}
 	if (next_hop->port)
-		fib->writer.port_set(fib->writer.ctx, next_hop->port->slot, &next_hop->port->port);
+		fib_write_store(fib, FIB_MAP_PORTS, next_hop->port->slot, &next_hop->port->port);
 	if (next_hop->id && !next_hop->stuck)
-		fib->writer.next_hop_set_entry(fib->writer.ctx, next_hop->id,
-					       next_hop->content.nh_entry);
+		fib_write_word(fib, FIB_MAP_NEXT_HOPS, next_hop->id,
+			       next_hop->content.nh_entry.word);
 }
 
 static void rewrite_group(struct fib *fib, const struct fib_group *group)
@@ -70,7 +75,7 @@ static void rewrite_group(struct fib *fib, const struct fib_group *group)
 	for (uint32_t i = 0; i < group->n_members; i++)
 		rewrite_next_hop(fib, group->members[i]);
 	for (uint32_t i = group->first_bucket; i < group->first_bucket + group->n_buckets; i++)
-		fib->writer.bucket_set(fib->writer.ctx, i, fib->buckets.written[i]);
+		fib_write_bucket(fib, i, fib->buckets.written[i]);
 }
 
 static void rewrite_parts(struct fib *fib, const struct fib_next_hop *next_hop)
@@ -84,17 +89,17 @@ static void rewrite_parts(struct fib *fib, const struct fib_next_hop *next_hop)
 	rewrite_next_hop(fib, next_hop);
 }
 
-static void rewrite_set(struct fib *fib, const struct fib_set *set)
+static void rewrite_sources(struct fib *fib, const struct fib_source_table *table)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const struct fib_set_entry *entry = &set->entries[i];
+	for (size_t i = 0; i < table->n; i++) {
+		const struct fib_source_entry *entry = &table->entries[i];
+		const uint32_t value = sixlane_route_value(entry->id, entry->dst_len);
 
 		if (!entry->next_hop || !entry->id)
 			continue;
 		rewrite_parts(fib, entry->next_hop);
-		/* On failure packets find what is there, as before. */
-		(void)fib->writer.source_set(fib->writer.ctx, &entry->key,
-					     sixlane_route_value(entry->id, entry->dst_len));
+		/* After an error packets find what is there, as before. */
+		(void)fib_write_set(fib, FIB_MAP_SOURCES, &entry->key, &value);
 	}
 }
 
@@ -104,7 +109,7 @@ void fib_rewrite(struct fib *fib, uint32_t table, const struct prefix *dst)
 
 	if (!entry)
 		return;
-	if (entry->wanted->set)
-		rewrite_set(fib, entry->wanted->set);
-	rewrite_parts(fib, entry->wanted);
+	if (entry->next_hop->sources)
+		rewrite_sources(fib, entry->next_hop->sources);
+	rewrite_parts(fib, entry->next_hop);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The next-hop entry of a prefix: what resolve/ says and fib_set() (route.c) brings into the maps.
- * Plain values.
- */
+/* What a prefix leads to: the result of resolve/, and the input of fib_set(). Plain values. */
 #ifndef USER_FIB_TARGET_H
 #define USER_FIB_TARGET_H
 
@@ -15,8 +12,8 @@ enum fib_kind {
 	FIB_HASHED,	  /* one of hops, by hash and weight */
 	FIB_EQUAL_METRIC, /* hops[0], but the one by the ingress port before it
 			     (SIXLANE_NH_EQUAL_METRIC) */
-	FIB_OBJECT,	  /* what fib_set_object() says of object, now and later */
-	FIB_SOURCES,	  /* by source: one of sources */
+	FIB_OBJECT,	  /* what object means, now and later: fib_set_object() */
+	FIB_SOURCES,	  /* one of sources, by the source address */
 };
 
 struct fib_hop {
@@ -27,10 +24,10 @@ struct fib_hop {
 };
 
 struct fib_target {
-	enum sixlane_verdict verdict; /* SIXLANE_FORWARD: by what follows, which else is 0 */
+	enum sixlane_verdict verdict; /* SIXLANE_FORWARD: see kind; else the rest is 0 */
 	enum fib_kind kind;
-	uint32_t mtu; /* bytes, the route's, locked or not: ip6_finish_output heeds both; 0: none */
-	bool mtu_locked; /* ip6_forward heeds it, too, instead of the device's */
+	uint32_t mtu;	 /* the route's, in bytes, locked or not (ip6_finish_output); 0: none */
+	bool mtu_locked; /* ip6_forward takes it instead of the device's */
 	bool own_source; /* SIXLANE_NEXT_HOP_NO_ANSWER; counts where there is one hop, or an object
 			  */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
@@ -42,9 +39,9 @@ struct fib_target {
 };
 
 /*
- * What holds for packets to a destination whose longest source prefix in the set is src. Exactly
- * one is for ::/0. dst_len: of the prefix whose route it is, which may be a shorter one than
- * the destination's. target.kind is not FIB_SOURCES.
+ * The target of packets whose longest matching source prefix is src. Exactly one source is ::/0.
+ * dst_len is that of the route, which may be shorter than that of the destination. target.kind is
+ * not FIB_SOURCES.
  */
 struct fib_source {
 	struct prefix src;

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sl_vlans: which port takes a tag off frames of a device. The datapath holds what it finds there
- * against the port's slot, so an entry that cannot be deleted is of no harm, and one that
- * could not be written only leaves packets to the kernel; both are tried again.
- */
+/* See vlan.h. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../lib/util.h"
-#include "fib_internal.h"
-
-static struct fib_vlan *vlan_of(struct fib_hash_node *node)
-{
-	return node ? container_of(node, struct fib_vlan, node) : NULL;
-}
+#include "adopt.h"
+#include "port.h"
+#include "vlan.h"
+#include "write.h"
 
 static bool key_is(const struct sixlane_vlan_key *key, uint32_t lower, union sixlane_tag tag)
 {
 	return key->lower == lower && key->tag.word == tag.word;
-}
-
-static struct fib_vlan *find(const struct fib *fib, const struct sixlane_vlan_key *key)
-{
-	struct fib_hash_node *node = fib_hash_first(&fib->vlans, fib_hash_of(key, sizeof(*key)));
-
-	while (node && !key_is(&vlan_of(node)->key, key->lower, key->tag))
-		node = fib_hash_next(node);
-	return vlan_of(node);
 }
 
 static struct fib_vlan *vlan_new(struct fib *fib, const struct sixlane_vlan_key *key)
@@ -36,21 +20,17 @@ static struct fib_vlan *vlan_new(struct fib *fib, const struct sixlane_vlan_key 
 	if (!vlan)
 		return NULL;
 	vlan->key = *key;
-	fib_hash_insert(&fib->vlans, &vlan->node, fib_hash_of(key, sizeof(*key)));
+	fib_hash_insert(&fib->vlans, vlan);
 	return vlan;
 }
 
-/* Out of the map. While that fails it stays, nobody's. */
+/* If this fails, the entry stays without a port. */
 static void delete_vlan(struct fib *fib, struct fib_vlan *vlan)
 {
-	int err = vlan->slot ? fib->writer.vlan_del(fib->writer.ctx, &vlan->key) : 0;
-
 	vlan->port = NULL;
-	if (err && err != -ENOENT) {
-		fib->write_errors++;
+	if (vlan->slot && fib_write_del(fib, FIB_MAP_VLANS, &vlan->key))
 		return;
-	}
-	fib_hash_remove(&fib->vlans, &vlan->node);
+	fib_hash_remove(&fib->vlans, vlan);
 	free(vlan);
 }
 
@@ -65,30 +45,29 @@ void fib_vlan_before(struct fib *fib, struct fib_port *port, const struct sixlan
 	delete_vlan(fib, vlan);
 }
 
-void fib_vlan_after(struct fib *fib, struct fib_port *port, bool again)
+void fib_vlan_after(struct fib *fib, struct fib_port *port, bool retry)
 {
 	const struct sixlane_vlan_key key = { .lower = port->port.lower, .tag = port->port.tag };
 	struct fib_vlan *vlan;
 
 	if (port->vlan || !(port->port.flags & SIXLANE_PORT_TAGGED))
 		return;
-	vlan = find(fib, &key);
-	if (again && vlan && vlan->port)
+	vlan = fib_hash_find(&fib->vlans, &key);
+	if (retry && vlan && vlan->port)
 		return;
 	if (!vlan)
 		vlan = vlan_new(fib, &key);
 	if (!vlan)
 		return;
 	if (vlan->slot != port->slot) {
-		if (fib->writer.vlan_set(fib->writer.ctx, &key, port->slot)) {
-			fib->write_errors++;
+		if (fib_write_set(fib, FIB_MAP_VLANS, &key, &port->slot)) {
 			if (!vlan->slot)
 				delete_vlan(fib, vlan);
 			return;
 		}
 		vlan->slot = port->slot;
 	}
-	/* Devices may come before the one that they follow is known to be gone. */
+	/* A device may be announced before the removal of its predecessor. */
 	if (vlan->port)
 		vlan->port->vlan = NULL;
 	vlan->port = port;
@@ -101,46 +80,24 @@ int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t
 	struct fib_vlan *vlan;
 
 	fib->adopted = true;
-	if (find(fib, key))
+	if (fib_hash_find(&fib->vlans, key))
 		return -EINVAL;
 	vlan = vlan_new(fib, key);
 	if (!vlan)
 		return -ENOMEM;
-	/* One that names no port at all is deleted as any other that nobody claims. */
+	/* An entry for slot 0 is deleted like any other that no port has. */
 	vlan->slot = slot ? slot : UINT32_MAX;
 	vlan->adopted = true;
 	return 0;
 }
 
-struct sweep {
-	struct fib *fib;
-	bool confirm;
-};
-
-static void sweep_vlan(struct fib_hash_node *node, void *ctx)
-{
-	struct sweep *sweep = ctx;
-	struct fib_vlan *vlan = vlan_of(node);
-
-	if (!vlan->port && (sweep->confirm || !vlan->adopted))
-		delete_vlan(sweep->fib, vlan);
-}
-
 void fib_vlan_sweep(struct fib *fib, bool confirm)
 {
-	struct sweep sweep = { fib, confirm };
+	struct fib_vlan *vlan, *after;
 
-	fib_hash_each(&fib->vlans, sweep_vlan, &sweep);
-}
-
-static void free_vlan(struct fib_hash_node *node, void *ctx)
-{
-	(void)ctx;
-	free(vlan_of(node));
-}
-
-void fib_vlan_free_all(struct fib *fib)
-{
-	fib_hash_each(&fib->vlans, free_vlan, NULL);
-	fib_hash_free(&fib->vlans);
+	FIB_HASH_EACH(vlan, after, &fib->vlans)
+	{
+		if (!vlan->port && (confirm || !vlan->adopted))
+			delete_vlan(fib, vlan);
+	}
 }

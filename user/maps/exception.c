@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_exceptions and sl_operator. A value of sl_exceptions is one per CPU, which the datapath reads
- * while the kernel copies a new one over it word by word, and its memory may become another
- * entry's as soon as it is deleted. Hence the version and the check that readers compare (see
- * struct sixlane_exception): both are of this file alone, users of it see neither.
+ * See exception.h. The datapath reads a value of sl_exceptions while the kernel copies a new one
+ * over it word by word, and the memory of a deleted entry may become another's at once. Hence the
+ * version and the check that readers compare (see struct sixlane_exception): only this file knows
+ * of both.
  *
- * Invariant: of what has an entry the bits in sl_punted are set: packets do not find it before.
+ * Invariant: a destination with an entry has its bits in sl_punted; packets do not find it before.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 #define REFILL_STEP_NS 500000
 #define REFILL_STEPS 40
 
-/* A walk of sl_operator has one value an entry, of sl_exceptions one of each CPU. */
+/* Values are per CPU in sl_exceptions. */
 _Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
 _Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
 
@@ -76,7 +76,7 @@ int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx
 	});
 }
 
-/* --- the operator's ---------------------------------------------------------------------- */
+/* --- operator ---------------------------------------------------------------------------- */
 
 int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_operator *out)
@@ -124,7 +124,8 @@ int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps
 	return maps_walk_some(&walk, cursor);
 }
 
-/* Another one that the CLI has just put in its place comes back, unless yet another is there. */
+/* If the CLI has replaced the entry in between, the new one is put back, unless it was replaced
+ * again. */
 void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst, uint64_t now_ns)
 {
 	const int fd = maps->fd[LOADER_OPERATOR];
@@ -139,7 +140,7 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
 
 /* --- the writer -------------------------------------------------------------------------- */
 
-/* The same on all CPUs. What these have counted since the values were read is lost. */
+/* Write the same on all CPUs. What they have counted since the values were read is lost. */
 static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
 		      struct sixlane_exception *values, const struct sixlane_exception *value)
 {
@@ -157,7 +158,7 @@ static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
 	return rc == -E2BIG ? -ENOSPC : rc;
 }
 
-/* They differ in the first of the words that packets go by alone, or in the last. */
+/* They differ only in the first of the words that packets use, or only in the last. */
 static bool one_word_apart(const struct sixlane_exception *a, const struct sixlane_exception *b)
 {
 	bool first = a->flags == b->flags && a->mtu == b->mtu;
@@ -167,9 +168,9 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
 }
 
 /*
- * An entry that is there is changed in three steps if one will not do: all packets the kernel's
- * first, and of another version when it is done, so that nobody takes half of each for something.
- * Should a later step fail, which an update in place has no reason to, they go on to the kernel.
+ * A change of more than one word takes three steps. First all packets pass (CHANGING), and in the
+ * end the version is new, so that no packet uses half of each value. If a later step fails, which
+ * an update in place has no reason to do, packets go on passing.
  */
 static int change(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_exception *values, struct sixlane_exception *value)
@@ -190,8 +191,8 @@ static int change(const struct maps *maps, const union sixlane_addr *dst,
 }
 
 /*
- * A new entry's memory comes from a reserve that a kernel thread refills: having waited some
- * milliseconds for it there is some, or none for a long time, and then nobody waits again in vain.
+ * The memory of a new entry comes from a reserve that a kernel thread refills. It is worth waiting
+ * some milliseconds for it, once: after a wait in vain there is none for a long time.
  */
 static int insert(struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_exception *values, const struct sixlane_exception *value)
@@ -209,26 +210,25 @@ static int insert(struct maps *maps, const union sixlane_addr *dst,
 	return rc;
 }
 
-int maps_write_exception(void *ctx, const union sixlane_addr *dst,
+int maps_write_exception(struct maps *maps, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
-	struct maps *maps = ctx;
 	_cleanup_free_ struct sixlane_exception *values = calloc(maps->n_cpus, sizeof(*values));
-	struct sixlane_exception said = *value;
+	struct sixlane_exception content = *value;
 
 	if (!values)
 		return -ENOMEM;
-	said.check = sixlane_exception_check(dst);
+	content.check = sixlane_exception_check(dst);
 	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, values))
-		return change(maps, dst, values, &said);
+		return change(maps, dst, values, &content);
 	if (errno != ENOENT)
 		return -errno;
-	said.added_ns = said.added_ns ?: util_now_ns();
-	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
-	return insert(maps, dst, values, &said);
+	content.added_ns = content.added_ns ?: util_now_ns();
+	content.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
+	return insert(maps, dst, values, &content);
 }
 
-int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
+int maps_write_exception_del(struct maps *maps, const union sixlane_addr *dst)
 {
-	return maps_erase(ctx, LOADER_EXCEPTIONS, dst);
+	return maps_erase(maps, LOADER_EXCEPTIONS, dst);
 }

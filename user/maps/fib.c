@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The compiled FIB's memory: chunks of sl_fib_arena where programs read that, else of sl_fib, all
- * but the first made as they are needed. And looking at it.
- */
+/* See fib.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "../loader/arena.h"
-#include "maps_internal.h"
+#include "access.h"
 
-/* At the beginning of an arena, or of the first chunk; or NULL, with errno. */
+/* The start of the arena or of the first chunk. NULL, with errno, on error. */
 static struct sixlane_fib_head *map_head(const struct maps *maps, bool arena, int prot)
 {
 	void *at;
@@ -70,7 +67,7 @@ static int make_chunk(void)
 			      SIXLANE_FIB_CHUNK_BYTES, 1, &opts);
 }
 
-/* Read and written by the caller, once it is an inner map of sl_fib. */
+/* Make a new map an inner map of sl_fib, and map it. NULL on error. */
 static void *insert_chunk(struct maps *maps, uint32_t n, int fd)
 {
 	void *at = map_chunk(fd, PROT_READ | PROT_WRITE);
@@ -86,9 +83,9 @@ static void *insert_chunk(struct maps *maps, uint32_t n, int fd)
 }
 
 /*
- * All pages of one are asked for here and now: to be refused one later, at a store, would be the
- * end of the daemon. Where a cgroup's memory is at its end, not even this is refused, but someone
- * killed: so there must be room for an array map first, which is.
+ * Populates all pages now, since a page that is refused later, at a store, would kill the daemon.
+ * At a cgroup's memory limit even populating is not refused, but some process is killed. An array
+ * map is refused there, so one is created first, to see whether there is room.
  */
 static void *arena_chunk(const struct maps *maps, uint32_t n)
 {
@@ -123,7 +120,7 @@ void maps_write_fib(void *ctx, union sixlane_fib fib)
 	ATOMIC_STORE(&maps->fib_head->fib.word, fib.word);
 }
 
-/* Of a daemon before, which programs that do not read the arena would go on following. */
+/* Programs that do not read the arena would go on using the arrays of an earlier daemon. */
 static int empty_arrays(const struct maps *maps)
 {
 	struct sixlane_fib_head *head = map_head(maps, false, PROT_READ | PROT_WRITE);
@@ -136,9 +133,8 @@ static int empty_arrays(const struct maps *maps)
 }
 
 /*
- * Packets under way are waited for, since older kernels free an inner map before they do. Where
- * that is refused (nohz_full) there is no compiled FIB: neither could its own memory ever be used
- * again.
+ * Waits for packets under way, since older kernels free an inner map before they leave. If that is
+ * refused (nohz_full), there is no compiled FIB: its own memory could never be used again either.
  */
 int maps_fib_drop(struct maps *maps)
 {
@@ -176,7 +172,7 @@ static int view_chunks(const struct maps *maps, struct compiled_view *view)
 		if (bpf_map_lookup_elem(maps->fd[LOADER_FIB], &n, &id))
 			continue;
 		fd = bpf_map_get_fd_by_id(id);
-		/* gone since */
+		/* It was deleted in between. */
 		if (fd < 0 && errno == ENOENT)
 			continue;
 		if (fd >= 0)

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Stores to sl_guard and sl_policies: what firewall rules and IPsec policies hold back.
- */
+/* See guard.h. */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
-/* One thread writes; packets read. */
+bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
+{
+	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &
+	       1;
+}
+
 void maps_set_pair(struct maps *maps, uint32_t in_slot, uint32_t out_slot, bool is_free)
 {
 	uint64_t *word = &maps->guard[sixlane_guard_word(in_slot, out_slot)];
@@ -25,6 +29,28 @@ void maps_guard_clear(struct maps *maps, uint32_t slot)
 		maps_set_pair(maps, in, slot, false);
 }
 
+static bool policy_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
+			  uint32_t *value)
+{
+	const struct sixlane_route_key key = {
+		.prefix_len = SIXLANE_TABLE_BITS + 8 * sizeof(*addr),
+		.table = htonl(table),
+		.addr = *addr,
+	};
+
+	return !bpf_map_lookup_elem(maps->fd[LOADER_POLICIES], &key, value);
+}
+
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	uint32_t sources, value;
+
+	return policy_lookup(maps, 0, dst, &sources) &&
+	       (!src || policy_lookup(maps, sources, src, &value));
+}
+
+/* The policies that a walk has found and that are not in the new list. */
 struct old_policies {
 	const struct maps_policy *kept;
 	size_t n_kept;
@@ -38,7 +64,7 @@ static int by_key(const void *a, const void *b)
 		      sizeof(struct sixlane_route_key));
 }
 
-static int note_gone(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int add_unkept(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
 	const struct maps_policy entry = { .key = *key, .value = value };
 	struct old_policies *old = ctx;
@@ -72,7 +98,7 @@ int maps_set_policies(const struct maps *maps, const struct maps_policy *policie
 		qsort(sorted, n, sizeof(*sorted), by_key);
 	}
 	old.kept = sorted;
-	ret = maps_write_grace(NULL) ?: maps_policy_each(maps, note_gone, &old);
+	ret = maps_write_grace(NULL) ?: maps_policy_each(maps, add_unkept, &old);
 	for (size_t i = 0; !ret && i < old.n_gone; i++) {
 		ret = maps_erase(maps, LOADER_POLICIES, &old.gone[i].key);
 		ret = ret == -ENOENT ? 0 : ret;

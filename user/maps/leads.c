@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Where the maps lead the packets of a flow, read as the datapath reads them. Knows neither what
- * the daemon believes to have written nor what the kernel says.
- */
+/* See leads.h. */
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
-/* By the engine in use. 0: no route. */
+/* The route value of the engine in use; 0: no route. */
 static uint32_t find_route(const struct maps *maps, uint32_t table, const union sixlane_addr *dst)
 {
 	struct compiled_view view;
@@ -22,7 +19,7 @@ static uint32_t find_route(const struct maps *maps, uint32_t table, const union 
 	return found || !maps_route_lookup(maps, table, dst, &value) ? value : 0;
 }
 
-/* Whether XDP forwards by the port, and by a member of a group that leads to it. */
+/* Whether XDP forwards by the port. skip: port flags that exclude members of a group. */
 static bool is_in_use(const struct sixlane_port *port, uint32_t skip)
 {
 	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
@@ -30,7 +27,7 @@ static bool is_in_use(const struct sixlane_port *port, uint32_t skip)
 	return (ATOMIC_LOAD(&port->flags) & (alive | skip)) == alive;
 }
 
-/* Like nexthop_neighbour() of the datapath. skip: flags of ports that are passed over. */
+/* As nexthop_neighbour() of the datapath. */
 static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
 		       union sixlane_nh_entry nh_entry, uint32_t skip)
 {

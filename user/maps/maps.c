@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The pinned maps in memory: mapping them, and reads for both tools.
- */
+/* See maps.h. */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -9,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 static size_t array_bytes(size_t entry_bytes, size_t entries)
 {
@@ -18,7 +16,7 @@ static size_t array_bytes(size_t entry_bytes, size_t entries)
 	return (entry_bytes * entries + page - 1) / page * page;
 }
 
-/* The arrays that the daemon stores to, and where each is mapped. */
+/* The arrays that the daemon stores to. */
 static const struct mapped {
 	enum loader_map map;
 	size_t at; /* in struct maps */
@@ -110,7 +108,7 @@ int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixla
 
 int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
 {
-	/* a lookup of no more bits than the table's finds no longer prefix */
+	/* A key without bits of an address finds no longer prefix. */
 	struct sixlane_route_key key = { .prefix_len = SIXLANE_TABLE_BITS, .table = htonl(table) };
 
 	return bpf_map_lookup_elem(maps->fd[LOADER_ROUTES], &key, value) ? -errno : 0;
@@ -120,21 +118,6 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 		       uint32_t *value)
 {
 	return trie_lookup(maps, LOADER_SOURCES, set, addr, value);
-}
-
-bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
-		     const union sixlane_addr *dst)
-{
-	uint32_t sources, held;
-
-	return !trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
-	       (!src || !trie_lookup(maps, LOADER_POLICIES, sources, src, &held));
-}
-
-bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
-{
-	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &
-	       1;
 }
 
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)
@@ -198,7 +181,7 @@ int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost)
 	return 0;
 }
 
-/* The packet that finds `used` at 0 looks at `draw`. */
+/* A packet that finds `used` at 0 checks `sample`. */
 bool maps_sample_draw(struct maps *maps, uint32_t slot)
 {
 	ATOMIC_STORE(&maps->neighbours[slot].sample, 1);

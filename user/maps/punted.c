@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_punted and sl_fresh: filters of the destinations whose packets are the kernel's unless they
- * have an entry. In the first, the daemon's own, a destination has some bits. The second has a byte
- * of either half for each of its slots: the program sets them in one half, and the daemon clears
- * the other.
+ * See punted.h. A destination has some bits of sl_punted. In sl_fresh it has some bytes, each
+ * twice: one in either half.
  */
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 #define WORD_BITS 64
 
 /*
- * Values of the flag's byte. The program stores the first one after it has counted what it stores
- * to sl_fresh: a daemon that finds the second one still there has seen all that was counted.
+ * Values of the flag's byte. The program stores LOOK after it has counted an entry of sl_fresh: a
+ * daemon that still finds LOOK_UNLESS_STORED has seen all that was counted.
  */
 #define LOOK 1u
 #define LOOK_UNLESS_STORED 3u
@@ -89,6 +87,12 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half)
 	ATOMIC_STORE((uint32_t *)&maps->fresh[SIXLANE_FRESH_COUNTS] + half, 0);
 }
 
+int maps_fresh_turn(struct maps *maps)
+{
+	ATOMIC_STORE(&maps->meta->fresh, maps->meta->fresh ^ 1);
+	return maps_write_grace(maps);
+}
+
 bool maps_looks(const struct maps *maps)
 {
 	return ATOMIC_LOAD(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE]);
@@ -118,7 +122,7 @@ void maps_set_flags(const struct maps *maps, uint32_t flags)
 	const uint32_t look = 0xffu << 8 * SIXLANE_META_CHECK_PUNTED_BYTE;
 	uint32_t was = ATOMIC_LOAD(&maps->meta->flags);
 
-	/* the program may set the byte of SIXLANE_META_CHECK_PUNTED at any time */
+	/* The program may set the byte of SIXLANE_META_CHECK_PUNTED at any time. */
 	while (!__atomic_compare_exchange_n(&maps->meta->flags, &was,
 					    (was & look) | (flags & ~look), false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST))

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reader of a ring of records that the datapath writes: sl_icmp_events, sl_samples. */
+/* See ring.h. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
 struct maps_ring {
 	struct ring_buffer *ring;
 	size_t record_bytes;
-	uint8_t *out; /* in maps_ring_read(); so many are there, of at most: */
-	size_t n, max;
+	/* Of the current maps_ring_read(): */
+	uint8_t *out;
+	size_t n, max; /* records */
 };
 
-/* libbpf consumes the record before it looks at the result, so that none is lost. */
+/* libbpf consumes the record before it checks the result, so none is lost. */
 static int read_one(void *ctx, void *data, size_t bytes)
 {
 	struct maps_ring *ring = ctx;

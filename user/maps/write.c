@@ -1,110 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stores to the maps. The datapath reads the mapped arrays while they are written, so every word
- * that it may look at is stored whole, and what makes a slot usable is stored last.
+ * The writer of fib/ (fib/writer.h). The datapath reads the mapped arrays while they are written,
+ * so every word that it may read is stored whole, and what makes a slot usable is stored last.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#include "maps_internal.h"
+#include "access.h"
 
-/* Port flags by which packets are passed when set; the others let packets be forwarded. */
+static const enum loader_map loader_maps[] = {
+	[FIB_MAP_ROUTES] = LOADER_ROUTES,
+	[FIB_MAP_SOURCES] = LOADER_SOURCES,
+	[FIB_MAP_NEIGH_INDEX] = LOADER_NEIGH_INDEX,
+	[FIB_MAP_PORT_INDEX] = LOADER_PORT_INDEX,
+	[FIB_MAP_VLANS] = LOADER_VLANS,
+};
+
+static int set_entry(void *ctx, enum fib_map map, const void *key, const void *value)
+{
+	if (map == FIB_MAP_EXCEPTIONS)
+		return maps_write_exception(ctx, key, value);
+	return maps_update(ctx, loader_maps[map], key, value);
+}
+
+static int del_entry(void *ctx, enum fib_map map, const void *key)
+{
+	if (map == FIB_MAP_EXCEPTIONS)
+		return maps_write_exception_del(ctx, key);
+	return maps_erase(ctx, loader_maps[map], key);
+}
+
+/* --- ports ------------------------------------------------------------------------------------ */
+
+/* Port flags that make packets pass when set. The others allow forwarding. */
 #define FLAGS_FORBID                                                                             \
 	(SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_PROXY_NDP | SIXLANE_PORT_BACKUP | \
 	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT |                   \
 	 SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD |                     \
 	 SIXLANE_PORT_OPEN_CHECKSUMS)
 
-int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
-{
-	return bpf_map_update_elem(maps->fd[map], key, value, BPF_ANY) ? -errno : 0;
-}
-
-int maps_erase(const struct maps *maps, enum loader_map map, const void *key)
-{
-	return bpf_map_delete_elem(maps->fd[map], key) ? -errno : 0;
-}
-
-static int write_route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
-{
-	return maps_update(ctx, LOADER_ROUTES, key, &value);
-}
-
-static int write_route_del(void *ctx, const struct sixlane_route_key *key)
-{
-	return maps_erase(ctx, LOADER_ROUTES, key);
-}
-
-static int write_source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
-{
-	return maps_update(ctx, LOADER_SOURCES, key, &value);
-}
-
-static int write_source_del(void *ctx, const struct sixlane_route_key *key)
-{
-	return maps_erase(ctx, LOADER_SOURCES, key);
-}
-
-static void write_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
-{
-	struct maps *maps = ctx;
-
-	/* Nothing names it yet: what counts is only that all of it is there before something does.
-	 */
-	maps->next_hops[id] = *next_hop;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-static void write_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
-{
-	struct maps *maps = ctx;
-
-	ATOMIC_STORE(&maps->next_hops[id].nh_entry.word, nh_entry.word);
-}
-
-static void write_bucket(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
-{
-	struct maps *maps = ctx;
-
-	ATOMIC_STORE(&maps->buckets[index].word, bucket.word);
-}
-
-static void write_neigh_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
-{
-	struct maps *maps = ctx;
-
-	ATOMIC_STORE(&maps->neighbours[slot].mac.word, mac.word);
-}
-
-static void write_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
-{
-	struct maps *maps = ctx;
-	struct sixlane_neigh *to = &maps->neighbours[slot];
-
-	/* Unresolved while the key changes, so that no MAC is ever taken for another's. */
-	ATOMIC_STORE(&to->mac.word, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(to->key.addr.halves); i++)
-		ATOMIC_STORE(&to->key.addr.halves[i], neigh->key.addr.halves[i]);
-	ATOMIC_STORE(&to->key.ifindex, neigh->key.ifindex);
-	ATOMIC_STORE(&to->key.zero, 0);
-	ATOMIC_STORE(&to->used, neigh->used);
-	ATOMIC_STORE(&to->mac.word, neigh->mac.word);
-}
-
-static int write_neigh_index(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot)
-{
-	return maps_update(ctx, LOADER_NEIGH_INDEX, key, &slot);
-}
-
-static int write_neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
-{
-	return maps_erase(ctx, LOADER_NEIGH_INDEX, key);
-}
-
-/* A slot that goes to another device must not inherit the counts of the former one. */
+/* A new device in a slot must not inherit the counts of the former one. */
 static void clear_counters(const struct maps *maps, uint32_t slot)
 {
 	struct sixlane_counters *zero = calloc(maps->n_cpus, sizeof(*zero));
@@ -115,7 +50,7 @@ static void clear_counters(const struct maps *maps, uint32_t slot)
 	free(zero);
 }
 
-/* What a packet that is under way may combine with what it has read of the port before. */
+/* A packet under way could combine these fields with others that it read before the change. */
 static bool port_changes_meaning(const struct sixlane_port *from, const struct sixlane_port *to)
 {
 	return from->ifindex != to->ifindex || from->table != to->table || from->iif != to->iif ||
@@ -130,7 +65,7 @@ static bool source_goes(const struct sixlane_port *from, const struct sixlane_po
 	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
 }
 
-/* Any mixture of two lists leads to a slave that is, or was a moment before, in use. */
+/* Any mixture of two lists leads to slaves that are, or were a moment before, in use. */
 static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(to->slaves); i++)
@@ -141,12 +76,12 @@ static void write_slaves(struct sixlane_port *to, const struct sixlane_port *por
 }
 
 /*
- * While the rest changes, the stricter of before and after holds. Where half of the old and half of
- * the new meaning would be a third one, packets pass until those that saw the old one are gone.
+ * While a port changes, it does what both its old and its new value allow. If a mixture of both
+ * would mean something else (other), packets pass until those that saw the old value are gone.
  *
- * The source is two words, of which the first says whether there are any. The second one must not
- * change for a packet that has read the first one before it became 0: hence a grace period between
- * taking a source back and writing another.
+ * The source address is two words; a first word of 0 means that there is none. A packet that has
+ * read the first word of the old source must not find the second word of the new one: hence a grace
+ * period between removing a source and writing another. Returns whether to wait for it.
  */
 static bool tighten(struct sixlane_port *to, const struct sixlane_port *port, bool other)
 {
@@ -161,7 +96,7 @@ static bool tighten(struct sixlane_port *to, const struct sixlane_port *port, bo
 	return (other || renumbered) && live;
 }
 
-/* What changes its meaning is not held: before it waits, its VLAN has to be out of the index. */
+/* A port that becomes another one is not held: its VLAN must leave the index before the wait. */
 static bool hold_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
 {
 	struct maps *maps = ctx;
@@ -170,9 +105,8 @@ static bool hold_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
 	return !port_changes_meaning(to, port) && tighten(to, port, false);
 }
 
-static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
+static void store_port(struct maps *maps, uint32_t slot, const struct sixlane_port *port)
 {
-	struct maps *maps = ctx;
 	struct sixlane_port *to = &maps->ports[slot];
 	bool other = port_changes_meaning(to, port);
 	bool sourced = port->source.halves[0] && (source_goes(to, port) || !to->source.halves[0]);
@@ -202,28 +136,20 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->flags, port->flags);
 }
 
-static int write_port_index(void *ctx, uint32_t ifindex, uint32_t slot)
+static void store_neigh(struct sixlane_neigh *to, const struct sixlane_neigh *neigh)
 {
-	return maps_update(ctx, LOADER_PORT_INDEX, &ifindex, &slot);
+	/* Unresolved while the key changes, so that no packet uses the MAC of another key. */
+	ATOMIC_STORE(&to->mac.word, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(to->key.addr.halves); i++)
+		ATOMIC_STORE(&to->key.addr.halves[i], neigh->key.addr.halves[i]);
+	ATOMIC_STORE(&to->key.ifindex, neigh->key.ifindex);
+	ATOMIC_STORE(&to->key.zero, 0);
+	ATOMIC_STORE(&to->used, neigh->used);
+	ATOMIC_STORE(&to->mac.word, neigh->mac.word);
 }
 
-static int write_port_index_del(void *ctx, uint32_t ifindex)
-{
-	return maps_erase(ctx, LOADER_PORT_INDEX, &ifindex);
-}
-
-static int write_vlan(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
-{
-	return maps_update(ctx, LOADER_VLANS, key, &slot);
-}
-
-static int write_vlan_del(void *ctx, const struct sixlane_vlan_key *key)
-{
-	return maps_erase(ctx, LOADER_VLANS, key);
-}
-
-/* The other flags of sl_meta are the daemon's, of which another thread may clear one. */
-static void write_gaps(void *ctx, bool gaps)
+/* Another thread may change other flags of sl_meta at the same time. */
+static void set_gaps(void *ctx, bool gaps)
 {
 	struct maps *maps = ctx;
 
@@ -233,81 +159,47 @@ static void write_gaps(void *ctx, bool gaps)
 		__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_GAPS, __ATOMIC_ACQ_REL);
 }
 
-/*
- * The global barrier is synchronize_rcu(). XDP programs run inside RCU read-side sections (with
- * softirqs off, which counts as one since Linux 5.0), so afterwards every packet that might have
- * seen an old id has left its program. On one CPU the kernel does nothing, and need not: this
- * process does not run while a program does. -EINVAL with nohz_full: slots are then kept out of
- * use.
- */
-int maps_write_grace(void *ctx)
+/* --- all arrays ------------------------------------------------------------------------------- */
+
+static void store(void *ctx, enum fib_map map, uint32_t index, const void *value)
 {
-	(void)ctx;
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
+	struct maps *maps = ctx;
+
+	if (map == FIB_MAP_PORTS) {
+		store_port(maps, index, value);
+	} else if (map == FIB_MAP_NEIGHS) {
+		store_neigh(&maps->neighbours[index], value);
+	} else {
+		/* Nothing names it yet: all of it must only be there before something does. */
+		maps->next_hops[index] = *(const struct sixlane_next_hop *)value;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	}
 }
 
-int maps_fresh_turn(struct maps *maps)
+static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
 {
-	ATOMIC_STORE(&maps->meta->fresh, maps->meta->fresh ^ 1);
-	return maps_write_grace(maps);
+	struct maps *maps = ctx;
+
+	if (map == FIB_MAP_NEXT_HOPS)
+		ATOMIC_STORE(&maps->next_hops[index].nh_entry.word, word);
+	else if (map == FIB_MAP_BUCKETS)
+		ATOMIC_STORE(&maps->buckets[index].word, word);
+	else
+		ATOMIC_STORE(&maps->neighbours[index].mac.word, word);
 }
 
 struct fib_writer maps_writer(struct maps *maps)
 {
 	return (struct fib_writer){
 		.ctx = maps,
-		.route_set = write_route_set,
-		.route_del = write_route_del,
-		.fib_chunk = maps_write_fib_chunk,
-		.fib_publish = maps_write_fib,
-		.source_set = write_source_set,
-		.source_del = write_source_del,
-		.next_hop_set = write_next_hop,
-		.next_hop_set_entry = write_entry,
-		.bucket_set = write_bucket,
-		.neigh_set = write_neigh,
-		.neigh_set_mac = write_neigh_mac,
-		.neigh_index_set = write_neigh_index,
-		.neigh_index_del = write_neigh_index_del,
-		.port_hold = hold_port,
-		.port_set = write_port,
-		.port_index_set = write_port_index,
-		.port_index_del = write_port_index_del,
-		.vlan_set = write_vlan,
-		.vlan_del = write_vlan_del,
-		.gaps_set = write_gaps,
-		.exception_set = maps_write_exception,
-		.exception_del = maps_write_exception_del,
+		.set = set_entry,
+		.del = del_entry,
+		.store = store,
+		.store_word = store_word,
+		.hold_port = hold_port,
+		.set_gaps = set_gaps,
+		.chunk = maps_write_fib_chunk,
+		.publish = maps_write_fib,
 		.grace = maps_write_grace,
 	};
-}
-
-bool maps_has_rules(const struct maps *maps, const struct sixlane_rule *rules, uint32_t n)
-{
-	const union sixlane_rules list = { .word = maps->meta->rules.word };
-
-	return list.n == n && n <= SIXLANE_MAX_RULES && list.first <= SIXLANE_MAX_RULES &&
-	       !memcmp(&maps->rules[list.first], rules, n * sizeof(*rules));
-}
-
-/*
- * The list beside the one in use may still be walked by packets that came before the last change:
- * hence the grace period first. Packets that came before the caller had them punted go by the
- * tables as they were: hence one for a list that stays, too.
- */
-int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t n)
-{
-	union sixlane_rules list = { .word = maps->meta->rules.word };
-	int rc;
-
-	if (n > SIXLANE_MAX_RULES)
-		return -E2BIG;
-	rc = maps_write_grace(maps);
-	if (rc || maps_has_rules(maps, rules, n))
-		return rc;
-	list.first = list.first ? 0 : SIXLANE_MAX_RULES;
-	list.n = n;
-	memcpy(&maps->rules[list.first], rules, n * sizeof(*rules));
-	ATOMIC_STORE(&maps->meta->rules.word, list.word);
-	return 0;
 }

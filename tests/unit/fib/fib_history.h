@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A fib's history beside its model: what both are told, and that packets meet at every write what
- * the model says. Memory may run out while the fib is at work, if the test sees to that.
+ * A fib beside its model: operations that change both. The test may make memory run out while the
+ * fib is at work.
  */
 #ifndef TEST_FIB_HISTORY_H
 #define TEST_FIB_HISTORY_H
@@ -23,7 +23,7 @@ struct history {
 	struct model model;
 	bool tight;   /* few ids and buckets */
 	bool trouble; /* something was made to fail since the last clean retry */
-	bool forgot;  /* the fib said -ENOMEM since the last synchronisation without */
+	bool forgot;  /* -ENOMEM since the last synchronisation without */
 	uint64_t seed;
 	unsigned int operation;
 };
@@ -31,12 +31,19 @@ struct history {
 static unsigned int history_alloc_fails; /* one in so many while the fib is at work; 0: never */
 static bool history_at_work;
 
+#define AT_WORK(call)                    \
+	do {                             \
+		history_at_work = true;  \
+		call;                    \
+		history_at_work = false; \
+	} while (0)
+
 static inline uint32_t history_random(struct history *history, uint32_t n)
 {
 	return sim_random(history->sim, n);
 }
 
-/* --- telling the fib what the model says -------------------------------------------------- */
+/* --- from the model to the fib ------------------------------------------------------------ */
 
 static inline void note(struct history *history, int err)
 {
@@ -47,7 +54,7 @@ static inline void note(struct history *history, int err)
 	history->forgot |= err != 0;
 }
 
-static inline void history_tell_slot(struct history *history, const struct model_slot *slot)
+static inline void history_set_slot(struct history *history, const struct model_slot *slot)
 {
 	struct fib_source sources[N_SOURCES];
 	struct fib_target target = model_target(&slot->leaf);
@@ -65,31 +72,25 @@ static inline void history_tell_slot(struct history *history, const struct model
 						  .dst_len = source->dst_len,
 						  .target = model_target(&source->leaf) };
 	}
-	history_at_work = true;
-	err = fib_set(history->fib, slot->table, &slot->dst, slot->there ? &target : NULL);
-	history_at_work = false;
+	AT_WORK(err = fib_set(history->fib, slot->table, &slot->dst, slot->there ? &target : NULL));
 	note(history, err);
 }
 
-static inline void history_tell_object(struct history *history, uint32_t i)
+static inline void history_set_object(struct history *history, uint32_t i)
 {
 	const struct fib_object object = model_object(&history->model.now.objects[i]);
 	int err;
 
-	history_at_work = true;
-	err = fib_set_object(history->fib, i + 1,
-			     history->model.now.objects[i].there ? &object : NULL);
-	history_at_work = false;
+	AT_WORK(err = fib_set_object(history->fib, i + 1,
+				     history->model.now.objects[i].there ? &object : NULL));
 	note(history, err);
 }
 
-static inline int history_tell_port(struct history *history, const struct sixlane_port *port)
+static inline int history_set_port(struct history *history, const struct sixlane_port *port)
 {
 	int err;
 
-	history_at_work = true;
-	err = fib_set_port(history->fib, port);
-	history_at_work = false;
+	AT_WORK(err = fib_set_port(history->fib, port));
 	if (!history->trouble)
 		assert_int_equal(err, 0);
 	return err;
@@ -99,20 +100,16 @@ static inline size_t history_retry(struct history *history)
 {
 	size_t missing;
 
-	history_at_work = true;
-	missing = fib_retry(history->fib);
-	history_at_work = false;
+	AT_WORK(missing = fib_retry(history->fib));
 	return missing;
 }
 
-/* Where that fails the trie answers. */
+/* If that fails, the trie answers. */
 static inline void history_compile(struct history *history)
 {
 	int err;
 
-	history_at_work = true;
-	err = fib_compile(history->fib);
-	history_at_work = false;
+	AT_WORK(err = fib_compile(history->fib));
 	if (!history_alloc_fails && !history->sim->grace_fails && !history->sim->chunk_fails)
 		assert_int_equal(err, 0);
 }
@@ -121,56 +118,48 @@ static inline void history_sync(struct history *history)
 {
 	history->forgot = false;
 	history->model.syncing = true;
-	history_at_work = true;
-	fib_sync_begin(history->fib);
-	history_at_work = false;
+	AT_WORK(fib_sync_begin(history->fib));
 	for (uint32_t i = 0; i < N_VLAN_PORTS; i++) {
 		if (history->model.now.vlans[i].flags &&
-		    history_tell_port(history, &history->model.now.vlans[i]))
+		    history_set_port(history, &history->model.now.vlans[i]))
 			history->model.now.vlans[i].flags = 0;
 	}
 	for (uint32_t i = 0; i < N_OBJECTS; i++) {
 		if (history->model.now.objects[i].there)
-			history_tell_object(history, i);
+			history_set_object(history, i);
 	}
 	for (int len = 128; len >= 0; len--) {
 		for (size_t i = 0; i < N_PREFIXES; i++) {
 			if (history->model.now.slots[i].there &&
 			    history->model.now.slots[i].dst.len == len)
-				history_tell_slot(history, &history->model.now.slots[i]);
+				history_set_slot(history, &history->model.now.slots[i]);
 		}
 	}
-	history_at_work = true;
-	fib_sync_end(history->fib);
-	history_at_work = false;
+	AT_WORK(fib_sync_end(history->fib));
 	history->model.syncing = false;
 	history_compile(history);
 }
 
 /* --- exceptions --------------------------------------------------------------------------- */
 
-static inline void history_mark(struct history *history, struct model_exception *exception)
+static inline void history_set_flag(struct history *history, struct model_exception *exception)
 {
-	history_at_work = true;
-	fib_set_exception_flag(history->fib, exception->table, &exception->dst);
-	history_at_work = false;
-	exception->marked =
-		history->model.before.exceptions[exception - history->model.now.exceptions].marked =
-			true;
+	AT_WORK(fib_set_exception_flag(history->fib, exception->table, &exception->dst));
+	exception->flagged =
+		history->model.before.exceptions[exception - history->model.now.exceptions]
+			.flagged = true;
 }
 
-/* It has what it had before, or nothing, if there is no room or no memory. */
-static inline void history_tell_exception(struct history *history, size_t i)
+/* Without room or memory the destination has what it had before, or nothing. */
+static inline void history_set_exception(struct history *history, size_t i)
 {
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	const struct model_exception *before = &history->model.before.exceptions[i];
 	int err;
 
-	history_mark(history, exception);
-	history_at_work = true;
-	err = fib_set_exception(history->fib, &exception->dst,
-				exception->there ? &exception->told : NULL);
-	history_at_work = false;
+	history_set_flag(history, exception);
+	AT_WORK(err = fib_set_exception(history->fib, &exception->dst,
+					exception->there ? &exception->value : NULL));
 	if (!err)
 		return;
 	assert_true(history->trouble || history->tight || err == -ENOSPC);
@@ -178,14 +167,14 @@ static inline void history_tell_exception(struct history *history, size_t i)
 	exception->there = fib_exception(history->fib, &exception->dst) != NULL;
 }
 
-/* All that there are, and what the FIB has beyond. */
-static inline void history_tell_exceptions(struct history *history)
+/* Set all that the model has; delete the others. */
+static inline void history_set_exceptions(struct history *history)
 {
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		const struct model_exception *exception = &history->model.now.exceptions[i];
 
 		if (exception->there || fib_exception(history->fib, &exception->dst))
-			history_tell_exception(history, i);
+			history_set_exception(history, i);
 	}
 }
 #endif

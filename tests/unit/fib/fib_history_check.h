@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether packets meet what the model of a fib's history says. exact: as it is now; else it may be
- * as before, or be punted for a reason.
+ * Whether packets meet what the model says. exact: as the model is now. Else packets may also meet
+ * what was before the operation, or be punted for lack of room.
  */
 #ifndef TEST_FIB_HISTORY_CHECK_H
 #define TEST_FIB_HISTORY_CHECK_H
@@ -9,8 +9,8 @@
 #include "fib_history.h"
 
 /*
- * Passing for want of room is never wrong, if there is a want; neither is finding nothing, if
- * others are told so.
+ * After a failure a packet may be punted for lack of room. It may also find no route, if the flag
+ * of gaps is set.
  */
 static inline bool is_pass(const struct history *history, const struct sim_found *found)
 {
@@ -20,37 +20,38 @@ static inline bool is_pass(const struct history *history, const struct sim_found
 		return false;
 	if (!found)
 		return history->sim->gaps;
-	/* an object for which there was no memory, or which is told later */
+	/* An object for which there was no memory, or which is set later. */
 	if (verdict == SIXLANE_PUNT_NEXT_HOP_OBJECT)
 		return history->trouble || history->forgot || history_at_work;
 	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
 }
 
-/* It finds its route as state has it, and there the exception that it has, too. */
-static inline bool is_as(const struct history *history, const struct model_state *state,
-			 const struct model_probe *probe, const struct sim_found *found, bool exact)
+/* The route and the exception that the probe meets agree with state. */
+static inline bool agrees(const struct history *history, const struct model_state *state,
+			  const struct model_probe *probe, const struct sim_found *found,
+			  bool exact)
 {
 	bool excused = history->trouble;
 
 	return model_agrees(&history->model, state, probe, found, exact) &&
 	       (!found || sim_verdict(found) != SIXLANE_FORWARD ||
-		model_excepts(&history->model, state, probe, found, excused));
+		model_exception_agrees(&history->model, state, probe, found, excused));
 }
 
 static inline void history_check_found(const struct history *history,
 				       const struct model_probe *probe,
 				       const struct sim_found *found, bool exact)
 {
-	if (is_as(history, &history->model.now, probe, found, exact))
+	if (agrees(history, &history->model.now, probe, found, exact))
 		return;
-	if (!exact && (is_as(history, &history->model.before, probe, found, false) ||
+	if (!exact && (agrees(history, &history->model.before, probe, found, false) ||
 		       is_pass(history, found)))
 		return;
 	fail_msg("table %#x probe %zu has verdict %d, which is neither old nor new", probe->table,
 		 (size_t)(probe - history->model.probes), found ? (int)sim_verdict(found) : -1);
 }
 
-/* By the trie, and by the compiled FIB: at no write packets meet anything else by it. */
+/* By the trie, and by the compiled FIB if that answers. */
 static inline void history_check_probe(const struct history *history,
 				       const struct model_probe *probe, bool exact)
 {
@@ -62,7 +63,7 @@ static inline void history_check_probe(const struct history *history,
 		history_check_found(history, probe, has ? &at : NULL, exact);
 }
 
-/* exact: whoever has a tag gets it. */
+/* exact: each tag of the model must be found. */
 static inline void history_check_vlans(const struct history *history, bool exact)
 {
 	for (uint32_t lower = 1; lower <= 2; lower++) {
@@ -72,10 +73,10 @@ static inline void history_check_vlans(const struct history *history, bool exact
 
 			if (found)
 				assert_true(
-					model_claims(&history->model.now, found, lower, tag) ||
-					model_claims(&history->model.before, found, lower, tag));
+					model_has_tag(&history->model.now, found, lower, tag) ||
+					model_has_tag(&history->model.before, found, lower, tag));
 			else if (exact)
-				assert_false(model_claims(&history->model.now, 0, lower, tag));
+				assert_false(model_has_tag(&history->model.now, 0, lower, tag));
 		}
 	}
 }
@@ -92,14 +93,14 @@ static inline void history_check_write(void *ctx)
 	history_at_work = at_work;
 }
 
-static inline void history_is_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
-				    uint32_t told, uint32_t compiled)
+static inline void history_report_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
+					uint32_t told, uint32_t compiled)
 {
 	fail_msg("table %#x: compiled FIB says 0x%x, the trie was told 0x%x", table, compiled,
 		 told);
 }
 
-/* The fib's own comparison finds nothing. */
+/* fib_verify_*() finds nothing wrong. */
 static inline void history_verify(const struct history *history)
 {
 	struct fib_verify run;
@@ -108,7 +109,7 @@ static inline void history_verify(const struct history *history)
 	if (rc == -ENODATA)
 		return;
 	assert_int_equal(rc, 0);
-	while (fib_verify_some(history->fib, &run, 5, history_is_wrong, NULL) > 0)
+	while (fib_verify_some(history->fib, &run, 5, history_report_wrong, NULL) > 0)
 		;
 	fib_verify_end(&run);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The model of fib_model.h: making things up, and comparing.
- */
+/* See fib_model.h. */
 #include <string.h>
 
 #include "../../../user/lib/util.h"
@@ -191,7 +189,7 @@ void model_init(struct model *model, struct sim *sim)
 	model->before = model->now;
 }
 
-/* --- in the fib's words ----------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------------- */
 
 struct fib_target model_target(const struct model_leaf *leaf)
 {
@@ -249,7 +247,6 @@ static const struct model_source *match_source(const struct model_slot *slot,
 	return best;
 }
 
-/* found: what the maps do, NULL: no route. */
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
@@ -276,13 +273,13 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 		return true;
 	if (!model->syncing)
 		return false;
-	/* An object that changes is punted meanwhile, and one that is gone goes last. */
+	/* An object that changes is punted; one that is gone goes at the end. */
 	return sim_does(model->sim, found, &target, NULL, NULL, true) ||
 	       (!object->there && sim_does(model->sim, found, &target, &was, NULL, true));
 }
 
-bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lower,
-		  union sixlane_tag tag)
+bool model_has_tag(const struct model_state *state, uint32_t ifindex, uint32_t lower,
+		   union sixlane_tag tag)
 {
 	for (size_t i = 0; i < N_VLAN_PORTS; i++) {
 		const struct sixlane_port *port = &state->vlans[i];
@@ -298,42 +295,43 @@ bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lo
 
 struct fib_exception model_random_exception(struct model *model, uint32_t table)
 {
-	struct fib_exception told = { .origin = rnd(model, FIB_N_ORIGINS), .table = table };
+	struct fib_exception wanted = { .origin = rnd(model, FIB_N_ORIGINS), .table = table };
 
 	if (rnd(model, 4))
-		told.mtu = 1280 + rnd(model, 3);
-	told.mtu_locked = told.mtu && rnd(model, 2);
-	while (!told.mtu && !told.hop.ifindex)
-		told.hop = model_random_hop(model);
-	told.has_hop = told.hop.ifindex;
-	told.observe = told.origin == FIB_KERNEL && !rnd(model, 8);
-	told.expires_ns = rnd(model, 2) ? 1 + rnd(model, 20) : 0;
-	return told;
+		wanted.mtu = 1280 + rnd(model, 3);
+	wanted.mtu_locked = wanted.mtu && rnd(model, 2);
+	while (!wanted.mtu && !wanted.hop.ifindex)
+		wanted.hop = model_random_hop(model);
+	wanted.has_hop = wanted.hop.ifindex;
+	wanted.observe = wanted.origin == FIB_KERNEL && !rnd(model, 8);
+	wanted.expires_ns = rnd(model, 2) ? 1 + rnd(model, 20) : 0;
+	return wanted;
 }
 
 static bool leads(const struct sim *sim, const struct sixlane_exception *value,
-		  const struct fib_exception *told)
+		  const struct fib_exception *wanted)
 {
 	const union sixlane_nh_entry nh_entry = sim->next_hops[value->next_hop].nh_entry;
 
-	if (!told->has_hop || !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
-		return !told->has_hop && !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP);
-	return sim_entry_is(sim, nh_entry, &told->hop) || nh_entry.type == SIXLANE_PUNT_MAP_FULL;
+	if (!wanted->has_hop || !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
+		return !wanted->has_hop && !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP);
+	return sim_entry_is(sim, nh_entry, &wanted->hop) || nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
 static bool says(const struct sim *sim, const struct sixlane_exception *value,
-		 const struct fib_exception *told)
+		 const struct fib_exception *wanted)
 {
-	return leads(sim, value, told) && value->mtu == told->mtu &&
-	       value->expires_ns == told->expires_ns &&
-	       !(value->flags & SIXLANE_EXCEPTION_MTU) == !told->mtu &&
-	       !(value->flags & SIXLANE_EXCEPTION_LOCKED) == !told->mtu_locked &&
-	       !(value->flags & SIXLANE_EXCEPTION_OBSERVE) == !told->observe &&
-	       !(value->flags & SIXLANE_EXCEPTION_OPERATOR) == (told->origin == FIB_KERNEL);
+	return leads(sim, value, wanted) && value->mtu == wanted->mtu &&
+	       value->expires_ns == wanted->expires_ns &&
+	       !(value->flags & SIXLANE_EXCEPTION_MTU) == !wanted->mtu &&
+	       !(value->flags & SIXLANE_EXCEPTION_LOCKED) == !wanted->mtu_locked &&
+	       !(value->flags & SIXLANE_EXCEPTION_OBSERVE) == !wanted->observe &&
+	       !(value->flags & SIXLANE_EXCEPTION_OPERATOR) == (wanted->origin == FIB_KERNEL);
 }
 
-bool model_excepts(const struct model *model, const struct model_state *state,
-		   const struct model_probe *probe, const struct sim_found *found, bool excused)
+bool model_exception_agrees(const struct model *model, const struct model_state *state,
+			    const struct model_probe *probe, const struct sim_found *found,
+			    bool excused)
 {
 	const struct model_exception *exception = NULL;
 	const struct sixlane_exception *value;
@@ -342,11 +340,11 @@ bool model_excepts(const struct model *model, const struct model_state *state,
 	for (size_t i = 0; i < N_EXCEPTIONS && !exception; i++)
 		if (!memcmp(&state->exceptions[i].dst, &probe->dst, sizeof(probe->dst)))
 			exception = &state->exceptions[i];
-	if (exception && exception->marked && exception->table == probe->table &&
-	    !(found->marks & SIXLANE_ROUTE_EXCEPTIONS))
+	if (exception && exception->flagged && exception->table == probe->table &&
+	    !(found->flags & SIXLANE_ROUTE_EXCEPTIONS))
 		return false;
 	effect = sim_effect(model->sim, probe->table, &probe->dst, found, &value);
-	if (exception && exception->there && exception->told.table == probe->table)
-		return effect != SIM_NO_EFFECT && says(model->sim, value, &exception->told);
+	if (exception && exception->there && exception->value.table == probe->table)
+		return effect != SIM_NO_EFFECT && says(model->sim, value, &exception->value);
 	return effect == SIM_NO_EFFECT || excused;
 }

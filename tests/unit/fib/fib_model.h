@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of what the kernel may tell a fib, small enough to be compared with what the simulated
- * maps do at every write: prefixes of some tables, next-hop objects, VLAN devices. Knows no fib.
+ * A naive model of what a fib is given: prefixes of some tables, next-hop objects, exceptions, VLAN
+ * devices. It is small enough to be compared with the simulated maps at every write. Knows no fib.
  */
 #ifndef TEST_FIB_MODEL_H
 #define TEST_FIB_MODEL_H
@@ -18,7 +18,7 @@
 #define FIRST_VLAN_PORT 20u
 #define N_VLAN_PORTS 4u
 
-/* What a prefix, or a source there, leads to. */
+/* The target of a prefix, or of a source there. */
 struct model_leaf {
 	uint32_t verdict, mtu, object;
 	enum fib_kind kind;
@@ -39,7 +39,7 @@ struct model_slot {
 	struct prefix dst;
 	bool there;
 	struct model_leaf leaf;
-	size_t n_sources; /* not 0: by source instead */
+	size_t n_sources; /* not 0: the source decides, and leaf does not count */
 	struct model_source sources[N_SOURCES];
 };
 
@@ -53,10 +53,10 @@ struct model_object {
 
 struct model_exception {
 	union sixlane_addr dst;
-	uint32_t table; /* in which it is marked … */
-	bool marked;
+	uint32_t table; /* in which its route has the flag, if flagged */
+	bool flagged;
 	bool there;
-	struct fib_exception told; /* … and which it is told of */
+	struct fib_exception value; /* as given to the fib, if there */
 };
 
 struct model_state {
@@ -72,47 +72,48 @@ struct model_probe {
 };
 
 struct model {
-	struct sim *sim;		/* the source of chance, too */
-	struct model_state now, before; /* the operation under way */
+	struct sim *sim;		/* also the source of random numbers */
+	struct model_state now, before; /* before: the operation under way */
 	struct model_probe probes[N_PROBES];
-	bool syncing; /* the fib is told everything anew */
+	bool syncing; /* in a synchronisation */
 };
 
-/* Prefixes, of which none is there yet, and probes. */
+/* Choose prefixes, of which none is there yet, and probes. */
 void model_init(struct model *model, struct sim *sim);
 
 union sixlane_addr model_random_addr(struct model *model);
 struct fib_hop model_random_hop(struct model *model);
-/* What slot leads to, if it is there. */
+/* A random target for a slot. */
 void model_random_content(struct model *model, struct model_slot *slot);
 struct model_object model_random_object(struct model *model, const struct model_object *old);
 
-/* The prefix of state that a destination is under. NULL: none. */
+/* The longest prefix of state that covers a destination. NULL: none. */
 const struct model_slot *model_match(const struct model_state *state, uint32_t table,
 				     const union sixlane_addr *dst);
 
-/* In the fib's words; they point into what they are made from. */
+/* As arguments of fib_set() and fib_set_object(); they point into leaf and object. */
 struct fib_target model_target(const struct model_leaf *leaf);
 struct fib_object model_object(const struct model_object *object);
 
 /*
- * Whether a probe meets in the maps what state says; found NULL: no route. Unless exact, objects
- * may mean what they did before, and members of groups may be punted.
+ * Whether a probe that found this in the maps (NULL: no route) agrees with state. Unless exact,
+ * objects may have their meaning of before, and members of groups may be punted.
  */
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact);
 
-/* What a destination may have in a table. */
+/* A random exception of a destination whose route is in this table. */
 struct fib_exception model_random_exception(struct model *model, uint32_t table);
 /*
- * Whether a probe that has found its route as state has it meets the exception that state has, if
- * any. excused: one that is gone may be there still.
+ * Whether a probe, whose route agrees with state, meets the exception that state has, if any.
+ * excused: an exception that is gone may still be there.
  */
-bool model_excepts(const struct model *model, const struct model_state *state,
-		   const struct model_probe *probe, const struct sim_found *found, bool excused);
+bool model_exception_agrees(const struct model *model, const struct model_state *state,
+			    const struct model_probe *probe, const struct sim_found *found,
+			    bool excused);
 
-/* Whether the device (0: any) is to take this tag off. */
-bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lower,
-		  union sixlane_tag tag);
+/* Whether the device (0: any) has this tag. */
+bool model_has_tag(const struct model_state *state, uint32_t ifindex, uint32_t lower,
+		   union sixlane_tag tag);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A fib on simulated maps, and short words for what tests say to it and ask of it. Tables other
- * than main, and sources other than ::, are said with the functions whose names end in _in.
+ * A fib on simulated maps, and short forms of calls and assertions. Functions whose names end in
+ * _in take a table, the others use main.
  */
 #ifndef TEST_FIB_WORLD_H
 #define TEST_FIB_WORLD_H
@@ -60,11 +60,6 @@ static inline struct fib_target via(const char *gateway, uint32_t ifindex)
 	return one(hop_via(gateway, ifindex, 0));
 }
 
-static inline struct fib_target on_link(uint32_t ifindex)
-{
-	return one((struct fib_hop){ .ifindex = ifindex });
-}
-
 static inline struct fib_target nh_entry(uint32_t verdict)
 {
 	return (struct fib_target){ .verdict = verdict };
@@ -82,7 +77,7 @@ static inline struct fib_target by_object(uint32_t id)
 	return (struct fib_target){ .verdict = SIXLANE_FORWARD, .kind = FIB_OBJECT, .object = id };
 }
 
-/* --- what is said ------------------------------------------------------------------------- */
+/* --- calls ----------------------------------------------------------------------------- */
 
 static inline int set_in(struct world *world, uint32_t table, const char *dst,
 			 struct fib_target target)
@@ -124,88 +119,33 @@ static inline struct fib_stats stats_of(const struct world *world)
 	return stats;
 }
 
-/* --- what is there ------------------------------------------------------------------------ */
+/* --- assertions --------------------------------------------------------------------------- */
 
-static inline struct sim_found find_in(const struct world *world, uint32_t table, const char *dst,
-				       const char *src)
+/* object: what the target's object means, or NULL. */
+static inline void assert_object(const struct world *world, const char *dst,
+				 struct fib_target target, const struct fib_object *object)
 {
-	const union sixlane_addr to = addr(dst), from = addr(src);
+	const union sixlane_addr to = addr(dst), from = { 0 };
 	struct sim_found found;
 
-	if (!world->sim->written) /* at a write it says what was before, or what is then */
-		sim_fib_check_at(world->sim, table, &to);
-	if (!sim_find(world->sim, table, &to, &from, &found))
-		fail_msg("%s: no route", dst);
-	return found;
-}
-
-static inline void assert_does(const struct world *world, const struct sim_found *found,
-			       const char *dst, const struct fib_target *target,
-			       const struct fib_object *object)
-{
-	if (!sim_does(world->sim, found, target, object, NULL, false))
-		fail_msg("%s: verdict %u instead of %u, or another way there", dst,
-			 sim_verdict(found), target->verdict);
+	if (!sim_find(world->sim, SIXLANE_TABLE_MAIN, &to, &from, &found) ||
+	    !sim_does(world->sim, &found, &target, object, NULL, false))
+		fail_msg("%s: no route, or another one", dst);
 }
 
 static inline void assert_target(const struct world *world, const char *dst,
 				 struct fib_target target)
 {
-	const struct sim_found found = find_in(world, SIXLANE_TABLE_MAIN, dst, "::");
-
-	assert_does(world, &found, dst, &target, NULL);
-}
-
-static inline void assert_object(const struct world *world, const char *dst,
-				 struct fib_target target, const struct fib_object *object)
-{
-	const struct sim_found found = find_in(world, SIXLANE_TABLE_MAIN, dst, "::");
-
-	assert_does(world, &found, dst, &target, object);
-}
-
-static inline void assert_verdict_in(const struct world *world, uint32_t table, const char *dst,
-				     const char *src, uint32_t verdict)
-{
-	const struct sim_found found = find_in(world, table, dst, src);
-
-	assert_int_equal(sim_verdict(&found), verdict);
+	assert_object(world, dst, target, NULL);
 }
 
 static inline void assert_verdict(const struct world *world, const char *dst, uint32_t verdict)
 {
-	assert_verdict_in(world, SIXLANE_TABLE_MAIN, dst, "::", verdict);
-}
-
-static inline void assert_no_route_in(const struct world *world, uint32_t table, const char *dst)
-{
-	const union sixlane_addr to = addr(dst);
+	const union sixlane_addr to = addr(dst), from = { 0 };
 	struct sim_found found;
 
-	assert_false(sim_find(world->sim, table, &to, &to, &found));
-}
-
-static inline void assert_no_route(const struct world *world, const char *dst)
-{
-	assert_no_route_in(world, SIXLANE_TABLE_MAIN, dst);
-}
-
-/* Prefixes for tests of full maps … */
-static inline void fill(struct world *world)
-{
-	set(world, "::/0", via("fe80::1", 3));
-	set(world, "2001:db8::/32", via("fe80::2", 3));
-	set(world, "2001:db9::/32", via("fe80::3", 3));
-}
-
-/* … of which 2001:db8:1::/48 is missing. */
-static inline void assert_covers_punted(struct world *world)
-{
-	assert_int_equal(stats_of(world).missing, 1);
-	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
-	assert_verdict(world, "2001:db8:2::1", SIXLANE_PUNT_MAP_FULL);
-	assert_verdict(world, "::1", SIXLANE_PUNT_MAP_FULL);
-	assert_target(world, "2001:db9::1", via("fe80::3", 3));
+	assert_true(sim_find(world->sim, SIXLANE_TABLE_MAIN, &to, &from, &found));
+	assert_int_equal(sim_verdict(&found), verdict);
 }
 
 /* --- worlds ------------------------------------------------------------------------------- */

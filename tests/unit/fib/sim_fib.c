@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The compiled FIB in the simulated maps: its memory, what packets can get to by it, and that it
- * agrees with the simulated trie.
- */
+/* The compiled FIB in the simulated maps: its memory, what it names, and its agreement with the
+ * trie. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -39,7 +37,8 @@ void sim_fib_drop(struct sim *sim)
 	}
 }
 
-/* --- what it names ---------------------------------------------------------------------------- */
+/* --- values in it ------------------------------------------------------------------------------
+ */
 
 static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 		 void (*fn)(void *ctx, uint32_t value), void *ctx)
@@ -55,7 +54,7 @@ static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 	at += skip == SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_long_header)
 					    : sizeof(struct sixlane_fib_header);
 	buckets = (const uint32_t *)at;
-	/* what holds for those that come here and meet nothing longer */
+	/* the default leaf */
 	if (buckets[-1])
 		fn(ctx, buckets[-1]);
 	for (uint32_t i = 0; i < n * words; i += words) {
@@ -94,7 +93,7 @@ void sim_fib_each(const struct sim *sim, void (*fn)(void *ctx, uint32_t value), 
 	walk(sim, sim->view.fib.tables, 0, walk_table, &named);
 }
 
-/* --- whether it agrees ------------------------------------------------------------------------ */
+/* --- agreement ------------------------------------------------------------------------------- */
 
 void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane_addr *addr)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the datapath would make of the simulated maps, and whether that is what a target says.
- */
+/* Lookups in the simulated maps as the datapath does them, and comparison with a target. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +46,7 @@ static void take_all(const struct sim *sim, const struct sim_route *route,
 		     const union sixlane_addr *src, struct sim_found *found)
 {
 	take(sim, route, found);
-	found->marks = route->value >> SIXLANE_ROUTE_FLAGS_SHIFT << SIXLANE_ROUTE_FLAGS_SHIFT;
+	found->flags = route->value >> SIXLANE_ROUTE_FLAGS_SHIFT << SIXLANE_ROUTE_FLAGS_SHIFT;
 	if (found->next_hop && found->next_hop->nh_entry.type == SIXLANE_NH_SOURCES)
 		take(sim, match(&sim->sources, found->next_hop->nh_entry.source_table, src), found);
 }
@@ -66,7 +64,7 @@ enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union si
 			   const struct sim_found *found, const struct sixlane_exception **value)
 {
 	*value = NULL;
-	if (!(found->marks & SIXLANE_ROUTE_EXCEPTIONS))
+	if (!(found->flags & SIXLANE_ROUTE_EXCEPTIONS))
 		return SIM_NO_EFFECT;
 	*value = sim_exception(sim, dst);
 	if (!*value || (*value)->table != table)
@@ -151,8 +149,7 @@ static bool member_is_punted(const struct sim *sim, uint32_t id)
 	return sim->next_hops[id].nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
-/* Of the whole group, whose buckets have 2^32 each, what falls upon a hop, or upon a punt (NULL).
- */
+/* The share of a hop, or of punts (NULL), in a group whose buckets are 2^32 each. */
 static uint64_t mass_of(const struct sim *sim, union sixlane_nh_entry group,
 			const struct fib_hop *hop)
 {
@@ -171,7 +168,7 @@ static uint64_t mass_of(const struct sim *sim, union sixlane_nh_entry group,
 	return mass;
 }
 
-/* What hops that are the same as hop have in common, of total. */
+/* The sum of the weights of hops that are equal to hop, and of all hops. */
 static double weight_of(const struct fib_hop *hops, size_t n, const struct fib_hop *hop,
 			double *total)
 {
@@ -185,7 +182,7 @@ static double weight_of(const struct fib_hop *hops, size_t n, const struct fib_h
 	return weight;
 }
 
-/* Each hop has its part of the hashes to within 2^-31, and nobody else has any. */
+/* Each hop has its share of the hashes to within 2^-31, and no other has any. */
 static bool does_hashed(const struct sim *sim, union sixlane_nh_entry nh_entry,
 			const struct fib_hop *hops, size_t n, bool punted)
 {
@@ -220,8 +217,7 @@ static bool does_first(const struct sim *sim, union sixlane_nh_entry nh_entry,
 	return true;
 }
 
-/* One hop, as a next-hop entry of its own or, since it expires, as a group of one; to discard no
- * group is. */
+/* A single hop is an entry of its own or, if it expires, a group of one; no group discards. */
 static bool does_one(const struct sim *sim, union sixlane_nh_entry nh_entry,
 		     const struct fib_hop *hop, bool expires, bool punted)
 {
@@ -291,7 +287,7 @@ static bool does_object(const struct sim *sim, const struct sixlane_next_hop *ne
 	return does_hashed(sim, nh_entry, object->hops, object->n_hops, punted);
 }
 
-/* No hop leads out, and all of them come to one. */
+/* All hops discard, so the target is a verdict. */
 static bool discards(const struct fib_target *target)
 {
 	bool any = target->kind == FIB_OBJECT ||
@@ -307,7 +303,7 @@ static bool is_locked(const struct sixlane_next_hop *next_hop)
 	return next_hop->flags & SIXLANE_NEXT_HOP_LOCKED;
 }
 
-/* Who chooses among several hops need not know. */
+/* The flag has no meaning where there are several hops. */
 static bool source_is_right(const struct sixlane_next_hop *next_hop,
 			    const struct fib_target *target)
 {
@@ -331,7 +327,7 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 		return next_hop->nh_entry.type == SIXLANE_PUNT_EXPIRES && !next_hop->flags;
 	if (next_hop->expires_ns != target->expires_ns)
 		return false;
-	/* A packet that is dropped meets no MTU. */
+	/* For a packet that is dropped the MTU does not matter. */
 	if ((next_hop->mtu != target->mtu || is_locked(next_hop) != target->mtu_locked) &&
 	    next_hop->nh_entry.type != SIXLANE_DROP_BLACKHOLE)
 		return false;
@@ -346,7 +342,7 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 				punted);
 	if (target->kind == FIB_EQUAL_METRIC)
 		return does_first(sim, next_hop->nh_entry, target->hops, target->n_hops, punted);
-	/* Hops that are all the same are one. */
+	/* Equal hops are merged. */
 	return does_hashed(sim, next_hop->nh_entry, target->hops, target->n_hops, punted) ||
 	       (next_hop->nh_entry.type < SIXLANE_N_VERDICTS &&
 		does_one(sim, next_hop->nh_entry, target->hops, false, punted));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The simulated maps of sim_maps.h: the writer, and what must hold at each of its calls. Slow and
- * plain on purpose.
+/* See sim_maps.h: the writer, and what must hold at each of its calls. Slow and plain on purpose.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,13 +20,13 @@ uint32_t sim_random(struct sim *sim, uint32_t n)
 	return (uint32_t)(sim->random >> 33) % n;
 }
 
-static bool strikes(struct sim *sim, unsigned int one_in)
+static bool fails(struct sim *sim, unsigned int one_in)
 {
 	return one_in && sim_random(sim, one_in) == 0;
 }
 
 /* Packets see something else from now on. */
-static void tell(struct sim *sim)
+static void report(struct sim *sim)
 {
 	sim->stale = true;
 	if (sim->written)
@@ -53,9 +51,9 @@ static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane
 
 	assert_in_range(key->prefix_len, SIXLANE_TABLE_BITS, SIXLANE_TABLE_BITS + 128);
 	trie->writes++;
-	if (strikes(sim, sim->enomem))
+	if (fails(sim, sim->enomem))
 		return -ENOMEM;
-	if (strikes(sim, sim->set_fails))
+	if (fails(sim, sim->set_fails))
 		return -EBUSY;
 	if (trie->n >= trie->capacity && (!route || sim->full_refuses_replace))
 		return -ENOSPC;
@@ -65,7 +63,7 @@ static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane
 		route->key = *key;
 	}
 	route->value = value;
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
@@ -76,16 +74,15 @@ static int trie_del(struct sim *sim, struct sim_trie *trie, const struct sixlane
 	trie->writes++;
 	if (!route)
 		return -ENOENT;
-	if (strikes(sim, sim->del_fails))
+	if (fails(sim, sim->del_fails))
 		return -EBUSY;
 	*route = trie->routes[--trie->n];
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
-static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int route_set(struct sim *sim, const struct sixlane_route_key *key, uint32_t value)
 {
-	struct sim *sim = ctx;
 	uint32_t id = sixlane_route_next_hop(value);
 
 	sim_use_refresh(sim);
@@ -96,18 +93,15 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	return trie_set(sim, &sim->routes, key, value);
 }
 
-static int route_del(void *ctx, const struct sixlane_route_key *key)
+static int route_del(struct sim *sim, const struct sixlane_route_key *key)
 {
-	struct sim *sim = ctx;
-
 	sim_use_refresh(sim);
 	return trie_del(sim, &sim->routes, key);
 }
 
-/* A set that a packet may come to, or may still be in, gets no entries. */
-static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+/* A table that packets can get to, or may still be in, gets no entries. */
+static int source_set(struct sim *sim, const struct sixlane_route_key *key, uint32_t value)
 {
-	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
 
 	sim_use_refresh(sim);
@@ -127,10 +121,9 @@ static bool key_covers(const struct sixlane_route_key *a, const struct sixlane_r
 	return a->table == b->table && outer.len < inner.len && prefix_covers(&outer, &inner);
 }
 
-/* Nobody may find a shorter prefix because the longer one is gone. */
-static int source_del(void *ctx, const struct sixlane_route_key *key)
+/* No packet may find a shorter prefix because the longer one is gone. */
+static int source_del(struct sim *sim, const struct sixlane_route_key *key)
 {
-	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table);
 
 	sim_use_refresh(sim);
@@ -152,7 +145,7 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 	static const struct sixlane_exception none;
 	bool has_mtu = value->flags & SIXLANE_EXCEPTION_MTU;
 
-	/* Of the maps alone. */
+	/* These fields are for the maps alone. */
 	assert_memory_equal(&figures, &none, sizeof(none));
 	assert_int_equal(value->check, 0);
 	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
@@ -177,57 +170,53 @@ static size_t find_exception(const struct sim *sim, const union sixlane_addr *ds
 	return i;
 }
 
-static int exception_set(void *ctx, const union sixlane_addr *dst,
+static int exception_set(struct sim *sim, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
-	struct sim *sim = ctx;
 	size_t i = find_exception(sim, dst);
 
 	sim_use_refresh(sim);
 	check_exception(sim, value);
 	sim->exception_writes++;
-	if (strikes(sim, sim->enomem))
+	if (fails(sim, sim->enomem))
 		return -ENOMEM;
-	if (strikes(sim, sim->exception_fails))
+	if (fails(sim, sim->exception_fails))
 		return -EBUSY;
 	if (i == sim->n_exceptions && i >= sim->exceptions_capacity)
 		return -ENOSPC;
 	assert_true(i < SIM_MAX_EXCEPTIONS);
 	sim->n_exceptions += i == sim->n_exceptions;
 	sim->exceptions[i] = (struct sim_exception){ *dst, *value };
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
-static int exception_del(void *ctx, const union sixlane_addr *dst)
+static int exception_del(struct sim *sim, const union sixlane_addr *dst)
 {
-	struct sim *sim = ctx;
 	size_t i = find_exception(sim, dst);
 
 	sim_use_refresh(sim);
 	sim->exception_writes++;
-	if (strikes(sim, sim->exception_fails))
+	if (fails(sim, sim->exception_fails))
 		return -EBUSY;
 	if (i == sim->n_exceptions)
 		return -ENOENT;
 	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
 
-static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
+static void next_hop_set(struct sim *sim, uint32_t id, const struct sixlane_next_hop *next_hop)
 {
-	struct sim *sim = ctx;
-
 	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	sim->array_writes++;
 	if (sim_use_is_recent(sim, &sim->next_hop_use[id]))
 		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
 	sim->next_hops[id] = *next_hop;
-	tell(sim);
+	report(sim);
 }
 
 static bool is_punt(union sixlane_nh_entry nh_entry)
@@ -237,27 +226,24 @@ static bool is_punt(union sixlane_nh_entry nh_entry)
 	       nh_entry.type == SIXLANE_PUNT_NEXT_HOP_OBJECT;
 }
 
-static void next_hop_set_entry(void *ctx, uint32_t id, union sixlane_nh_entry nh_entry)
+static void next_hop_set_entry(struct sim *sim, uint32_t id, union sixlane_nh_entry nh_entry)
 {
-	struct sim *sim = ctx;
 	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
 
 	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	sim_check_entry(sim, nh_entry);
-	/* Poison and its cure, room that was found, objects. */
+	/* It is punted in place or restored, found room, or follows an object. */
 	assert_true(is_punt(nh_entry) || is_punt(next_hop->nh_entry) ||
 		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
 	sim->entry_writes++;
 	next_hop->nh_entry = nh_entry;
-	tell(sim);
+	report(sim);
 }
 
-/* Where packets may come, only a bucket may change its one member for another. */
-static void bucket_set(void *ctx, uint32_t index, union sixlane_nh_bucket bucket)
+/* A bucket in use may only change its single member for another. */
+static void bucket_set(struct sim *sim, uint32_t index, union sixlane_nh_bucket bucket)
 {
-	struct sim *sim = ctx;
-
 	sim_use_refresh(sim);
 	assert_true(index < SIXLANE_MAX_NH_BUCKETS);
 	sim_check_leaf(sim, bucket.below);
@@ -269,13 +255,11 @@ static void bucket_set(void *ctx, uint32_t index, union sixlane_nh_bucket bucket
 	sim->bucket_writes++;
 	sim->buckets[index] = bucket;
 	if (sim_use_is_recent(sim, &sim->bucket_use[index]))
-		tell(sim);
+		report(sim);
 }
 
-static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
+static void neigh_set(struct sim *sim, uint32_t slot, const struct sixlane_neigh *neigh)
 {
-	struct sim *sim = ctx;
-
 	sim_use_refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
 	assert_int_equal(neigh->used, 0);
@@ -287,14 +271,12 @@ static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neig
 	sim->neighs[slot] = *neigh;
 }
 
-static void neigh_set_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
+static void neigh_set_mac(struct sim *sim, uint32_t slot, union sixlane_mac mac)
 {
-	struct sim *sim = ctx;
-
 	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
 	sim->array_writes++;
 	sim->neighs[slot].mac = mac;
-	tell(sim);
+	report(sim);
 }
 
 static bool is_vlan(const struct sixlane_port *port, const struct sixlane_vlan_key *key)
@@ -302,7 +284,7 @@ static bool is_vlan(const struct sixlane_port *port, const struct sixlane_vlan_k
 	return port->lower == key->lower && port->tag.word == key->tag.word;
 }
 
-/* While a tag leads to a slot it stays that port's, unless it could not be taken away. */
+/* While a tag leads to a slot, the port there keeps it, unless the entry could not be deleted. */
 static void check_vlans(const struct sim *sim, uint32_t slot, const struct sixlane_port *port)
 {
 	for (size_t i = 0; i < sim->n_vlans && !sim->index_errors; i++) {
@@ -318,13 +300,12 @@ static bool port_hold(void *ctx, uint32_t slot, const struct sixlane_port *port)
 	struct sim *sim = ctx;
 
 	sim->ports[slot].flags &= port->flags;
-	tell(sim);
+	report(sim);
 	return true;
 }
 
-static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
+static void port_set(struct sim *sim, uint32_t slot, const struct sixlane_port *port)
 {
-	struct sim *sim = ctx;
 	struct sixlane_port *old = &sim->ports[slot];
 
 	sim_use_refresh(sim);
@@ -340,7 +321,7 @@ static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
 	}
 	sim->array_writes++;
 	*old = *port;
-	tell(sim);
+	report(sim);
 }
 
 static void gaps_set(void *ctx, bool gaps)
@@ -349,24 +330,24 @@ static void gaps_set(void *ctx, bool gaps)
 
 	sim->gaps_writes++;
 	sim->gaps = gaps;
-	tell(sim);
+	report(sim);
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
 
-static bool index_strikes(struct sim *sim)
+static bool index_fails(struct sim *sim)
 {
-	bool strike = strikes(sim, sim->index_fails);
+	bool failed = fails(sim, sim->index_fails);
 
 	sim->index_writes++;
-	sim->index_errors += strike;
-	return strike;
+	sim->index_errors += failed;
+	return failed;
 }
 
 static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
 		     const struct sixlane_neigh_key *key, uint32_t slot)
 {
-	if (index_strikes(sim))
+	if (index_fails(sim))
 		return -ENOSPC;
 	for (size_t i = 0; i < *n; i++) {
 		if (!memcmp(&index[i].key, key, sizeof(*key)))
@@ -381,7 +362,7 @@ static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
 static int index_del(struct sim *sim, struct sim_index *index, size_t *n,
 		     const struct sixlane_neigh_key *key, struct sim_use *uses)
 {
-	if (index_strikes(sim))
+	if (index_fails(sim))
 		return -EBUSY;
 	for (size_t i = 0; i < *n; i++) {
 		if (memcmp(&index[i].key, key, sizeof(*key)))
@@ -393,18 +374,14 @@ static int index_del(struct sim *sim, struct sim_index *index, size_t *n,
 	return -ENOENT;
 }
 
-static int neigh_index_set(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot)
+static int neigh_index_set(struct sim *sim, const struct sixlane_neigh_key *key, uint32_t slot)
 {
-	struct sim *sim = ctx;
-
 	assert_memory_equal(&sim->neighs[slot].key, key, sizeof(*key));
 	return index_set(sim, sim->neigh_index, &sim->n_neigh_index, key, slot);
 }
 
-static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
+static int neigh_index_del(struct sim *sim, const struct sixlane_neigh_key *key)
 {
-	struct sim *sim = ctx;
-
 	sim_use_refresh(sim);
 	for (size_t i = 0; i < sim->n_neigh_index; i++) {
 		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
@@ -414,19 +391,17 @@ static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
 	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
 }
 
-static int port_index_set(void *ctx, uint32_t ifindex, uint32_t slot)
+static int port_index_set(struct sim *sim, uint32_t ifindex, uint32_t slot)
 {
 	const struct sixlane_neigh_key key = { .ifindex = ifindex };
-	struct sim *sim = ctx;
 
 	assert_int_equal(sim->ports[slot].ifindex, ifindex);
 	return index_set(sim, sim->port_index, &sim->n_port_index, &key, slot);
 }
 
-static int port_index_del(void *ctx, uint32_t ifindex)
+static int port_index_del(struct sim *sim, uint32_t ifindex)
 {
 	const struct sixlane_neigh_key key = { .ifindex = ifindex };
-	struct sim *sim = ctx;
 
 	sim_use_refresh(sim);
 	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
@@ -441,35 +416,33 @@ static size_t find_vlan(const struct sim *sim, const struct sixlane_vlan_key *ke
 	return i;
 }
 
-static int vlan_set(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
+static int vlan_set(struct sim *sim, const struct sixlane_vlan_key *key, uint32_t slot)
 {
-	struct sim *sim = ctx;
 	size_t i = find_vlan(sim, key);
 
 	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
 	assert_int_not_equal(sim->ports[slot].ifindex, 0);
 	assert_true(sim->ports[slot].flags & SIXLANE_PORT_TAGGED);
 	assert_true(is_vlan(&sim->ports[slot], key));
-	if (index_strikes(sim))
+	if (index_fails(sim))
 		return -ENOMEM;
 	assert_true(i < sizeof(sim->vlans) / sizeof(sim->vlans[0]));
 	sim->n_vlans += i == sim->n_vlans;
 	sim->vlans[i] = (struct sim_vlan){ *key, slot };
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
-static int vlan_del(void *ctx, const struct sixlane_vlan_key *key)
+static int vlan_del(struct sim *sim, const struct sixlane_vlan_key *key)
 {
-	struct sim *sim = ctx;
 	size_t i = find_vlan(sim, key);
 
-	if (index_strikes(sim))
+	if (index_fails(sim))
 		return -EBUSY;
 	if (i == sim->n_vlans)
 		return -ENOENT;
 	sim->vlans[i] = sim->vlans[--sim->n_vlans];
-	tell(sim);
+	report(sim);
 	return 0;
 }
 
@@ -479,7 +452,7 @@ static void fib_publish(void *ctx, union sixlane_fib fib)
 
 	sim_use_refresh(sim);
 	sim->view.fib = fib;
-	tell(sim);
+	report(sim);
 }
 
 static int grace(void *ctx)
@@ -497,21 +470,29 @@ static int grace(void *ctx)
 
 /* --- for tests -------------------------------------------------------------------------------- */
 
+/* The arrays of a sim. */
+#define ARRAY(member, n)                                                            \
+	{                                                                           \
+		offsetof(struct sim, member), n, sizeof(*((struct sim *)0)->member) \
+	}
+
+static const struct {
+	size_t at, n, bytes;
+} arrays[] = {
+	ARRAY(next_hops, SIXLANE_MAX_NEXT_HOPS),    ARRAY(buckets, SIXLANE_MAX_NH_BUCKETS),
+	ARRAY(neighs, SIXLANE_MAX_NEIGHBOURS),	    ARRAY(ports, SIXLANE_MAX_PORTS),
+	ARRAY(next_hop_use, SIXLANE_MAX_NEXT_HOPS), ARRAY(bucket_use, SIXLANE_MAX_NH_BUCKETS),
+	ARRAY(set_use, SIXLANE_MAX_SOURCES + 1),    ARRAY(neigh_use, SIXLANE_MAX_NEIGHBOURS),
+	ARRAY(port_use, SIXLANE_MAX_PORTS),	    ARRAY(neigh_index, SIXLANE_MAX_NEIGHBOURS),
+	ARRAY(port_index, SIXLANE_MAX_PORTS),
+};
+
 struct sim *sim_new(void)
 {
 	struct sim *sim = test_calloc(1, sizeof(*sim));
 
-	sim->next_hops = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*sim->next_hops));
-	sim->buckets = test_calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*sim->buckets));
-	sim->neighs = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*sim->neighs));
-	sim->ports = test_calloc(SIXLANE_MAX_PORTS, sizeof(*sim->ports));
-	sim->next_hop_use = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(struct sim_use));
-	sim->bucket_use = test_calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(struct sim_use));
-	sim->set_use = test_calloc(SIXLANE_MAX_SOURCES + 1, sizeof(struct sim_use));
-	sim->neigh_use = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_use));
-	sim->port_use = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_use));
-	sim->neigh_index = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_index));
-	sim->port_index = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_index));
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		*(void **)((char *)sim + arrays[i].at) = test_calloc(arrays[i].n, arrays[i].bytes);
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
 	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	sim->epoch = sim->mark = 1;
@@ -522,46 +503,79 @@ struct sim *sim_new(void)
 void sim_free(struct sim *sim)
 {
 	sim_fib_drop(sim);
-	test_free(sim->next_hops);
-	test_free(sim->buckets);
-	test_free(sim->neighs);
-	test_free(sim->ports);
-	test_free(sim->next_hop_use);
-	test_free(sim->bucket_use);
-	test_free(sim->set_use);
-	test_free(sim->neigh_use);
-	test_free(sim->port_use);
-	test_free(sim->neigh_index);
-	test_free(sim->port_index);
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		test_free(*(void **)((char *)sim + arrays[i].at));
 	test_free(sim);
+}
+
+static int set_entry(void *ctx, enum fib_map map, const void *key, const void *value)
+{
+	switch (map) {
+	case FIB_MAP_ROUTES:
+		return route_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_SOURCES:
+		return source_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_NEIGH_INDEX:
+		return neigh_index_set(ctx, key, *(const uint32_t *)value);
+	case FIB_MAP_PORT_INDEX:
+		return port_index_set(ctx, *(const uint32_t *)key, *(const uint32_t *)value);
+	case FIB_MAP_VLANS:
+		return vlan_set(ctx, key, *(const uint32_t *)value);
+	default:
+		return exception_set(ctx, key, value);
+	}
+}
+
+static int del_entry(void *ctx, enum fib_map map, const void *key)
+{
+	switch (map) {
+	case FIB_MAP_ROUTES:
+		return route_del(ctx, key);
+	case FIB_MAP_SOURCES:
+		return source_del(ctx, key);
+	case FIB_MAP_NEIGH_INDEX:
+		return neigh_index_del(ctx, key);
+	case FIB_MAP_PORT_INDEX:
+		return port_index_del(ctx, *(const uint32_t *)key);
+	case FIB_MAP_VLANS:
+		return vlan_del(ctx, key);
+	default:
+		return exception_del(ctx, key);
+	}
+}
+
+static void store(void *ctx, enum fib_map map, uint32_t index, const void *value)
+{
+	if (map == FIB_MAP_NEXT_HOPS)
+		next_hop_set(ctx, index, value);
+	else if (map == FIB_MAP_NEIGHS)
+		neigh_set(ctx, index, value);
+	else
+		port_set(ctx, index, value);
+}
+
+static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
+{
+	if (map == FIB_MAP_NEXT_HOPS)
+		next_hop_set_entry(ctx, index, (union sixlane_nh_entry){ .word = word });
+	else if (map == FIB_MAP_BUCKETS)
+		bucket_set(ctx, index, (union sixlane_nh_bucket){ .word = word });
+	else
+		neigh_set_mac(ctx, index, (union sixlane_mac){ .word = word });
 }
 
 struct fib_writer sim_writer(struct sim *sim)
 {
 	return (struct fib_writer){
 		.ctx = sim,
-		.route_set = route_set,
-		.route_del = route_del,
-		.fib_chunk = sim_fib_chunk,
-		.fib_publish = fib_publish,
-		.source_set = source_set,
-		.source_del = source_del,
-		.next_hop_set = next_hop_set,
-		.next_hop_set_entry = next_hop_set_entry,
-		.bucket_set = bucket_set,
-		.neigh_set = neigh_set,
-		.neigh_set_mac = neigh_set_mac,
-		.neigh_index_set = neigh_index_set,
-		.neigh_index_del = neigh_index_del,
-		.port_hold = port_hold,
-		.port_set = port_set,
-		.port_index_set = port_index_set,
-		.port_index_del = port_index_del,
-		.vlan_set = vlan_set,
-		.vlan_del = vlan_del,
-		.gaps_set = gaps_set,
-		.exception_set = exception_set,
-		.exception_del = exception_del,
+		.set = set_entry,
+		.del = del_entry,
+		.store = store,
+		.store_word = store_word,
+		.hold_port = port_hold,
+		.set_gaps = gaps_set,
+		.chunk = sim_fib_chunk,
+		.publish = fib_publish,
 		.grace = grace,
 	};
 }
@@ -583,12 +597,11 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		if (memcmp(&sim->next_hops[id], &none, sizeof(none)))
 			fib_adopt_next_hop(fib, id, &sim->next_hops[id]);
 	}
-	fib_adopt_buckets(fib, sim->buckets);
 	for (size_t i = 0; i < sim->sources.n; i++)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
 		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
-	/* As maps_adopt(): the kernel's are read again. */
+	/* As maps_adopt(): exceptions of the kernel are read again. */
 	for (size_t i = 0; i < sim->n_exceptions;) {
 		struct sim_exception *exception = &sim->exceptions[i];
 
@@ -599,4 +612,5 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 			*exception = sim->exceptions[--sim->n_exceptions];
 		}
 	}
+	fib_adopt_end(fib, sim->buckets);
 }

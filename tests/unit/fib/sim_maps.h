@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The maps as a fib's writer sees them, simulated: tries that fill up and fail as told, hashes,
- * arrays, grace periods. Checks at every write what fib.h promises, and fails the test at once:
- * nothing is named before it is written, nothing changes while it is named or before a grace
- * period has passed since. Knows nothing of how the fib works.
+ * Simulated maps behind a fib's writer: tries that fill up, writes that fail on demand, grace
+ * periods. Checks the invariants of fib.h at every write and fails the test at once: nothing is
+ * named before it is written; nothing changes while it is named, nor before a grace period has
+ * passed since. Knows nothing of how the fib works.
  */
 #ifndef TEST_SIM_MAPS_H
 #define TEST_SIM_MAPS_H
@@ -27,7 +27,7 @@ struct sim_trie {
 /* Whether packets may get to something. */
 struct sim_use {
 	uint32_t until; /* the grace period in which they last could; 0: never */
-	uint32_t mark;	/* sim->mark: they can now */
+	uint32_t mark;	/* equal to sim->mark: they can now */
 };
 
 struct sim_index {
@@ -60,17 +60,17 @@ struct sim {
 	struct compiled_view view; /* the compiled FIB, with memory of its own */
 	uint32_t epoch;		   /* grace periods so far + 1 */
 	uint32_t mark;
-	bool stale; /* what names what has changed since sim_use was brought up to date */
+	bool stale; /* something has changed since sim_use_refresh() */
 	bool gaps;
 
-	/* What goes wrong. */
+	/* Failures on demand. */
 	bool full_refuses_replace;				/* as older kernels do */
 	unsigned int enomem, set_fails, del_fails, index_fails; /* one in so many; 0: never */
 	unsigned int exception_fails, chunk_fails;
 	bool grace_fails;
 	uint64_t random;
 
-	/* What was done. */
+	/* Counters. */
 	unsigned long exception_writes, array_writes, entry_writes, bucket_writes, index_writes,
 		gaps_writes, graces;
 	unsigned long index_errors;
@@ -85,28 +85,27 @@ struct fib_writer sim_writer(struct sim *sim);
 /* As maps_adopt(). */
 void sim_adopt(struct sim *sim, struct fib *fib);
 
-/* The compiled FIB, where it is there, agrees with the trie: at an address, at the edges of all
- * prefixes. */
+/* If there is a compiled FIB, it agrees with the trie: at an address; at the edges of all prefixes.
+ */
 void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane_addr *addr);
 void sim_fib_check(const struct sim *sim);
 
 uint32_t sim_random(struct sim *sim, uint32_t n);
 
-/* --- sim_look.c: what the datapath would do ----------------------------------------------- */
+/* --- sim_look.c: lookups as in the datapath ----------------------------------------------- */
 
-/* Where a packet gets to. */
+/* The result of a lookup. */
 struct sim_found {
-	const struct sixlane_next_hop *next_hop; /* NULL: its source has no entry in the set */
+	const struct sixlane_next_hop *next_hop; /* NULL: no entry for its source */
 	uint32_t len;				 /* as the value that was found last says */
-	uint32_t marks;				 /* as the route's value says: SIXLANE_ROUTE_* */
+	uint32_t flags;				 /* as the route's value says: SIXLANE_ROUTE_* */
 };
 
 /* False: the table has no route. */
 bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 	      const union sixlane_addr *src, struct sim_found *found);
 
-/* The same by the compiled FIB. -ENODATA: it does not say; else 0, and *has is what sim_find()
- * returns. */
+/* The same by the compiled FIB. 0, and *has as sim_find(); or -ENODATA: it does not answer. */
 int sim_find_compiled(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 		      const union sixlane_addr *src, struct sim_found *found, bool *has);
 /* The trie's value; 0: the table has no route. */
@@ -116,31 +115,31 @@ uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_ad
 uint32_t sim_verdict(const struct sim_found *found);
 
 /*
- * Whether the datapath would do there what target says (which is not FIB_SOURCES): the same hops by
- * the same weights, MTU and expiry. object is what the target's object means; or, bucket
- * by bucket, also (may be NULL). punted: a member of a group that is punted is as good.
+ * Whether the datapath would do there what target says (which is not FIB_SOURCES): the same hops
+ * with the same weights, MTU and expiry. object is what the target's object means. Each bucket may
+ * also be as in also (may be NULL). punted: members of groups may be punted.
  */
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted);
 
 /* What a packet to dst that has found this in a table meets in sl_exceptions, unless it expires. */
 enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED };
-/* *value: of the one that is there, NULL: none is, or it is not looked for. */
+/* *value: the entry, NULL: there is none, or the route has no flag. */
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value);
-/* Whoever looks for it or not; NULL: it is not there. */
+/* The entry of a destination, whatever the flags of routes; NULL: none. */
 const struct sixlane_exception *sim_exception(const struct sim *sim, const union sixlane_addr *dst);
-/* Of weights regardless; those of ports that are not served are all alike. */
+/* Regardless of weights; all hops that discard are equal. */
 bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b);
-/* A next-hop entry, or the next hop with this id, leads by this hop alone. */
+/* Whether a next-hop entry leads by this hop alone. */
 bool sim_entry_is(const struct sim *sim, union sixlane_nh_entry nh_entry,
 		  const struct fib_hop *hop);
 
 /* MAC of an on-link neighbour as the datapath finds it, 0: unresolved. */
 uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr);
-/* The same of a gateway, by the slot that a single next hop names. */
+/* The same for the gateway of a single next hop. */
 uint64_t sim_gateway_mac(const struct sim *sim, const struct sim_found *found);
-/* The port that takes this tag off, 0: none. */
+/* The device that receives frames with this tag, 0: none. */
 uint32_t sim_vlan_ifindex(const struct sim *sim, uint32_t lower, union sixlane_tag tag);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See sim_use.h. Walks everything that there is, each time.
- */
+/* See sim_use.h. Walks all maps each time. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +10,7 @@
 
 #include "sim_use.h"
 
-/* --- what packets can get to ------------------------------------------------------------------ */
+/* --- what packets can reach ------------------------------------------------------------------- */
 
 static bool use(struct sim *sim, struct sim_use *of)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The buckets of a group by weight: however the weights are, each member has its part of all hashes
- * to within 2^-31, and the buckets name nobody else. Also where buckets are: ranges, their reuse.
+ * Weighted choice: whatever the weights, each member has its share of all hashes to within 2^-31,
+ * and buckets name no others. And the allocator of buckets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/fib/alias.h"
-#include "../../../user/fib/fib_internal.h"
+#include "../../../user/fib/grace.h"
 #include "../../../user/lib/util.h"
 #include "../unit.h"
 
@@ -22,7 +22,7 @@ static struct fib_key_hop hops[MAX_MEMBERS];
 static union sixlane_nh_bucket buckets[MAX_MEMBERS];
 static uint64_t masses[MAX_MEMBERS];
 
-/* Of a bucket's 2^32 hashes, those below bound are below's. */
+/* A bucket has 2^32 hashes; those under bound belong to below. */
 static void count_masses(uint32_t n)
 {
 	memset(masses, 0, sizeof(masses));
@@ -52,33 +52,27 @@ static void check(uint32_t n)
 	}
 }
 
-static void set_weights(uint32_t n, const uint32_t *weights)
-{
-	for (uint32_t i = 0; i < n; i++)
-		hops[i].weight = weights[i];
-}
-
 static void test_plain_weights(void **state)
 {
-	static const uint32_t one[] = { 7 }, equal[] = { 1, 1 }, three[] = { 1, 1, 1 };
-	static const uint32_t uneven[] = { 3, 1 }, extreme[] = { 65536, 1, 1 };
-	static const uint32_t mixed[] = { 1, 2, 3, 5, 8, 65536, 1, 1000 };
+	static const struct {
+		uint32_t n, weights[8];
+		bool alone; /* the first bucket is not shared */
+	} rows[] = {
+		{ .n = 1, .weights = { 7 }, .alone = true },
+		{ .n = 2, .weights = { 1, 1 }, .alone = true },
+		{ .n = 3, .weights = { 1, 1, 1 }, .alone = true },
+		{ .n = 2, .weights = { 3, 1 } },
+		{ .n = 3, .weights = { 65536, 1, 1 } },
+		{ .n = 8, .weights = { 1, 2, 3, 5, 8, 65536, 1, 1000 } },
+	};
 
-	set_weights(1, one);
-	check(1);
-	assert_int_equal(buckets[0].below, buckets[0].above);
-	set_weights(2, equal);
-	check(2);
-	assert_int_equal(buckets[0].below, buckets[0].above); /* nothing to share */
-	set_weights(3, three);
-	check(3);
-	set_weights(2, uneven);
-	check(2);
-	assert_int_equal(masses[0], 3 * masses[1]);
-	set_weights(3, extreme);
-	check(3);
-	set_weights(8, mixed);
-	check(8);
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		for (uint32_t i = 0; i < rows[row].n; i++)
+			hops[i].weight = rows[row].weights[i];
+		check(rows[row].n);
+		if (rows[row].alone)
+			assert_int_equal(buckets[0].below, buckets[0].above);
+	}
 }
 
 static void test_many_weights(void **state)
@@ -101,7 +95,7 @@ static void test_many_weights(void **state)
 	}
 }
 
-/* As many and as heavy as can be: nothing overflows. */
+/* The most members with the largest weights: nothing overflows. */
 static void test_heaviest(void **state)
 {
 	for (uint32_t i = 0; i < MAX_MEMBERS; i++)
@@ -114,8 +108,7 @@ static void test_heaviest(void **state)
 	check(MAX_MEMBERS);
 }
 
-/* --- where buckets are --------------------------------------------------------------------------
- */
+/* --- the allocator ---------------------------------------------------------------------------- */
 
 static unsigned int graces;
 static bool grace_fails;
@@ -132,32 +125,32 @@ static void test_ranges(void **state)
 	uint32_t a, b, c, d;
 
 	assert_int_equal(fib_buckets_init(&fib.buckets, 200), 0);
-	assert_true(fib_buckets_take(&fib, 64, &a));
-	assert_true(fib_buckets_take(&fib, 65, &b));
-	assert_true(fib_buckets_take(&fib, 71, &c));
-	assert_false(fib_buckets_take(&fib, 1, &d));
+	assert_true(fib_take_buckets(&fib, 64, &a));
+	assert_true(fib_take_buckets(&fib, 65, &b));
+	assert_true(fib_take_buckets(&fib, 71, &c));
+	assert_false(fib_take_buckets(&fib, 1, &d));
 	assert_true(a == 0 && b == 64 && c == 129);
 	assert_int_equal(graces, 0);
-	/* What was never published may be had at once, the other only after a grace period. */
+	/* Unpublished buckets are free at once, others after a grace period. */
 	fib_buckets_give_unused(&fib.buckets, c, 71);
-	assert_true(fib_buckets_take(&fib, 70, &c));
+	assert_true(fib_take_buckets(&fib, 70, &c));
 	assert_int_equal(c, 129);
 	fib_buckets_give(&fib.buckets, b, 65);
 	grace_fails = true;
-	assert_false(fib_buckets_take(&fib, 2, &d));
-	assert_true(fib_buckets_take(&fib, 1, &d));
+	assert_false(fib_take_buckets(&fib, 2, &d));
+	assert_true(fib_take_buckets(&fib, 1, &d));
 	assert_int_equal(d, 199);
 	assert_int_equal(graces, 1);
 	grace_fails = false;
-	assert_true(fib_buckets_take(&fib, 65, &d));
+	assert_true(fib_take_buckets(&fib, 65, &d));
 	assert_int_equal(d, 64);
 	assert_int_equal(fib.buckets.n_taken, 200);
-	/* Two gaps are not one. */
+	/* Two gaps do not add up. */
 	fib_buckets_give_unused(&fib.buckets, 10, 5);
 	fib_buckets_give_unused(&fib.buckets, 20, 5);
-	assert_false(fib_buckets_take(&fib, 6, &d));
-	assert_true(fib_buckets_take(&fib, 5, &d));
-	assert_true(fib_buckets_take(&fib, 3, &d));
+	assert_false(fib_take_buckets(&fib, 6, &d));
+	assert_true(fib_take_buckets(&fib, 5, &d));
+	assert_true(fib_take_buckets(&fib, 3, &d));
 	assert_int_equal(d, 20);
 	fib_buckets_free(&fib.buckets);
 }
@@ -180,7 +173,7 @@ static void test_adopted_ranges(void **state)
 	assert_false(fib_buckets_adopt(&fib.buckets, 4, 4, NULL));
 	assert_true(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 1, contents));
 	graces = 0;
-	assert_true(fib_buckets_take(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
+	assert_true(fib_take_buckets(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
 	assert_int_equal(a, 4);
 	assert_int_equal(graces, 1);
 	fib_buckets_free(&fib.buckets);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB beside the trie, as the fib keeps it: that comparing it with what the trie was
- * told finds what is wrong and nothing else, in however small pieces; and that one that is not
- * trusted is absent until it is built anew. What histories do to it: test_fib_random.c.
+ * The compiled FIB beside the trie. Comparing both finds what is wrong and nothing else, in pieces
+ * of any size. A compiled FIB that was found wrong is absent until it is built again. Its contents
+ * are checked by random histories (alone/test_fib_random.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define N_ROUTES 300
 
-/* Of all lengths, nested, in two tables. */
+/* Prefixes of all lengths, nested, in two tables. */
 static void set_many(struct world *world)
 {
 	char text[PREFIX_STRLEN];
@@ -45,7 +45,7 @@ static void note(void *ctx, uint32_t table, const union sixlane_addr *addr, uint
 	*found = (struct found){ table, told, compiled, *addr, found->n + 1 };
 }
 
-/* All of it, in pieces; between calls between two of them. */
+/* Verify all, in pieces; calls between after each piece. */
 static struct fib_verify verify(struct world *world, size_t piece, struct found *found,
 				void (*between)(struct world *world, const struct fib_verify *at))
 {
@@ -86,7 +86,7 @@ static void test_nothing_is_there(void **state)
 	assert_int_equal(verify(world, 10, &found, NULL).checked, 0);
 }
 
-/* A leaf of the compiled FIB, found by its value. */
+/* The only leaf of the compiled FIB with this value. */
 static uint32_t *leaf(const struct world *world, uint32_t value)
 {
 	uint32_t *words = (uint32_t *)world->sim->view.chunks[0], *at = NULL;
@@ -133,7 +133,7 @@ static void test_what_is_wrong_is_found(void **state)
 	}
 }
 
-/* Also the prefix at which the last piece ended, and whole tables. */
+/* Removes the prefix at which the last piece ended, and so whole tables, too. */
 static void remove_some(struct world *world, const struct fib_verify *at)
 {
 	char text[PREFIX_STRLEN];
@@ -184,7 +184,7 @@ static void test_not_trusted(void **state)
 	assert_int_equal(verify(world, 50, &found, NULL).wrong, 0);
 }
 
-/* No room: the trie answers, and nothing else is wrong. */
+/* Without memory the trie answers. */
 static void test_no_chunk(void **state)
 {
 	struct world *world = *state;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "../../loader/arena.h"
-#include "../../maps/maps_internal.h"
+#include "../../maps/access.h"
 #include "lookup.h"
 
 struct compiled_side {

@@ -1,93 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A fib that has no memory for a prefix cannot even remember that it is missing: whatever covers it
- * must be punted until a synchronisation has told everything again. fib/route.c is built
- * into this test with allocations that fail when told.
+ * Without memory for a prefix, it cannot even be remembered that it is missing: whatever covers it
+ * is punted until the next synchronisation. fib/entry.c is built into this test with allocations
+ * that fail on demand.
  */
 #include <errno.h>
 
 #include "../../unit.h"
-#include "../fib_world.h"
+#include "../fib_script.h"
 
 static bool no_memory;
 
-static void *calloc_unless_told(size_t n, size_t size)
+static void *failing_calloc(size_t n, size_t size)
 {
 	return no_memory ? NULL : calloc(n, size);
 }
 
-static void *radix_add_unless_told(struct radix *radix, const struct prefix *prefix, size_t bytes)
+static void *failing_radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes)
 {
 	return no_memory ? NULL : radix_add(radix, prefix, bytes);
 }
 
-#define calloc calloc_unless_told
-#define radix_add radix_add_unless_told
-#include "../../../../user/fib/route.c"
+#define calloc failing_calloc
+#define radix_add failing_radix_add
+#include "../../../../user/fib/entry.c"
 #undef radix_add
 #undef calloc
 
-static void test_prefix_is_lost(void **state)
+static void set_without_memory(struct world *world, uint32_t table, const char *dst)
 {
-	struct world *world = *state;
+	const struct fib_target target = { .verdict = SIXLANE_DROP_BLACKHOLE };
+	const struct prefix prefix = pfx(dst);
 
-	fib_sync_begin(world->fib);
-	fib_sync_end(world->fib);
-	set(world, "::/0", nh_entry(SIXLANE_PASS_UNREACHABLE));
-	set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
-	set(world, "2001:db9::/32", nh_entry(SIXLANE_PASS_ANYCAST));
 	no_memory = true;
-	assert_int_equal(set(world, "2001:db8:1::/48", nh_entry(SIXLANE_DROP_BLACKHOLE)), -ENOMEM);
+	assert_int_equal(fib_set(world->fib, table, &prefix, &target), -ENOMEM);
 	no_memory = false;
-	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
-	assert_verdict(world, "::1", SIXLANE_PUNT_MAP_FULL);
-	assert_verdict(world, "2001:db9::1", SIXLANE_PASS_ANYCAST);
-	/* Neither a retry nor a new cover knows better. */
-	fib_retry(world->fib);
-	set(world, "2001:db8::/40", nh_entry(SIXLANE_PASS_LOCAL));
-	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
-	/* Nor does a synchronisation that loses it again. */
-	for (int round = 0; round < 2; round++) {
-		fib_sync_begin(world->fib);
-		no_memory = round == 0;
-		set(world, "2001:db8:1::/48", nh_entry(SIXLANE_DROP_BLACKHOLE));
-		no_memory = false;
-		set(world, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
-		set(world, "::/0", nh_entry(SIXLANE_PASS_UNREACHABLE));
-		fib_sync_end(world->fib);
-		assert_verdict(world, "2001:db8:1::1",
-			       round ? SIXLANE_DROP_BLACKHOLE : SIXLANE_PUNT_MAP_FULL);
-	}
-	assert_verdict(world, "2001:db8::1", SIXLANE_PASS_LOCAL);
-	assert_verdict(world, "::1", SIXLANE_PASS_UNREACHABLE);
 }
 
-/* With no entry to punt, only the flag keeps packets from asking the next table. */
-static void test_table_is_lost(void **state)
+#define SET_COVERS "set 2001:db8::/32 local;set ::/0 prohibit;"
+
+static void test_no_memory(void **state)
 {
 	struct world *world = *state;
 
-	fib_sync_begin(world->fib);
-	fib_sync_end(world->fib);
-	no_memory = true;
-	assert_int_equal(set_in(world, 1000, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL)),
-			 -ENOMEM);
-	no_memory = false;
-	assert_true(world->sim->gaps);
-	fib_retry(world->fib);
-	assert_true(world->sim->gaps);
-	fib_sync_begin(world->fib);
-	set_in(world, 1000, "2001:db8::/32", nh_entry(SIXLANE_PASS_LOCAL));
-	fib_sync_end(world->fib);
-	assert_false(world->sim->gaps);
+	fib_script_run(world, "sync;end;" SET_COVERS "set 2001:db9::/32 local");
+	set_without_memory(world, SIXLANE_TABLE_MAIN, "2001:db8:1::/48");
+	fib_script_run(world, "is 2001:db8:1::1 full;is ::1 full;is 2001:db9::1 local;retry 0;"
+			      "set 2001:db8::/40 local;is 2001:db8:1::1 full;sync");
+	/* A synchronisation that lacks memory as well does not know more. */
+	set_without_memory(world, SIXLANE_TABLE_MAIN, "2001:db8:1::/48");
+	fib_script_run(world, SET_COVERS
+		       "end;is 2001:db8:1::1 full;sync;"
+		       "set 2001:db8:1::/48 blackhole;" SET_COVERS "end;"
+		       "is 2001:db8:1::1 blackhole;is 2001:db8::1 local;is ::1 prohibit");
+	/* If there is no entry to punt, the flag keeps packets from the next table. */
+	set_without_memory(world, 1000, "2001:db8::/32");
+	fib_script_run(world, "count gaps 1;retry 0;count gaps 1;sync;end;count gaps 0");
 }
 
 UNIT_TESTS()
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_prefix_is_lost),
-		TEST(test_table_is_lost),
-	};
+	const struct CMUnitTest tests[] = { TEST(test_no_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

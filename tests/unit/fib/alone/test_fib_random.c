@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random histories of a fib against a model: prefixes of several tables and what they lead to come,
- * change and go while maps are full, writes fail, memory is short and the daemon restarts.
- * After every single write, packets from and to random addresses must meet the next-hop entry of
- * before or after the change, or be punted; when nothing is missing, exactly the next-hop entry.
+ * Random histories of a fib against a model. Prefixes, objects, exceptions and devices come, change
+ * and go while maps are full, writes fail, memory is short and the daemon restarts. After every
+ * write, random packets must meet the next hop of before or after the change, or be punted. When
+ * nothing is missing, they must meet exactly the next hop of the model.
  *
- * In half of the histories the fib is given so few ids and buckets that they are always being
- * reused.
+ * In half of the histories there are so few ids and buckets that they are reused all the time.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../../../user/fib/fib_internal.h"
+#include "../../../../user/fib/desired.h"
 #include "../../../../user/lib/util.h"
 #include "../../unit.h"
 #include "../fib_history_check.h"
@@ -59,7 +58,7 @@ void *realloc(void *old, size_t size)
 	return alloc_strikes() ? NULL : __interceptor_realloc(old, size);
 }
 
-/* --- chance -------------------------------------------------------------------------------- */
+/* --- random -------------------------------------------------------------------------------- */
 
 static uint32_t rnd(struct history *history, uint32_t n)
 {
@@ -74,7 +73,7 @@ static void change(struct history *history)
 
 	slot->there = !slot->there || rnd(history, 2);
 	model_random_content(&history->model, slot);
-	history_tell_slot(history, slot);
+	history_set_slot(history, slot);
 }
 
 static void change_object(struct history *history)
@@ -83,7 +82,7 @@ static void change_object(struct history *history)
 
 	history->model.now.objects[i] =
 		model_random_object(&history->model, &history->model.now.objects[i]);
-	history_tell_object(history, i);
+	history_set_object(history, i);
 }
 
 static void make_trouble(struct history *history)
@@ -142,12 +141,12 @@ static void end_trouble(struct history *history)
 	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
 	sim->exception_fails = sim->chunk_fails = 0;
 	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
-	/* What the daemon does after -ENOMEM. */
+	/* As the daemon does after -ENOMEM. */
 	if (history->forgot)
 		history_sync(history);
 	if (!history->tight)
 		assert_int_equal(history_retry(history), 0);
-	/* What is deleted last makes room for nobody but the next try. */
+	/* What this retry deletes last makes room only for another retry. */
 	history_retry(history);
 	sim->index_errors = 0;
 	history_check_vlans(history, true);
@@ -162,9 +161,7 @@ static void move_neigh(struct history *history)
 	bool up = rnd(history, 3) != 0;
 	int err;
 
-	history_at_work = true;
-	err = fib_set_neigh(history->fib, ifindex, &addr, up ? mac : NULL);
-	history_at_work = false;
+	AT_WORK(err = fib_set_neigh(history->fib, ifindex, &addr, up ? mac : NULL));
 	if (!history->trouble && !history->tight)
 		assert_int_equal(err, 0);
 	if (up && !err)
@@ -178,7 +175,7 @@ static void move_port(struct history *history)
 {
 	struct sixlane_port port = { .ifindex = 1 + rnd(history, 6), .flags = rnd(history, 3) };
 
-	history_tell_port(history, &port);
+	history_set_port(history, &port);
 }
 
 static void move_vlan(struct history *history)
@@ -194,7 +191,7 @@ static void move_vlan(struct history *history)
 			(union sixlane_tag){ .tpid = 0x81, .tci = (uint16_t)(1 + rnd(history, 2)) };
 	}
 	/* Without memory for the port it has no tag either. */
-	if (history_tell_port(history, port))
+	if (history_set_port(history, port))
 		port->flags = 0;
 }
 
@@ -203,13 +200,13 @@ static void tighten(struct history *history)
 	if (!history->tight)
 		return;
 	history->fib->next_hop_pool.limit = 32;
-	history->fib->set_pool.limit = 6;
+	history->fib->source_pool.limit = 6;
 	history->fib->neigh_pool.limit = 16;
 	history->fib->buckets.limit = 64;
 }
 
-/* Routes that lead to groups and sets, which are made anew. */
-static size_t count_opaque(const struct history *history)
+/* Routes to groups and source-specific tables, which a restarted daemon builds again. */
+static size_t count_rebuilt(const struct history *history)
 {
 	size_t n = 0;
 
@@ -223,22 +220,21 @@ static size_t count_opaque(const struct history *history)
 	return n;
 }
 
-/* The kernel's exceptions are read again, and what is marked for others than those that are there.
- */
-static void forget_kernels(struct history *history)
+/* A restarted daemon reads the kernel's exceptions again. */
+static void forget_kernel_exceptions(struct history *history)
 {
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		struct model_exception *exception = &history->model.now.exceptions[i];
 
-		exception->there &= exception->told.origin == FIB_OPERATOR;
-		exception->marked &= exception->there;
+		exception->there &= exception->value.origin == FIB_OPERATOR;
+		exception->flagged &= exception->there;
 	}
 	history->model.before = history->model.now;
 }
 
 /*
- * What was right is left as it is but for groups and sets, and packets do not notice: neither
- * before the first synchronisation nor while it goes on. What the old daemon had to leave is swept.
+ * A restart writes no route that is right, except those of groups and source-specific tables.
+ * Packets notice nothing, neither before the first synchronisation nor in it.
  */
 static void restart(struct history *history)
 {
@@ -251,7 +247,7 @@ static void restart(struct history *history)
 	complete = !stats.missing && !history->forgot;
 	fib_free(history->fib);
 	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
-	forget_kernels(history);
+	forget_kernel_exceptions(history);
 	tighten(history);
 	sim_adopt(history->sim, history->fib);
 	writes = history->sim->routes.writes;
@@ -263,11 +259,11 @@ static void restart(struct history *history)
 	history_sync(history);
 	if (quiet && !history->tight)
 		assert_in_range(history->sim->routes.writes, writes,
-				writes + count_opaque(history));
-	history_tell_exceptions(history);
+				writes + count_rebuilt(history));
+	history_set_exceptions(history);
 }
 
-/* Things went and came while nobody listened. */
+/* Prefixes and objects have changed without notice. */
 static void resync(struct history *history)
 {
 	for (int i = 0; i < 5; i++) {
@@ -294,22 +290,20 @@ static void tell(struct history *history)
 
 	exception->there = rnd(history, 4) != 0;
 	if (exception->there)
-		exception->told = model_random_exception(&history->model, exception->table);
-	history_tell_exception(history, i);
+		exception->value = model_random_exception(&history->model, exception->table);
+	history_set_exception(history, i);
 }
 
-/* When there is none. */
-static void clear_marks(struct history *history)
+/* Delete all exceptions, then the flags. */
+static void clear_flags(struct history *history)
 {
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
 		history->model.now.exceptions[i].there = false;
-	history_tell_exceptions(history);
+	history_set_exceptions(history);
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
-		history->model.now.exceptions[i].marked =
-			history->model.before.exceptions[i].marked = false;
-	history_at_work = true;
-	fib_clear_exception_flags(history->fib);
-	history_at_work = false;
+		history->model.now.exceptions[i].flagged =
+			history->model.before.exceptions[i].flagged = false;
+	AT_WORK(fib_clear_exception_flags(history->fib));
 }
 
 static void except(struct history *history)
@@ -319,11 +313,12 @@ static void except(struct history *history)
 	if (dice < 15)
 		tell(history);
 	else if (dice < 18)
-		history_mark(history, &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
+		history_set_flag(history,
+				 &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
 	else if (dice < 19)
-		history_tell_exceptions(history);
+		history_set_exceptions(history);
 	else
-		clear_marks(history);
+		clear_flags(history);
 }
 
 static void operate(struct history *history)
@@ -384,7 +379,7 @@ static void empty(struct history *history)
 		history->model.now.slots[i].there = false;
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		history->model.now.objects[i].there = false;
-	clear_marks(history);
+	clear_flags(history);
 	history_sync(history);
 	history_check(history);
 	fib_get_stats(history->fib, &stats);
@@ -427,7 +422,7 @@ static void play(uint64_t seed, bool trouble_allowed, bool tight)
 	history.sim = NULL;
 }
 
-static int tell_seed(void **state)
+static int print_seed(void **state)
 {
 	if (history.sim)
 		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
@@ -455,7 +450,7 @@ static void test_histories(void **state)
 
 UNIT_TESTS()
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, print_seed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

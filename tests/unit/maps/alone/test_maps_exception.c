@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exceptions in their map, on a kernel that copies values word by word and CPU by CPU: what packets
- * may read meanwhile, what each CPU has counted, what is told of failures, and the bits of entries.
- * The modules under test are included, libbpf and nanosleep() replaced.
+ * Exceptions on a kernel that copies values word by word and CPU by CPU: what packets may read
+ * meanwhile, counters, failures, and the bits of sl_punted. The modules under test are included,
+ * libbpf and nanosleep() are replaced.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,10 +24,10 @@ static struct {
 	bool has; /* an entry of key */
 	struct sixlane_exception values[N_CPUS];
 	unsigned int updates, naps;
-	unsigned int fail_first; /* so many updates fail … */
-	int fail;		 /* … with this errno */
+	unsigned int fail_first; /* this many updates fail */
+	int fail;		 /* with this errno */
 
-	/* What packets of one CPU may read of an entry, one moment after another. */
+	/* The words of an entry on each CPU, after each store. */
 	bool watched;
 	uint64_t moments[N_CPUS][MOMENTS][WORDS];
 	size_t n_moments[N_CPUS];
@@ -148,7 +148,7 @@ static void read_on(int cpu, size_t from, size_t word, uint64_t read[WORDS],
 	}
 }
 
-/* However a packet's reads fall among the moments. Returns how many updates it took. */
+/* All ways in which a packet's loads can interleave. Returns the number of updates. */
 static unsigned int race(const struct sixlane_exception *before,
 			 const struct sixlane_exception *after)
 {
@@ -181,7 +181,7 @@ static void packets_never_take_half_of_each(void **state)
 	assert_int_equal(race(&hop, &both), 3);
 	assert_true(punted);
 	race(&both, &hop);
-	/* Observed and back, or refreshed, as most are: but one word changes. */
+	/* Most changes, such as a new expiry, are of one word. */
 	other.flags |= SIXLANE_EXCEPTION_OBSERVE;
 	assert_int_equal(race(&both, &other), 1);
 	assert_int_equal(race(&other, &both), 1);
@@ -191,7 +191,7 @@ static void packets_never_take_half_of_each(void **state)
 	assert_int_equal(punted, 0);
 }
 
-/* The same first word as long ago is not taken for that of a moment ago, be it of another entry. */
+/* The first word differs from that of all recent states, also of a deleted entry. */
 static void versions_tell_one_state_from_the_next(void **state)
 {
 	struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_NEXT_HOP, .next_hop = 1 };
@@ -214,7 +214,7 @@ static void versions_tell_one_state_from_the_next(void **state)
 
 /* --- figures and failures ----------------------------------------------------------------- */
 
-/* A change leaves it, and who reads the entry gets the sum. */
+/* A change keeps the counters, and a reader gets their sum. */
 static void each_cpu_keeps_what_it_has_counted(void **state)
 {
 	struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_MTU, .mtu = 1300 }, is;
@@ -230,7 +230,7 @@ static void each_cpu_keeps_what_it_has_counted(void **state)
 		cpus[cpu].used_ns = cpu == 1 ? 200 : 100;
 	}
 	value.mtu = 1400;
-	value.hits = value.bytes = value.used_ns = 9999; /* nobody's business */
+	value.hits = value.bytes = value.used_ns = 9999; /* ignored */
 	assert_int_equal(set(&value), 0);
 	assert_int_equal(cpus[N_CPUS - 1].mtu, 1400);
 	assert_int_equal(cpus[N_CPUS - 1].hits, 1u << (N_CPUS - 1));
@@ -244,12 +244,12 @@ static void each_cpu_keeps_what_it_has_counted(void **state)
 	assert_int_equal(maps_exception(&maps, &key, &is), -ENOENT);
 }
 
-/* Soon there is some again; if not, no time is lost with the next ones. */
+/* After a wait in vain, the next insertions do not wait. */
 static void memory_is_waited_for_once(void **state)
 {
 	static const struct {
 		unsigned int fail_first, naps;
-		int error, told;
+		int error, result;
 	} steps[] = {
 		{ 3, 3, ENOMEM, 0 },	      { 1000, REFILL_STEPS, ENOMEM, -ENOMEM },
 		{ 1000, 0, ENOMEM, -ENOMEM }, { 0, 0, 0, 0 },
@@ -263,15 +263,15 @@ static void memory_is_waited_for_once(void **state)
 		memset(filter, 0, sizeof(filter));
 		kernel.fail = steps[i].error;
 		kernel.fail_first = steps[i].fail_first;
-		assert_int_equal(set(&value), steps[i].told);
+		assert_int_equal(set(&value), steps[i].result);
 		assert_int_equal(kernel.naps, steps[i].naps);
-		assert_int_equal(maps_punted_has(maps.punted, &key), !steps[i].told);
-		if (!steps[i].told)
+		assert_int_equal(maps_punted_has(maps.punted, &key), !steps[i].result);
+		if (!steps[i].result)
 			assert_int_equal(maps_write_exception_del(&maps, &key), 0);
 	}
 }
 
-/* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
+/* Addresses with swapped numbers differ: prefix 1, host 2 and prefix 2, host 1. */
 static void checks_of_a_plan_differ(void **state)
 {
 	union sixlane_addr one = key, other = key;

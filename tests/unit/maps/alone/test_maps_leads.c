@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether the maps lead a flow to a next hop: each kind of next hop, and ports out of use. */
+/* Whether the maps may send a flow to a next hop: each kind of next hop, and unused ports. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,27 +110,28 @@ static bool leads(const struct maps_flow *flow)
 
 static void each_kind(void **state)
 {
-	assert_false(leads(&by_gateway));
-	in_trie = GATEWAY;
-	assert_true(leads(&by_gateway));
-	assert_false(leads(&on_link));
-	in_trie = ON_LINK;
-	assert_true(leads(&on_link));
-	assert_false(leads(&by_gateway));
-	in_trie = BLACKHOLE;
-	assert_false(leads(&on_link));
-	for (in_trie = GROUP; in_trie <= FIRST; in_trie++) {
-		assert_true(leads(&by_gateway));
-		assert_false(leads(&on_link));
+	static const struct {
+		uint32_t in_trie, by_source;
+		bool by_gateway, on_link;
+	} rows[] = {
+		{ .in_trie = 0 },
+		{ .in_trie = GATEWAY, .by_gateway = true },
+		{ .in_trie = ON_LINK, .on_link = true },
+		{ .in_trie = BLACKHOLE },
+		{ .in_trie = GROUP, .by_gateway = true },
+		{ .in_trie = FIRST, .by_gateway = true },
+		{ .in_trie = SOURCES },
+		{ .in_trie = SOURCES, .by_source = GATEWAY, .by_gateway = true },
+		{ .in_trie = SOURCES, .by_source = GROUP, .by_gateway = true },
+		{ .in_trie = SOURCES, .by_source = ON_LINK, .on_link = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		in_trie = rows[i].in_trie;
+		by_source = rows[i].by_source;
+		assert_int_equal(leads(&by_gateway), rows[i].by_gateway);
+		assert_int_equal(leads(&on_link), rows[i].on_link);
 	}
-	in_trie = SOURCES;
-	assert_false(leads(&by_gateway));
-	by_source = GATEWAY;
-	assert_true(leads(&by_gateway));
-	by_source = GROUP;
-	assert_true(leads(&by_gateway));
-	by_source = ON_LINK;
-	assert_false(leads(&by_gateway));
 }
 
 static void a_group_expires(void **state)
@@ -158,7 +159,7 @@ static void ports_out_of_use(void **state)
 	assert_false(leads(&by_gateway));
 }
 
-/* Of the engine that answers packets, and the length is its own. */
+/* The engine in use decides, also about the length. */
 static void by_the_engine_in_use(void **state)
 {
 	uint8_t len = 0;

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Who gets which buckets: ranges that stand side by side, from the lowest place where they fit. As
- * with ids, what is given back waits until a grace period has passed (pool.c).
- */
+/* The allocator of buckets.h: first fit over a bitmap. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fib_internal.h"
+#include "buckets.h"
 
 #define BITS 64u
 #define WORDS (SIXLANE_MAX_NH_BUCKETS / BITS)
 
-_Static_assert(SIXLANE_MAX_NH_BUCKETS % BITS == 0, "no words are cut");
+_Static_assert(SIXLANE_MAX_NH_BUCKETS % BITS == 0, "the bitmap has no partial word");
 
 int fib_buckets_init(struct fib_buckets *buckets, uint32_t limit)
 {
 	buckets->limit = limit;
 	buckets->busy = calloc(WORDS, sizeof(*buckets->busy));
 	buckets->waiting = calloc(WORDS, sizeof(*buckets->waiting));
-	/* What was written: untouched pages are free. */
 	buckets->written = calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*buckets->written));
 	return buckets->busy && buckets->waiting && buckets->written ? 0 : -ENOMEM;
 }
@@ -66,13 +62,9 @@ static uint32_t find_room(struct fib_buckets *buckets, uint32_t n)
 	return buckets->limit;
 }
 
-bool fib_buckets_take(struct fib *fib, uint32_t n, uint32_t *first)
+bool fib_buckets_take(struct fib_buckets *buckets, uint32_t n, uint32_t *first)
 {
-	struct fib_buckets *buckets = &fib->buckets;
-
 	*first = find_room(buckets, n);
-	if (*first == buckets->limit && buckets->n_waiting && fib_grace(fib))
-		*first = find_room(buckets, n);
 	if (*first == buckets->limit)
 		return false;
 	set_bits(buckets->busy, *first, n, true);
@@ -97,8 +89,6 @@ void fib_buckets_give_unused(struct fib_buckets *buckets, uint32_t first, uint32
 
 void fib_buckets_release(struct fib_buckets *buckets)
 {
-	if (!buckets->n_waiting)
-		return;
 	for (uint32_t i = 0; i < WORDS; i++) {
 		buckets->busy[i] &= ~buckets->waiting[i];
 		buckets->waiting[i] = 0;
@@ -130,10 +120,4 @@ bool fib_buckets_adopt(struct fib_buckets *buckets, uint32_t first, uint32_t n,
 	buckets->n_taken += n;
 	buckets->n_waiting -= n;
 	return true;
-}
-
-void fib_bucket_set(struct fib *fib, uint32_t index, union sixlane_nh_bucket bucket)
-{
-	fib->writer.bucket_set(fib->writer.ctx, index, bucket);
-	fib->buckets.written[index] = bucket;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ports: slots of devices in sl_ports. A next hop may name a port before its device was described:
+ * the port has flags 0 until then, and packets to it pass. Knows nothing of what flags mean.
+ */
+#ifndef USER_FIB_PORT_H
+#define USER_FIB_PORT_H
+
+#include "desired.h"
+
+struct fib_port {
+	struct fib_hash_node node;
+	struct sixlane_port port; /* as written; the key is its ifindex */
+	struct fib_vlan *vlan;	  /* NULL: it has no tag, or no entry in sl_vlans */
+	uint32_t slot;
+	uint32_t refs; /* next hops */
+	bool known;    /* the device exists */
+	bool adopted;  /* not confirmed yet */
+	bool held;     /* the maps allow less than port: fib_hold_port() */
+};
+
+/* A reference to the port of a device, which is added if needed. NULL: no room or no memory. */
+struct fib_port *fib_port_get(struct fib *fib, uint32_t ifindex);
+void fib_port_put(struct fib *fib, struct fib_port *port);
+/* Free unused ports and retry tags; with confirm adopted ports become unused. */
+void fib_port_sweep(struct fib *fib, bool confirm);
+
+#endif
