@@ -3,16 +3,20 @@
  * Messages about addresses and advertised prefixes: into the addresses, and which routes the kernel
  * may have given another lifetime.
  */
+#include "apply_address.h"
+
 #include <linux/rtnetlink.h>
 
 #include "../netlink/parse.h"
-#include "state.h"
+#include "audit_place.h"
+#include "daemon.h"
+#include "report.h"
 
 /* addrconf_prefix_route(): where a device's prefixes have their routes. */
 static uint32_t prefix_table(const struct sync *sync, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->links, ifindex);
-	const struct device *vrf = device ? links_vrf(&sync->links, device) : NULL;
+	const struct device *device = links_find(&sync->stores.links, ifindex);
+	const struct device *vrf = device ? links_vrf(&sync->stores.links, device) : NULL;
 
 	return vrf ? vrf->link.vrf_table : RT_TABLE_MAIN;
 }
@@ -26,11 +30,11 @@ static void read_prefixes(struct sync *sync, const struct address *address)
 	const uint32_t table = prefix_table(sync, address->ifindex);
 	const struct prefix peer = { .addr = address->peer, .len = 128 };
 
-	if (sync->dumping)
+	if (sync->schedule.dumping)
 		return;
-	audit_read_soon(sync, table, &address->prefix);
+	audit_place_read_soon(sync, table, &address->prefix);
 	if (!addr_is_zero(&peer.addr))
-		audit_read_soon(sync, table, &peer);
+		audit_place_read_soon(sync, table, &peer);
 }
 
 /* A router advertisement told of it (addrconf_prefix_rcv()). */
@@ -42,8 +46,8 @@ int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	audit_read_soon(sync, prefix_table(sync, ifindex), &prefix);
-	audit_read_unsteady(sync, ifindex);
+	audit_place_read_soon(sync, prefix_table(sync, ifindex), &prefix);
+	audit_place_read_unsteady(sync, ifindex);
 	return 0;
 }
 
@@ -55,12 +59,13 @@ int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	apply_note_unknown(sync, SYNC_ADDRESS, address.unknown_attr);
+	report_unknown_attr(&sync->statistics, REPORT_ADDRESS, address.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELADDR)
-		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
+		changed = addrs_delete(&sync->stores.addrs, address.ifindex, &address.addr);
 	else
-		ret = addrs_set(&sync->addrs, &address, &changed);
-	sync->addrs_wanted |= changed;
+		ret = addrs_set(&sync->stores.addrs, &address, &changed);
+	if (changed)
+		sync->schedule.wanted |= SCHEDULE_SOURCES;
 	read_prefixes(sync, &address);
 	return ret;
 }

@@ -12,12 +12,20 @@
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
+#include "audit.h"
+
 #include <errno.h>
 #include <linux/ipv6_route.h>
 #include <string.h>
 
-#include "audit_internal.h"
-#include "state.h"
+#include "audit_place.h"
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_note.h"
+#include "exceptions_store.h"
+#include "kernel_reader.h"
+#include "kernel_routes.h"
+#include "schedule.h"
 
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
@@ -25,7 +33,7 @@
 #define PIECE_RECORDS 512u /* at most, see kernel_reader_walk() */
 #define BURST_NS 10000000u /* of pieces: the first one finds nothing in the caches */
 
-static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
+static const struct prefix all;
 
 struct audit *audit_new(void)
 {
@@ -45,22 +53,12 @@ struct audit *audit_new(void)
 
 void audit_free(struct audit *audit)
 {
-	struct radix_node *piece;
-
 	if (!audit)
 		return;
 	kernel_reader_close(audit->reader);
 	audit_places_free(audit);
-	for (size_t i = 0; i < audit->n_tables; i++)
-		while ((piece = radix_first_under(&audit->tables[i].pieces, &all)))
-			radix_remove(&audit->tables[i].pieces, piece);
-	free(audit->tables);
+	audit_tables_free(audit);
 	free(audit);
-}
-
-struct kernel_reader *audit_reader(const struct audit *audit)
-{
-	return audit->reader;
 }
 
 /* --- a piece of a table ----------------------------------------------------------------------- */
@@ -72,8 +70,8 @@ static int suspect_before(struct sync *sync, uint32_t table, const struct radix_
 {
 	int err = 0;
 
-	while (!err && *node && (!dst || audit_prefix_compare(&(*node)->prefix, dst) < 0)) {
-		err = audit_suspect(sync->audit, table, &(*node)->prefix);
+	while (!err && *node && (!dst || audit_table_compare(&(*node)->prefix, dst) < 0)) {
+		err = audit_place_add_difference(sync->audit, table, &(*node)->prefix);
 		*node = radix_next_under(*node, &all);
 	}
 	return err;
@@ -90,9 +88,9 @@ static int compare_destination(struct sync *sync, uint32_t table, const struct p
 	kernel_routes_fill(routes, view, table, records, n);
 	difference = rib_compare(dest, routes->routes, routes->n, view->now_ns);
 	if (difference == RIB_RENEWED)
-		audit_place_put(sync, table, dst);
+		audit_place_store(sync, table, dst);
 	else if (difference != RIB_SAME)
-		return audit_suspect(sync->audit, table, dst);
+		return audit_place_add_difference(sync->audit, table, dst);
 	return 0;
 }
 
@@ -131,16 +129,6 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
-/* Factors move bits up alone: upper halves are added below, or changes there might cancel out. */
-static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes)
-{
-	const uint64_t *words = data;
-
-	for (size_t i = 0; i < bytes / sizeof(*words); i++)
-		sum = sum * 0x9e3779b97f4a7c15 + (words[i] ^ words[i] >> 32);
-	return sum;
-}
-
 /* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
@@ -158,7 +146,7 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 		for (uint32_t i = 0; !err && i < view.n; i++) {
 			if (view.records[i].kind != KERNEL_RECORD_ROUTE)
 				continue;
-			sum = add_to_sum(sum, &view.records[i], sizeof(view.records[i]));
+			sum = audit_table_sum(sum, &view.records[i], sizeof(view.records[i]));
 			n_routes++;
 		}
 		if (!err && choice.hop > 1 && sum != before)
@@ -167,51 +155,6 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 	if (err)
 		log_info_limited("audit: a route in table %u was not read whole", table);
 	return err;
-}
-
-/* radix may be NULL. */
-static struct radix_node *node_behind(const struct radix *radix, const struct kernel_cursor *cursor)
-{
-	if (!radix)
-		return NULL;
-	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
-}
-
-/* 0: there are lifetimes, or exceptions, which have to be looked at in any case. */
-static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_view *view)
-{
-	uint64_t sum = add_to_sum(from->started + 2u * from->last.len, &from->last.addr,
-				  sizeof(from->last.addr));
-
-	for (uint32_t i = 0; i < view->n; i++) {
-		if (view->cut || view->records[i].kind != KERNEL_RECORD_ROUTE ||
-		    view->records[i].flags & RTF_EXPIRES)
-			return 0;
-		sum = add_to_sum(sum, &view->records[i], sizeof(view->records[i]));
-	}
-	return sum;
-}
-
-/* Keeps the sum of a piece. True: neither the kernel nor the RIB has changed there. */
-static bool renew_piece(struct radix *pieces, const struct kernel_cursor *from,
-			const struct prefix *last, const struct kernel_view *view)
-{
-	const uint64_t sum = sum_of(from, view);
-	struct audit_piece *piece;
-	bool known = sum != 0;
-
-	while ((piece = (struct audit_piece *)node_behind(pieces, from)) &&
-	       audit_prefix_compare(&piece->node.prefix, last) < 0) {
-		radix_remove(pieces, &piece->node); /* none ends there any more */
-		known = false;
-	}
-	piece = (struct audit_piece *)radix_find(pieces, last)
-			?: radix_add(pieces, last, sizeof(*piece));
-	if (!piece)
-		return false;
-	known &= sum == piece->sum;
-	piece->sum = sum;
-	return known;
 }
 
 static int compare_piece(struct sync *sync, struct audit_table *table, struct kernel_view *view)
@@ -228,10 +171,11 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 		table->incomplete |= exceptions_note(sync, table->id, view, view->records, view->n);
 		return 0;
 	}
-	if (renew_piece(&table->pieces, &from, view->end ? &greatest : &table->cursor.last, view) &&
+	if (audit_table_renew_piece(table, &from, view) &&
 	    !sync->audit->quiet) /* a dump may put what is known into another order */
 		return 0;
-	err = compare_view(sync, table->id, node_behind(rib_table(sync->rib, table->id), &from),
+	err = compare_view(sync, table->id,
+			   audit_table_node_after(rib_table(sync->stores.rib, table->id), &from),
 			   view);
 	if (!err && view->cut)
 		table->incomplete |= note_by_hop(sync, table->id, &table->cursor.last) != 0;
@@ -247,7 +191,7 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 	if (err == -EAGAIN) /* the kernel is just changing what comes next */
 		return false;
 	if (err) {
-		sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, err == -E2BIG ? 0 : SCHEDULE_LATER_NS);
 		log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again",
 				    table->id,
 				    err == -E2BIG ? "too many routes are not as the kernel has them"
@@ -260,116 +204,16 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static struct audit_table *find_table(const struct audit *audit, uint32_t id)
-{
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id)
-			return &audit->tables[i];
-	return NULL;
-}
-
-void audit_forget(struct audit *audit, uint32_t id, const struct prefix *dst)
-{
-	const struct audit_table *table = find_table(audit, id);
-	struct radix_node *piece = table ? radix_find(&table->pieces, dst) : NULL;
-
-	if (table && !piece)
-		piece = radix_after(&table->pieces, dst);
-	if (piece)
-		((struct audit_piece *)piece)->sum = 0;
-}
-
-static void note_table(void *ctx, uint32_t id)
-{
-	struct audit *audit = ctx;
-	struct audit_table *list;
-
-	if (find_table(audit, id))
-		return;
-	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
-	if (!list) { /* looked for again in a second */
-		audit->listed_ns = 0;
-		return;
-	}
-	audit->tables = list;
-	list[audit->n_tables++] = (struct audit_table){ .id = id };
-}
-
-/* Those that are known to have routes, as a VRF's has, and those that rules name. */
-static void find_tables(struct sync *sync)
-{
-	struct audit *audit = sync->audit;
-
-	audit->listed_ns = sync->behind ? audit->listed_ns : util_now_ns();
-	rib_each_table(sync->rib, note_table, audit);
-	for (size_t i = 0; i < sync->program.n; i++)
-		if (sync->program.rules[i].table) /* 0: of no lookup, or of a VRF's */
-			note_table(audit, sync->program.rules[i].table);
-	if (nexthops_count(sync->nexthops))
-		note_table(audit, KERNEL_READER_OBJECTS);
-}
-
-/* Whose turn is next. NULL: there are no tables. */
-static struct audit_table *next_table(const struct audit *audit)
-{
-	struct audit_table *next = NULL;
-
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (!next || audit->tables[i].turn_ns < next->turn_ns)
-			next = &audit->tables[i];
-	return next;
-}
-
 /* Of a CPU. Passes that exceptions cannot do without come even where they are switched off. */
 static uint32_t permille(const struct sync *sync)
 {
-	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_want_pass(sync);
+	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_need_pass(sync);
 }
 
 /* With a larger budget than usual more often than every second. */
 static uint64_t interval_ns(const struct sync *sync)
 {
 	return INTERVAL_NS * USUAL_PERMILLE / util_later(permille(sync), USUAL_PERMILLE);
-}
-
-/* When the oldest reading of a table began. */
-static uint64_t oldest_ns(const struct audit *audit)
-{
-	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
-
-	for (size_t i = 0; i < audit->n_tables; i++)
-		since_ns = util_earlier(since_ns, audit->tables[i].read_since_ns);
-	return since_ns;
-}
-
-/* A table that came after the last time that they were listed has not been read. */
-uint64_t audit_read_since_ns(const struct audit *audit)
-{
-	return util_earlier(oldest_ns(audit), audit->listed_ns);
-}
-
-/* Perhaps all have been read since the last time that they had. */
-static void end_pass(struct audit *audit, struct audit_table *table)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (!table->incomplete) {
-		/* a walk through the objects may miss some, two do not */
-		table->read_since_ns =
-			table->id == KERNEL_READER_OBJECTS ? table->before_ns : table->begin_ns;
-		table->before_ns = table->begin_ns;
-	}
-	table->begin_ns = 0;
-	if (audit_read_since_ns(audit) <= audit->passed_ns)
-		return;
-	audit->passes++;
-	audit->pass_ns = now_ns - oldest_ns(audit);
-	audit->passed_ns = now_ns;
-}
-
-uint64_t audit_passes(const struct audit *audit)
-{
-	return audit->passes;
 }
 
 /* The next piece of a table. Returns whether its pass is through. */
@@ -386,7 +230,7 @@ static bool run_piece(struct sync *sync, struct audit_table *table)
 	end = read_piece(sync, table);
 	table->turn_ns = end ? table->begin_ns + interval_ns(sync) : now_ns;
 	if (end)
-		end_pass(sync->audit, table);
+		audit_table_end_pass(sync->audit, table);
 	return end;
 }
 
@@ -398,7 +242,7 @@ void audit_read_all(struct sync *sync)
 		audit->passes++; /* a dump was one */
 		return;
 	}
-	find_tables(sync);
+	audit_tables_list(sync);
 	audit->quiet = true;
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		audit->tables[i].begin_ns = 0;
@@ -419,7 +263,7 @@ static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 /* UINT64_MAX: there is nothing to do. */
 static uint64_t piece_due_ns(const struct audit *audit)
 {
-	const struct audit_table *table = next_table(audit);
+	const struct audit_table *table = audit_tables_next(audit);
 
 	return util_later(table ? table->turn_ns : UINT64_MAX, audit->next_piece_ns);
 }
@@ -434,7 +278,7 @@ void audit_run(struct sync *sync)
 	if (!audit->reader)
 		return;
 	if (now_ns >= audit->all.due_ns) {
-		audit_place_take(&audit->all, now_ns);
+		audit_place_begin(&audit->all, now_ns);
 		audit_read_all(sync);
 	}
 	audit_places_run(sync);
@@ -442,12 +286,12 @@ void audit_run(struct sync *sync)
 		return;
 	if (now_ns >= audit->next_tables_ns) {
 		audit->next_tables_ns = now_ns + interval_ns(sync);
-		find_tables(sync);
+		audit_tables_list(sync);
 	}
 	if (now_ns < piece_due_ns(audit))
 		return;
 	cpu_ns = util_cpu_ns();
-	table = next_table(audit);
+	table = audit_tables_next(audit);
 	while (!run_piece(sync, table) && util_cpu_ns() - cpu_ns < BURST_NS)
 		;
 	audit->next_piece_ns = now_ns + rest_ns(sync, util_cpu_ns() - cpu_ns);
@@ -473,11 +317,11 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 	return util_now_ns() + util_later(INTERVAL_NS, rest_ns(sync, cost_ns));
 }
 
-void audit_tell(const struct audit *audit, struct sixlane_meta *meta)
+void audit_write_meta(const struct audit *audit, struct sixlane_meta *meta)
 {
 	meta->audit_reader = audit->reader != NULL;
 	meta->audit_passes = audit->passes;
 	meta->audit_pass_ns = audit->pass_ns;
 	for (size_t i = 0; i < RIB_N_DIFFERENCES; i++)
-		meta->audit_corrected[i] = audit->mended[i];
+		meta->audit_corrected[i] = audit->corrected[i];
 }

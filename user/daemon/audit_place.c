@@ -7,12 +7,20 @@
  * All destinations whose routes may change without a message (rib_route_is_unsteady()) are places,
  * so that no event looks for them in the whole RIB. Only audit_places_run() removes any.
  */
+#include "audit_place.h"
+
 #include <errno.h>
 #include <search.h>
 #include <string.h>
 
-#include "audit_internal.h"
-#include "state.h"
+#include "audit.h"
+#include "audit_table.h"
+#include "cached_routes.h"
+#include "daemon.h"
+#include "kernel_reader.h"
+#include "kernel_routes.h"
+#include "schedule.h"
+#include "sockets.h"
 
 #define NS_PER_MS 1000000u
 /* How long each reading is after the event or the reading before, by how many are left then. */
@@ -26,13 +34,6 @@ static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * N
 #define MAX_SOON 4096u
 /* A change may be read before its message is sent: then there is no difference any more. */
 #define TRIES 3
-
-int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
-{
-	const int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
-
-	return order ? order : a->len - b->len;
-}
 
 /* --- one destination -------------------------------------------------------------------------- */
 
@@ -54,25 +55,25 @@ static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *d
 	if (ret)
 		return ret;
 	kernel_routes_fill(routes, &view, table, view.records, view.n);
-	*difference = rib_compare(rib_find(sync->rib, table, dst), routes->routes, routes->n,
+	*difference = rib_compare(rib_find(sync->stores.rib, table, dst), routes->routes, routes->n,
 				  view.now_ns);
 	return 0;
 }
 
-void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_store(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct kernel_routes *routes = &sync->audit->routes;
 	bool by_object = false;
 
 	for (size_t i = 0; i < routes->n; i++)
 		by_object |= routes->routes[i].next_hop_id != 0;
-	if (rib_put(sync->rib, table, dst, routes->routes, routes->n))
-		sync_want(sync, SYNC_LATER_NS);
+	if (rib_put(sync->stores.rib, table, dst, routes->routes, routes->n))
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	if (by_object)
-		sync_renew_cached(sync);
+		cached_routes_flush(&sync->stores);
 }
 
-bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
+bool audit_place_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	enum rib_difference difference;
 	int ret;
@@ -81,9 +82,9 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 		return false;
 	ret = read_kernel(sync, table, dst, &difference);
 	if (ret == -EAGAIN)
-		audit_read_soon(sync, table, dst);
+		audit_place_read_soon(sync, table, dst);
 	else if (!ret && difference != RIB_SAME)
-		audit_place_put(sync, table, dst);
+		audit_place_store(sync, table, dst);
 	return !ret || ret == -EAGAIN;
 }
 
@@ -92,14 +93,16 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
  * that come later may be older than what was read, and end where that is. counted: a difference is
  * counted and said.
  */
-static void mend(struct sync *sync, const struct audit_place *place, bool counted)
+static void correct(struct sync *sync, const struct audit_place *place, bool counted)
 {
 	enum rib_difference difference = RIB_SAME;
 	char text[PREFIX_STRLEN];
 
 	for (int i = 0; i < TRIES; i++) {
 		difference = RIB_SAME;
-		if (!sync_follow(sync)) /* there are more; what was read is another's, perhaps */
+		if (!sockets_follow(&sync->sockets, &sync->schedule,
+				    &sync->statistics)) /* there are more; what was read is
+							   another's, perhaps */
 			continue;
 		if (read_kernel(sync, place->table, &place->dst, &difference) ||
 		    difference == RIB_SAME)
@@ -107,10 +110,10 @@ static void mend(struct sync *sync, const struct audit_place *place, bool counte
 	}
 	if (difference == RIB_SAME) /* too many messages: the next pass comes by here, too */
 		return;
-	audit_place_put(sync, place->table, &place->dst);
+	audit_place_store(sync, place->table, &place->dst);
 	if (!counted || difference == RIB_RENEWED)
 		return;
-	sync->audit->mended[difference]++;
+	sync->audit->corrected[difference]++;
 	log_info_limited("audit: %s in table %u was not as the kernel has it (%s); corrected",
 			 prefix_format(&place->dst, text), place->table,
 			 rib_difference_names[difference]);
@@ -124,7 +127,7 @@ static int compare_places(const void *x, const void *y)
 
 	if (a->table != b->table)
 		return a->table < b->table ? -1 : 1;
-	return audit_prefix_compare(&a->dst, &b->dst);
+	return audit_table_compare(&a->dst, &b->dst);
 }
 
 /* NULL: it is none, or if it is to be added there is no memory. */
@@ -194,13 +197,13 @@ static struct audit_place *get_soon(struct audit *audit, uint32_t table, const s
 	return place;
 }
 
-void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct audit *audit = sync->audit;
 	struct audit_place *place = NULL;
 
 	if (!audit->reader) {
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 		return;
 	}
 	if (!audit->all.n_left)
@@ -211,11 +214,11 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 	set_due(audit, place, util_now_ns() + readings_ns[N_READINGS]);
 }
 
-int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
+int audit_place_add_difference(struct audit *audit, uint32_t table, const struct prefix *dst)
 {
 	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
 
-	audit_forget(audit, table, dst);
+	audit_table_invalidate(audit, table, dst);
 	if (!place)
 		return -E2BIG;
 	place->counted |= !audit->quiet;
@@ -223,7 +226,7 @@ int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
 	return 0;
 }
 
-void audit_place_take(struct audit_place *place, uint64_t now_ns)
+void audit_place_begin(struct audit_place *place, uint64_t now_ns)
 {
 	place->n_left -= place->n_left > 0;
 	place->due_ns = place->n_left ? now_ns + readings_ns[place->n_left] : UINT64_MAX;
@@ -242,7 +245,7 @@ struct outlook {
 static struct outlook outlook_of(const struct sync *sync, const struct audit_place *place,
 				 uint32_t ifindex)
 {
-	const struct rib_dest *dest = rib_find(sync->rib, place->table, &place->dst);
+	const struct rib_dest *dest = rib_find(sync->stores.rib, place->table, &place->dst);
 	struct outlook outlook = { .end_ns = UINT64_MAX };
 
 	for (const struct rib_route *at = dest ? dest->routes : NULL; at; at = at->next) {
@@ -257,7 +260,7 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 }
 
 /* By which device a route with a next-hop object leaves is not known here. */
-void audit_read_unsteady(struct sync *sync, uint32_t advertised_by)
+void audit_place_read_unsteady(struct sync *sync, uint32_t advertised_by)
 {
 	struct audit_place *place, *next;
 
@@ -266,26 +269,26 @@ void audit_read_unsteady(struct sync *sync, uint32_t advertised_by)
 
 		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
 		if (advertised_by ? outlook.advertised : outlook.mtu)
-			audit_read_soon(sync, place->table, &place->dst);
+			audit_place_read_soon(sync, place->table, &place->dst);
 	}
 }
 
-void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct audit_place key = { .table = table, .dst = *dst };
 	struct audit *audit = sync->audit;
 	struct audit_place *place;
 	bool unsteady;
 
-	audit_forget(audit, table, dst);
-	if (!audit->reader || (!rib_unsteady(sync->rib) && !audit->places))
+	audit_table_invalidate(audit, table, dst);
+	if (!audit->reader || (!rib_unsteady(sync->stores.rib) && !audit->places))
 		return;
 	unsteady = outlook_of(sync, &key, 0).unsteady;
 	place = find_place(audit, &key, unsteady);
 	if (place)
 		set_due(audit, place, look_ns(util_now_ns(), 0));
 	else if (unsteady)
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
@@ -298,14 +301,14 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 	struct outlook outlook = outlook_of(sync, place, 0);
 
 	place->counted = false;
-	audit_place_take(place, now_ns);
+	audit_place_begin(place, now_ns);
 	if (wanted && !place->n_left) {
 		audit->n_soon--;
 		TAILQ_REMOVE(&audit->list, place, in_list);
 		TAILQ_INSERT_TAIL(&audit->list, place, in_list);
 	}
 	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
-		mend(sync, place, counted);
+		correct(sync, place, counted);
 	outlook = outlook_of(sync, place, 0);
 	set_due(audit, place, look_ns(now_ns, outlook.end_ns));
 	if (place->due_ns == UINT64_MAX && !outlook.unsteady)

@@ -3,9 +3,11 @@
  * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
  * tried less and less often, since a large table costs half a second.
  */
+#include "compile.h"
+
 #include <string.h>
 
-#include "state.h"
+#include "daemon.h"
 
 #define FIRST_WAIT_NS 1000000000ull
 #define LONGEST_WAIT_NS (64 * FIRST_WAIT_NS)
@@ -57,7 +59,7 @@ static uint64_t try_later(struct sync *sync)
 	return compile->next_ns;
 }
 
-void compile_distrust(struct sync *sync)
+void compile_invalidate(struct sync *sync)
 {
 	fib_decompile(sync->fib);
 	sync->compile.failed = true;
@@ -69,7 +71,7 @@ uint64_t compile_run(struct sync *sync)
 {
 	int err;
 
-	if (!sync->complete || sync->quiet || sync->maps->no_fib)
+	if (!sync->schedule.complete || sync->schedule.quiet || sync->maps->no_fib)
 		return UINT64_MAX;
 	if (fib_is_compiled(sync->fib)) {
 		/* it has lasted */

@@ -10,6 +10,16 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_decide.h"
+#include "exceptions_event.h"
+#include "exceptions_fresh.h"
+#include "exceptions_note.h"
+#include "exceptions_store.h"
+#include "kernel_reader.h"
+#include "operator.h"
+
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
@@ -17,40 +27,9 @@
 #define BUDGET_PART 50
 #define BURST_NS (20 * NS_PER_MS) /* of readings, which are followed by a rest then */
 
-#define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
-#define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
+#define LOOK_NS NS_PER_S /* between two looks through the store, or more by the budget */
 
 /* --- the queue -------------------------------------------------------------------------------- */
-
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
-			  uint64_t asked_ns)
-{
-	if (excepted->due_ns)
-		return;
-	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
-		exceptions->left_ns = util_now_ns();
-		return;
-	}
-	excepted->asked_ns = asked_ns;
-	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
-	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
-	exceptions->n_soon++;
-}
-
-void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted)
-{
-	excepted->heard_ns = util_now_ns();
-	exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
-}
-
-static void dequeue(struct exceptions *exceptions, struct excepted *excepted)
-{
-	if (!excepted->due_ns)
-		return;
-	TAILQ_REMOVE(&exceptions->soon, excepted, soon);
-	excepted->due_ns = 0;
-	exceptions->n_soon--;
-}
 
 /* --- reading one ------------------------------------------------------------------------------ */
 
@@ -65,7 +44,7 @@ static void read_table(void *ctx, uint32_t table)
 {
 	struct reading *reading = ctx;
 	const struct prefix host = { .addr = reading->choice.dst, .len = 128 };
-	const struct radix *radix = rib_table(reading->sync->rib, table);
+	const struct radix *radix = rib_table(reading->sync->stores.rib, table);
 	const struct radix_node *node = radix ? radix_match(radix, &host) : NULL;
 	struct kernel_view view;
 
@@ -100,10 +79,10 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	};
 
 	excepted->since_ns = util_now_ns();
-	rib_each_table(sync->rib, read_table, &reading);
-	for (int i = 0; i < 2 && nexthops_count(sync->nexthops); i++)
+	rib_each_table(sync->stores.rib, read_table, &reading);
+	for (int i = 0; i < 2 && nexthops_count(sync->stores.nexthops); i++)
 		read_objects(&reading); /* a walk may miss some, two do not */
-	dequeue(sync->exceptions, excepted);
+	exceptions_dequeue(sync->exceptions, excepted);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
@@ -122,8 +101,8 @@ static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now
 	struct exceptions *exceptions = sync->exceptions;
 
 	read_one(sync, excepted);
-	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
-		exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
+	if (excepted->event_ns + EXCEPTIONS_DELAY_NS > now_ns)
+		exceptions_read_soon(exceptions, excepted, excepted->event_ns);
 	exceptions_forget(exceptions, excepted);
 }
 
@@ -134,7 +113,7 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	uint64_t took_ns = 0;
 	struct excepted *excepted;
 
-	if (now_ns < exceptions->paused_until_ns || sync->behind) /* on routes, too */
+	if (now_ns < exceptions->paused_until_ns || sync->schedule.behind) /* on routes, too */
 		return;
 	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
 	       took_ns < BURST_NS) {
@@ -150,9 +129,9 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
 {
 	if (read_since_ns <= excepted->since_ns ||
-	    read_since_ns <= excepted->heard_ns + EXCEPTIONS_DELAY_NS)
+	    read_since_ns <= excepted->event_ns + EXCEPTIONS_DELAY_NS)
 		return;
-	dequeue(sync->exceptions, excepted);
+	exceptions_dequeue(sync->exceptions, excepted);
 	excepted->since_ns = read_since_ns;
 	if (excepted->state != EXCEPTED_EXACT || !exceptions_has_found(excepted))
 		exceptions_decide(sync, excepted);
@@ -180,8 +159,8 @@ static bool needs_renewal(const struct sync *sync, const struct excepted *except
 	       (!excepted->found.expires && said->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
 }
 
-static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
-		    uint64_t read_since_ns)
+static void check_one(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
+		      uint64_t read_since_ns)
 {
 	take_pass(sync, excepted, read_since_ns);
 	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
@@ -189,15 +168,6 @@ static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_n
 	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
 		exceptions_read_soon(sync->exceptions, excepted, now_ns);
 	exceptions_forget(sync->exceptions, excepted);
-}
-
-uint64_t exceptions_read_since_ns(const struct sync *sync)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (audit_reader(sync->audit))
-		return audit_read_since_ns(sync->audit);
-	return now_ns > BLIND_NS ? now_ns - BLIND_NS : 0;
 }
 
 /* Nothing has an exception: no packet needs to look. */
@@ -208,7 +178,7 @@ static void clear_marks(struct sync *sync)
 
 	fib_get_stats(sync->fib, &stats);
 	if (exceptions->ready && !exceptions->store.entries && !exceptions->dirty &&
-	    !exceptions_any_lost(exceptions) && !stats.exceptions)
+	    !exceptions_any_untracked(exceptions) && !stats.exceptions)
 		fib_clear_exception_flags(sync->fib);
 }
 
@@ -231,9 +201,9 @@ static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
 		return;
 	if (exceptions->older.n) {
 		exceptions->dirty = true;
-		operator_want(sync);
+		operator_reread(sync);
 	}
-	if (exceptions_any_lost(exceptions)) {
+	if (exceptions_any_untracked(exceptions)) {
 		exceptions->older = exceptions->overflow;
 		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
 	}
@@ -264,7 +234,7 @@ static void rebuild(struct sync *sync)
 	exceptions->dirty = false;
 }
 
-static void look_through(struct sync *sync)
+void exceptions_check(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns(), cpu_ns = util_cpu_ns();
@@ -274,12 +244,12 @@ static void look_through(struct sync *sync)
 	exceptions->passes = audit_passes(sync->audit);
 	for (; at; at = after) {
 		after = exceptions_next(at);
-		look_at(sync, at, now_ns, read_since_ns);
+		check_one(sync, at, now_ns, read_since_ns);
 	}
 	turn_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
 		exceptions->ready = true;
-		operator_want(sync);
+		operator_reread(sync);
 	}
 	if (exceptions->ready && exceptions->dirty)
 		rebuild(sync);
@@ -305,8 +275,6 @@ void exceptions_start(struct sync *sync)
 	exceptions->fresh.draining = exceptions->fresh.lost =
 		maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1);
 	exceptions->fresh.turned_ns = exceptions->start_ns + NS_PER_S;
-	audit_read_all(sync);
-	look_through(sync);
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
@@ -328,7 +296,7 @@ void exceptions_run(struct sync *sync)
 	exceptions_mtu_run(sync, now_ns);
 	read_due(sync, now_ns);
 	if (now_ns >= look_due_ns(sync))
-		look_through(sync);
+		exceptions_check(sync);
 	exceptions_fresh_run(sync, now_ns);
 }
 
@@ -341,18 +309,18 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 	if (first)
 		next_ns = util_earlier(next_ns,
 				       util_later(first->due_ns, exceptions->paused_until_ns));
-	if (exceptions->store.entries || exceptions->dirty || exceptions_any_lost(exceptions))
+	if (exceptions->store.entries || exceptions->dirty || exceptions_any_untracked(exceptions))
 		next_ns = util_earlier(next_ns, look_due_ns(sync));
 	return next_ns;
 }
 
-void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
+void exceptions_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
 	/* of all daemons */
-	meta->exception_passes += exceptions->passes - exceptions->passes_told;
-	exceptions->passes_told = exceptions->passes;
+	meta->exception_passes += exceptions->passes - exceptions->passes_counted;
+	exceptions->passes_counted = exceptions->passes;
 	meta->punted = exceptions->n[EXCEPTED_PUNT] + exceptions->n[EXCEPTED_NO_ROOM];
 	meta->exceptions_overflow = count_overflow(sync);
 }

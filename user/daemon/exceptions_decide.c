@@ -3,12 +3,17 @@
  * What comes in the maps of what the kernel has of a destination: see the invariants of
  * exceptions.h.
  */
-#include "exceptions.h"
+#include "exceptions_decide.h"
 
 #include <errno.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
+
+#include "daemon.h"
+#include "exceptions_store.h"
+#include "operator.h"
+#include "ports.h"
 
 /* A Path MTU is punt so long before its end: the datapath's clock is late by up to two ticks. */
 #define AHEAD_NS 100000000ull
@@ -17,18 +22,18 @@
 static bool goes_by(const struct sync *sync, const struct finding *finding,
 		    const struct prefix *dst)
 {
-	const struct radix *radix = rib_table(sync->rib, finding->table), *local = NULL;
+	const struct radix *radix = rib_table(sync->stores.rib, finding->table), *local = NULL;
 	const struct radix_node *node = radix ? radix_match(radix, dst) : NULL;
 
 	if (finding->table == RT_TABLE_LOCAL || !node ||
 	    !prefix_equal(&node->prefix, &finding->prefix))
 		return false;
-	if (finding->table == RT_TABLE_MAIN && sync->view.local_first)
-		local = rib_table(sync->rib, RT_TABLE_LOCAL);
+	if (finding->table == RT_TABLE_MAIN && sync->stores.view.local_first)
+		local = rib_table(sync->stores.rib, RT_TABLE_LOCAL);
 	return !local || !radix_match(local, dst);
 }
 
-bool exceptions_leads(const struct fib_target *target, const struct finding *finding)
+bool exceptions_target_matches(const struct fib_target *target, const struct finding *finding)
 {
 	if (target->verdict != SIXLANE_FORWARD)
 		return false;
@@ -56,10 +61,10 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 	return out->expires_ns > now_ns && (finding->expires ? finding->mtu >= IPV6_MIN_MTU : !own);
 }
 
-/* A neighbour that is not may be about to fail, see exceptions_neighbour_changes(). */
+/* A neighbour that is not may be about to fail, see exceptions_neigh_changed(). */
 static bool is_resolved(const struct sync *sync, const struct excepted *excepted)
 {
-	const struct neigh *neigh = neighs_find(sync->neighs, excepted->found.hop.ifindex,
+	const struct neigh *neigh = neighs_find(sync->stores.neighs, excepted->found.hop.ifindex,
 						exceptions_neighbour(excepted));
 
 	return neigh && neigh_usable(neigh);
@@ -88,8 +93,8 @@ bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepte
 	if (exceptions_observe(sync) && is_operators(sync, excepted))
 		return false;
 	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
-	    resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) <= 0 ||
-	    !exceptions_leads(target, finding) || !express(finding, util_now_ns(), out))
+	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) <= 0 ||
+	    !exceptions_target_matches(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;
@@ -118,7 +123,7 @@ static int set_entry(struct sync *sync, const struct excepted *excepted,
 	    sync->exceptions->n[EXCEPTED_EXACT] >= sync->config->max_exceptions)
 		return -ENOSPC;
 	if (exact->has_hop)
-		ports_need(sync, exact->hop.ifindex);
+		ports_add_egress(sync, exact->hop.ifindex);
 	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
 }
 

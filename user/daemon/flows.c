@@ -4,14 +4,16 @@
  * where the kernel has what it takes. Elsewhere all that comes in by such a port passes to the
  * kernel.
  */
+#include "flows.h"
+
 #include <errno.h>
 
 #include "../loader/flows.h"
-#include "state.h"
+#include "daemon.h"
 
 static bool wants(const struct sync *sync, const struct device *device)
 {
-	return device->has_link && device->ours && guard_wants_flows(sync->guard, device);
+	return device->has_link && device->ours && guard_wants_flows(sync->guard.guard, device);
 }
 
 /* The program of a device, which may run under a dispatcher; 0: it has gone. */
@@ -26,9 +28,9 @@ static uint32_t program_of(const struct sync *sync, const struct device *device)
 
 static void report(struct sync *sync, int rc, const char *err)
 {
-	if (rc == sync->flows_error)
+	if (rc == sync->flows.error)
 		return;
-	sync->flows_error = rc;
+	sync->flows.error = rc;
 	if (rc == -EOPNOTSUPP)
 		log_info("packets of flowtables pass to the kernel: %s", err);
 	else if (rc)
@@ -40,9 +42,9 @@ static bool mark(struct sync *sync, const uint32_t *prog_ids)
 {
 	bool changed = false;
 
-	for (size_t i = 0; i < sync->links.n; i++) {
-		struct device *device = &sync->links.devices[i];
-		bool looks_up = loader_flows_has(sync->flows, prog_ids[i]);
+	for (size_t i = 0; i < sync->stores.links.n; i++) {
+		struct device *device = &sync->stores.links.devices[i];
+		bool looks_up = loader_flows_has(sync->flows.extension, prog_ids[i]);
 
 		if (looks_up == device->looks_up_flows)
 			continue;
@@ -57,22 +59,23 @@ static bool mark(struct sync *sync, const uint32_t *prog_ids)
 
 bool flows_run(struct sync *sync)
 {
-	uint32_t *prog_ids = calloc(sync->links.n + 1, sizeof(*prog_ids));
+	uint32_t *prog_ids = calloc(sync->stores.links.n + 1, sizeof(*prog_ids));
 	char err[LOADER_ERR] = "";
 	bool changed;
 
 	if (!prog_ids)
 		return false;
-	sync->flows_wanted = false;
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (wants(sync, &sync->links.devices[i]))
-			prog_ids[i] = program_of(sync, &sync->links.devices[i]);
+	sync->schedule.wanted &= ~SCHEDULE_FLOWS;
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (wants(sync, &sync->stores.links.devices[i]))
+			prog_ids[i] = program_of(sync, &sync->stores.links.devices[i]);
 	report(sync,
-	       loader_flows_extend(sync->flows, sync->config->object, prog_ids, sync->links.n, err),
+	       loader_flows_extend(sync->flows.extension, sync->config->object, prog_ids,
+				   sync->stores.links.n, err),
 	       err);
 	changed = mark(sync, prog_ids);
 	free(prog_ids);
 	if (changed)
-		guard_judge(sync->guard, &sync->links);
+		guard_judge(sync->guard.guard, &sync->stores.links);
 	return changed;
 }

@@ -11,6 +11,9 @@
 #include <sys/signalfd.h>
 
 #include "../loader/arena.h"
+#include "../maps/maps.h"
+#include "config.h"
+#include "start.h"
 #include "sync.h"
 
 #define EXIT_USAGE 2
@@ -235,7 +238,7 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 	maps.meta->fib_memory = maps.arena ? SIXLANE_FIB_IN_ARENA : SIXLANE_FIB_IN_ARRAYS;
 	/* from here on the CLI's to change */
 	__atomic_store_n(&maps.fib_head->engine, config->fib, __ATOMIC_RELAXED);
-	ret = sync_new(config, &maps, fds, &sync, err);
+	ret = daemon_new(config, &maps, fds, &sync, err);
 	if (ret) {
 		log_error("%s", err);
 	} else {
@@ -245,9 +248,9 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 		else
 			log_info("stopping; the ports %s",
 				 config->teardown ? "are detached" : "go on forwarding");
-		if (config->teardown && sync_teardown(sync))
+		if (config->teardown && daemon_teardown(sync))
 			ret = -EIO;
-		sync_free(sync);
+		daemon_free(sync);
 	}
 	maps_close(&maps);
 	return ret;

@@ -5,11 +5,16 @@
  * found within ten seconds, or more of a long list. All are read anew, in pieces, between which
  * routes and packets' neighbours have their turn, and when one has expired.
  */
+#include "operator.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/poke.h"
-#include "state.h"
+#include "daemon.h"
+#include "exceptions_store.h"
+#include "neigh_refresh.h"
+#include "ports.h"
 
 #define LOOK_INTERVAL_NS 1000000000ull
 #define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
@@ -40,7 +45,7 @@ static bool set_hop(const struct sync *sync, const struct sixlane_operator *entr
 	const struct device *device;
 
 	memcpy(name, entry->device, sizeof(entry->device));
-	device = links_find_name(&sync->links, name);
+	device = links_find_name(&sync->stores.links, name);
 	if (!device)
 		return false;
 	exception->has_hop = exception->hop.has_gateway = true;
@@ -56,7 +61,7 @@ static void drop(struct sync *sync, const union sixlane_addr *dst)
 	if (!said || said->origin != FIB_OPERATOR)
 		return;
 	fib_set_exception(sync->fib, dst, NULL);
-	exceptions_operator_gone(sync);
+	exceptions_operator_removed(sync);
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
@@ -74,14 +79,14 @@ static int bring(const struct operator_list *list, const union sixlane_addr *dst
 		.reading = list->number,
 	};
 
-	if (exceptions_prevail(sync, dst)) {
+	if (exceptions_override(sync, dst)) {
 		drop(sync, dst);
 		return 0;
 	}
 	if (*entry->device && !set_hop(sync, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)
-		ports_need(sync, exception.hop.ifindex);
+		ports_add_egress(sync, exception.hop.ifindex);
 	fib_set_exception_flag(sync->fib, exception.table, dst);
 	return fib_set_exception(sync->fib, dst, &exception);
 }
@@ -149,7 +154,7 @@ static void finish(struct operator_list *list)
 	list->next_ns = util_earlier(list->next_ns, next_ns);
 	/* once, since it goes over all neighbours */
 	if (list->by_device)
-		list->sync->next_keep_ns = 0;
+		list->sync->schedule.next_refresh_ns = 0;
 }
 
 /* Unless it has come behind the reading. */
@@ -236,14 +241,14 @@ void operator_free(struct operator_list *list)
  */
 static void mark_gateway(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
 {
-	const struct sync *sync = ctx;
+	struct sync *sync = ctx;
 	uint32_t slot;
 
 	(void)dst;
 	if (told->origin != FIB_OPERATOR || !told->has_hop)
 		return;
 	slot = maps_neigh_slot(sync->maps, told->hop.ifindex, &told->hop.gateway);
-	sync->used[slot / 64] |= 1ull << slot % 64;
+	neigh_refresh_mark(&sync->refresh, slot);
 }
 
 void operator_mark_gateways(struct sync *sync)
@@ -252,7 +257,7 @@ void operator_mark_gateways(struct sync *sync)
 		fib_exception_each(sync->fib, mark_gateway, sync);
 }
 
-void operator_want(struct sync *sync)
+void operator_reread(struct sync *sync)
 {
 	sync->operator->next_ns = 0;
 }
@@ -262,11 +267,11 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 	struct sixlane_operator entry;
 
 	if (!maps_operator(sync->maps, dst, &entry))
-		operator_want(sync);
+		operator_reread(sync);
 }
 
 void operator_device_changed(struct sync *sync)
 {
 	if (sync->operator->by_device)
-		operator_want(sync);
+		operator_reread(sync);
 }

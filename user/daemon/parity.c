@@ -15,8 +15,14 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "punted.h"
-#include "state.h"
+#include "apply_prefix.h"
+#include "compile.h"
+#include "daemon.h"
+#include "neigh_refresh.h"
+#include "parity_kernel.h"
+#include "quarantine.h"
+#include "schedule.h"
+#include "sockets.h"
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
@@ -38,7 +44,6 @@ struct pending {
 struct parity_state {
 	struct maps_ring *reader;
 	struct parity_kernel kernel;
-	struct punted punted;
 	struct pending pending[MAX_PENDING];
 	size_t n_pending;
 	/* Some of the neighbours that had traffic in the last second, each as likely as another. */
@@ -62,14 +67,13 @@ static uint32_t draw_number(struct parity_state *state, uint32_t below)
 
 /* --- drawing -------------------------------------------------------------------------------- */
 
-void parity_forget_neighbours(struct sync *sync)
+void parity_reset_neighbours(struct parity_state *state)
 {
-	sync->parity->n_neighbours = 0;
+	state->n_neighbours = 0;
 }
 
-void parity_note_neighbour(struct sync *sync, uint32_t slot)
+void parity_add_neighbour(struct parity_state *state, uint32_t slot)
 {
-	struct parity_state *state = sync->parity;
 	const uint32_t place = draw_number(state, ++state->n_neighbours);
 
 	if (state->n_neighbours <= MAX_NEIGHBOURS)
@@ -90,14 +94,14 @@ static void draw(struct sync *sync, uint64_t now_ns)
 	state->next_draw_ns = now_ns + DRAW_INTERVAL_NS;
 	slot = state->neighbours[draw_number(state, n)];
 	if (maps_sample_draw(sync->maps, slot))
-		sync->used[slot / 64] |= 1ull << slot % 64; /* for the keeper */
+		neigh_refresh_mark(&sync->refresh, slot); /* for the keeper */
 }
 
 /* --- a difference --------------------------------------------------------------------------- */
 
 static const char *name_of(const struct sync *sync, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->links, ifindex);
+	const struct device *device = links_find(&sync->stores.links, ifindex);
 
 	return device && device->link.name[0] ? device->link.name : "a device that is gone";
 }
@@ -182,24 +186,23 @@ static struct prefix deciding_prefix(const struct sync *sync, const struct sixla
 static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 			const struct parity_answer *answer, const struct prefix *dst)
 {
-	struct parity_state *state = sync->parity;
 	const uint64_t now_ns = util_now_ns();
 	uint64_t until_ns;
 
 	/* The maps were changed again since: only what differs from before is written. */
-	if (punted_has(&state->punted, sample->table, dst)) {
-		punted_end(&state->punted, sample->table, dst, now_ns);
+	if (quarantine_has(&sync->quarantine, sample->table, dst)) {
+		quarantine_end(&sync->quarantine, sample->table, dst, now_ns);
 		apply_prefix(sync, sample->table, dst);
 	}
-	if (punted_add(&state->punted, sample->table, dst, now_ns, &until_ns)) {
+	if (quarantine_add(&sync->quarantine, sample->table, dst, now_ns, &until_ns)) {
 		log_warning_limited(
 			"parity check: %u prefixes pass to the kernel already, no more are added; restart sixlaned to write the maps again",
-			PUNTED_MAX);
+			QUARANTINE_MAX);
 		return false;
 	}
 	report(sync, sample, answer, dst, until_ns - now_ns);
 	if (fib_set(sync->fib, sample->table, dst, &punt))
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	return true;
 }
 
@@ -216,7 +219,7 @@ static void take_difference(struct sync *sync, const struct sixlane_sample *samp
 	if (!punt_prefix(sync, sample, answer, &dst) || !still_leads(sync, sample, &len))
 		return;
 	/* A wrong index beside the trie; or what the maps name is not what decides. */
-	compile_distrust(sync);
+	compile_invalidate(sync);
 	if (still_leads(sync, sample, &len))
 		punt_prefix(sync, sample, answer, &host);
 }
@@ -226,8 +229,11 @@ static void take_difference(struct sync *sync, const struct sixlane_sample *samp
 /* The maps are all that the kernel has said, as far as is known. */
 static bool may_compare(const struct sync *sync)
 {
-	return !sync->behind && !sync->wanted && !sync->held && !sync->rules_wanted &&
-	       !sync->next_hops_wanted && sync->in_sync;
+	const struct schedule *schedule = &sync->schedule;
+	const uint32_t unread = SCHEDULE_TABLES | SCHEDULE_RULES | SCHEDULE_NEXT_HOPS;
+
+	return schedule->in_sync && !schedule->behind && !schedule->held &&
+	       !(schedule->wanted & unread);
 }
 
 /* One turn of asking and looking. PARITY_UNKNOWN: routes changed, or are about to. */
@@ -238,7 +244,7 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 
 	if (parity != PARITY_DIFFERS)
 		return parity;
-	sync->behind = !sync_follow(sync);
+	sync->schedule.behind = !sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
 	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
 	    !still_leads(sync, &pending->sample, len))
 		return PARITY_UNKNOWN;
@@ -309,27 +315,15 @@ static void read_samples(struct sync *sync)
 
 /* --- the rest of the daemon ----------------------------------------------------------------- */
 
-const struct fib_target *parity_target(struct sync *sync, uint32_t table, const struct prefix *dst,
-				       const struct fib_target *target)
-{
-	struct punted *punted = &sync->parity->punted;
-
-	if (target)
-		return punted_has(punted, table, dst) ? &punt : target;
-	punted_end(punted, table, dst, util_now_ns());
-	return NULL;
-}
-
 void parity_run(struct sync *sync)
 {
-	struct parity_state *state = sync->parity;
 	const uint64_t now_ns = util_now_ns();
 	struct prefix dst;
 	uint32_t table;
 
 	read_samples(sync);
 	run_pending(sync, now_ns);
-	while (punted_expire(&state->punted, now_ns, &table, &dst))
+	while (quarantine_expire(&sync->quarantine, now_ns, &table, &dst))
 		apply_prefix(sync, table, &dst);
 	draw(sync, now_ns);
 }
@@ -337,7 +331,7 @@ void parity_run(struct sync *sync)
 uint64_t parity_due_ns(const struct sync *sync)
 {
 	const struct parity_state *state = sync->parity;
-	uint64_t due_ns = punted_due_ns(&state->punted);
+	uint64_t due_ns = quarantine_due_ns(&sync->quarantine);
 
 	if (state->n_neighbours && state->next_draw_ns < due_ns)
 		due_ns = state->next_draw_ns;
@@ -352,14 +346,14 @@ int parity_fd(const struct sync *sync)
 	return maps_ring_fd(sync->parity->reader);
 }
 
-void parity_tell(const struct sync *sync, struct sixlane_meta *meta)
+void parity_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 {
 	const struct parity_state *state = sync->parity;
 
 	meta->parity_checked = state->checked;
 	meta->parity_differed = state->differed;
-	meta->parity_punted = state->punted.n_active;
-	meta->parity_punts = state->punted.total;
+	meta->parity_punted = sync->quarantine.n_active;
+	meta->parity_punts = sync->quarantine.total;
 }
 
 int parity_new(struct sync *sync)

@@ -5,7 +5,7 @@
  *
  * Among several next hops the hash of XDP is not the kernel's, so that any live one is right.
  */
-#include "parity.h"
+#include "parity_kernel.h"
 
 #include <errno.h>
 #include <linux/nexthop.h>
@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "../netlink/parse.h"
-#include "state.h"
+#include "daemon.h"
+#include "request.h"
 
 bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *hop)
 {
@@ -116,7 +117,7 @@ static int take_object(const struct nlmsghdr *nlh, void *ctx)
 static bool get_object(struct sync *sync, struct question *q, uint32_t id)
 {
 	q->parsed = false;
-	return !request_next_hop(sync, id, take_object, q) && q->parsed;
+	return !request_next_hop(&sync->sockets, id, take_object, q) && q->parsed;
 }
 
 static bool is_same_hop(const struct route_hop *a, const struct route_hop *b)
@@ -158,7 +159,7 @@ static enum parity ask_route(struct sync *sync, struct question *q)
 	if (object)
 		return ask_object(sync, q, object);
 	q->parity = PARITY_UNKNOWN;
-	(void)request_packet(sync, q->sample, true, take_route, q);
+	(void)request_packet(&sync->sockets, q->sample, true, take_route, q);
 	return q->parity;
 }
 
@@ -186,7 +187,7 @@ enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 	if (is_beyond_request(sync, sample))
 		return PARITY_UNKNOWN;
 	*answer = (struct parity_answer){ 0 };
-	ret = request_packet(sync, sample, false, take_choice, &q);
+	ret = request_packet(&sync->sockets, sample, false, take_choice, &q);
 	if (ret) {
 		answer->error = ret;
 		return parity_of_error(ret, *understood);

@@ -3,32 +3,41 @@
  * Which programs run on which devices, and what the datapath is told of each device that it serves
  * or sends to. A device gets a slot only when it is one of these.
  */
+#include "ports.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/ethtool.h"
+#include "../lib/kernel.h"
 #include "../loader/driver.h"
 #include "../netlink/socket_link.h"
 #include "../resolve/port.h"
-#include "state.h"
+#include "bond.h"
+#include "daemon.h"
+#include "guard_ports.h"
+#include "meta.h"
+#include "port_mtu.h"
+#include "port_names.h"
+#include "schedule.h"
 
 static void resolve_for(const struct sync *sync, const struct device *device,
 			struct sixlane_port *port)
 {
 	const struct resolve_port_policy policy = {
-		.kernel_tells = sync->netdev_family != 0,
-		.old_bonds = sync->old_bonds,
-		.rules = &sync->program,
-		.addrs = &sync->addrs,
+		.kernel_tells = sync->sockets.netdev_family != 0,
+		.old_bonds = kernel_before(5, 18),
+		.rules = &sync->stores.program,
+		.addrs = &sync->stores.addrs,
 	};
 
-	resolve_port(&sync->links, device, &policy, port);
+	resolve_port(&sync->stores.links, device, &policy, port);
 	if (device->has_link)
-		guarding_mark(sync, device, port);
+		guard_ports_set_flags(sync, device, port);
 }
 
 /* needed: also as a mere egress. */
-static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
+static void write_port(struct sync *sync, const struct device *device, bool needed)
 {
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
 				 SIXLANE_PORT_WAITS;
@@ -43,13 +52,13 @@ static void tell_datapath(struct sync *sync, const struct device *device, bool n
 	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
 	ret = fib_set_port(sync->fib, &port);
 	if (!ret && is_new)
-		guarding_write_pairs(sync, device);
+		guard_ports_write_pairs(sync, device);
 	if (ret == -ENOSPC)
 		log_warning_limited(
 			"%s: more than %u devices are in use; packets through this one pass to the kernel",
 			device->link.name, SIXLANE_MAX_PORTS - 1);
 	else if (ret)
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
 static const char *mode_name(enum xdp_mode mode)
@@ -153,7 +162,7 @@ static void query_program(struct sync *sync, struct device *device)
 	if (device->link.xdp_prog_id == device->queried_prog_id)
 		return;
 	device->queried_prog_id = device->link.xdp_prog_id;
-	sync->flows_wanted = true;
+	sync->schedule.wanted |= SCHEDULE_FLOWS;
 	if (!device->replaced)
 		device->fitted_mtu = 0;
 	device->ours = false;
@@ -192,18 +201,21 @@ static void query_program(struct sync *sync, struct device *device)
  */
 static void apply_names(struct sync *sync, struct device *device)
 {
-	device->pass |= names_has(sync->names, NAMES_PASS_PORTS, device->ifindex);
-	device->assume_xmit |= names_has(sync->names, NAMES_ASSUME_XMIT, device->ifindex);
+	device->pass |=
+		port_names_has(sync->stores.port_names, PORT_NAMES_PASS_PORTS, device->ifindex);
+	device->assume_xmit |=
+		port_names_has(sync->stores.port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
 }
 
 /* A port that came (back) or got a configured name after the start. One that had the program is
  * left alone. */
-static void attach_newcomer(struct sync *sync, struct device *device)
+static void attach_new(struct sync *sync, struct device *device)
 {
 	char err[LOADER_ERR];
 	int ret;
 
-	if (device->attach_tried || !names_has(sync->names, NAMES_PORTS, device->ifindex))
+	if (device->attach_tried ||
+	    !port_names_has(sync->stores.port_names, PORT_NAMES_PORTS, device->ifindex))
 		return;
 	device->attach_tried = true;
 	if (device->program)
@@ -221,7 +233,7 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 	}
 }
 
-void ports_gone(const struct sync *sync, const struct device *device, bool moved)
+void ports_removed(const struct sync *sync, const struct device *device, bool moved)
 {
 	const char *name = device->link.name;
 
@@ -233,7 +245,7 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 		log_warning(
 			"%s: the device moved to another network namespace, where the kernel forwards its packets",
 			name);
-	else if (names_has(sync->names, NAMES_PORTS, device->ifindex))
+	else if (port_names_has(sync->stores.port_names, PORT_NAMES_PORTS, device->ifindex))
 		log_warning("%s: the device was removed; sixlaned attaches again when it reappears",
 			    name);
 	else
@@ -242,7 +254,7 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 			name, name);
 }
 
-static void look_at_driver(struct device *device)
+static void read_driver(struct device *device)
 {
 	char driver[32];
 
@@ -252,24 +264,24 @@ static void look_at_driver(struct device *device)
 	device->open_checksums = loader_driver_opens_checksums(driver);
 }
 
-static void look_at(struct sync *sync, struct device *device)
+static void inspect(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);
-	look_at_driver(device);
+	read_driver(device);
 	query_program(sync, device);
-	jumbo_fit(sync, device);
-	attach_newcomer(sync, device);
+	port_mtu_update(sync, device);
+	attach_new(sync, device);
 }
 
 static void update_device(struct sync *sync, struct device *device)
 {
-	look_at(sync, device);
-	tell_datapath(sync, device, false);
+	inspect(sync, device);
+	write_port(sync, device, false);
 }
 
 static void update_dependent(void *ctx, uint32_t ifindex)
 {
-	struct device *device = links_find(&((struct sync *)ctx)->links, ifindex);
+	struct device *device = links_find(&((struct sync *)ctx)->stores.links, ifindex);
 
 	if (device && device->has_link)
 		update_device(ctx, device);
@@ -282,28 +294,28 @@ static bool is_bond(const struct device *device)
 
 void ports_update_slaves(struct sync *sync, uint32_t master)
 {
-	const struct device *device = links_find(&sync->links, master);
+	const struct device *device = links_find(&sync->stores.links, master);
 
 	if (!is_bond(device))
 		return;
-	bonds_look(sync, device);
-	links_each_dependent(&sync->links, master, update_dependent, sync);
+	bond_read_order(&sync->stores.links, device);
+	links_each_dependent(&sync->stores.links, master, update_dependent, sync);
 }
 
 void ports_update(struct sync *sync, uint32_t ifindex)
 {
-	struct device *device = links_find(&sync->links, ifindex), *lower;
+	struct device *device = links_find(&sync->stores.links, ifindex), *lower;
 	uint32_t lower_ifindex = device && device->has_link ? device->link.lower : 0;
 
 	if (device && device->has_link)
 		update_device(sync, device);
 	if (is_bond(device))
-		bonds_look(sync, device);
-	links_each_dependent(&sync->links, ifindex, update_dependent, sync);
+		bond_read_order(&sync->stores.links, device);
+	links_each_dependent(&sync->stores.links, ifindex, update_dependent, sync);
 	if (device && device->has_link && device->link.master)
 		ports_update_slaves(sync, device->link.master);
 	/* an upper device that came or went decides whether the lower one may be served */
-	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
+	lower = lower_ifindex ? links_find(&sync->stores.links, lower_ifindex) : NULL;
 	if (lower && lower != device && lower->has_link)
 		update_device(sync, lower);
 }
@@ -325,8 +337,9 @@ static bool turns(const struct sync *sync, const struct device *device)
 
 static bool any_turns(const struct sync *sync)
 {
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link && turns(sync, &sync->links.devices[i]))
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link &&
+		    turns(sync, &sync->stores.links.devices[i]))
 			return true;
 	return false;
 }
@@ -334,60 +347,54 @@ static bool any_turns(const struct sync *sync)
 /* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
 void ports_update_all(struct sync *sync)
 {
-	sync->addrs_wanted = false;
-	guarding_all_changed(sync);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			look_at(sync, &sync->links.devices[i]);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (is_bond(&sync->links.devices[i]))
-			bonds_look(sync, &sync->links.devices[i]);
-	if (sync->quiet && any_turns(sync))
-		apply_hold(sync);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			tell_datapath(sync, &sync->links.devices[i], false);
+	sync->schedule.wanted &= ~SCHEDULE_SOURCES;
+	guard_ports_refresh(sync);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			inspect(sync, &sync->stores.links.devices[i]);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (is_bond(&sync->stores.links.devices[i]))
+			bond_read_order(&sync->stores.links, &sync->stores.links.devices[i]);
+	if (sync->schedule.quiet && any_turns(sync))
+		meta_hold(sync);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			write_port(sync, &sync->stores.links.devices[i], false);
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
 		uint32_t ifindex = sync->maps->ports[slot].ifindex;
 
-		if (ifindex && !links_find(&sync->links, ifindex))
+		if (ifindex && !links_find(&sync->stores.links, ifindex))
 			fib_set_port(sync->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	}
 }
 
-void ports_tell_all(struct sync *sync)
+void ports_write_all(struct sync *sync)
 {
 	struct sixlane_port port;
 	bool wait = false;
 
-	for (size_t i = 0; i < sync->links.n; i++) {
-		if (!sync->links.devices[i].has_link)
+	for (size_t i = 0; i < sync->stores.links.n; i++) {
+		if (!sync->stores.links.devices[i].has_link)
 			continue;
-		resolve_for(sync, &sync->links.devices[i], &port);
+		resolve_for(sync, &sync->stores.links.devices[i], &port);
 		wait |= fib_hold_port(sync->fib, &port);
 	}
 	if (wait)
 		fib_held_ports(sync->fib);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			tell_datapath(sync, &sync->links.devices[i], false);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			write_port(sync, &sync->stores.links.devices[i], false);
 }
 
-void ports_update_sources(struct sync *sync)
-{
-	sync->addrs_wanted = false;
-	ports_tell_all(sync);
-}
-
-void ports_need(struct sync *sync, uint32_t ifindex)
+void ports_add_egress(struct sync *sync, uint32_t ifindex)
 {
 	const struct device *device;
 
 	if (fib_port_slot(sync->fib, ifindex))
 		return;
-	device = links_find(&sync->links, ifindex);
+	device = links_find(&sync->stores.links, ifindex);
 	if (device && device->has_link)
-		tell_datapath(sync, device, true);
+		write_port(sync, device, true);
 }
 
 static void detach_ports(const struct config_ports *ports, const bool attached[])
@@ -433,7 +440,7 @@ int ports_attach(struct sync *sync, char *err)
 		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
 			continue;
 		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
-		/* not there, or its MTU is too large, now: attach_newcomer() sees to it */
+		/* not there, or its MTU is too large, now: attach_new() sees to it */
 		if (ret == -ENODEV || ret == -EMSGSIZE)
 			continue;
 		if (ret) {

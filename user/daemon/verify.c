@@ -4,10 +4,13 @@
  * pieces so that routes do not wait. One that is wrong must not go on forwarding: the trie answers
  * until it has been built anew.
  */
+#include "verify.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "state.h"
+#include "compile.h"
+#include "daemon.h"
 
 /* Some ms. */
 #define PIECE_PREFIXES 4000u
@@ -24,7 +27,7 @@ static void tell_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr
 	struct verify_state *state = ctx;
 	char text[INET6_ADDRSTRLEN];
 
-	if (state->n_told++ >= MAX_TOLD)
+	if (state->n_reported++ >= MAX_TOLD)
 		return;
 	inet_ntop(AF_INET6, addr, text, sizeof(text));
 	log_error("the compiled FIB is wrong at %s in table %u: it holds 0x%x instead of 0x%x",
@@ -41,7 +44,7 @@ static void finish(struct sync *sync)
 			"the compiled FIB is wrong for %llu of %llu addresses; lookups use the LPM trie until it is rebuilt; please report this",
 			(unsigned long long)state->run.wrong,
 			(unsigned long long)state->run.checked);
-		compile_distrust(sync);
+		compile_invalidate(sync);
 	}
 	meta->fib_verify_checked = state->run.checked;
 	meta->fib_verify_wrong = state->run.wrong;
@@ -57,10 +60,10 @@ uint64_t verify_run(struct sync *sync)
 	if (!state->running) {
 		/* those that come later are not about this one */
 		state->number = count_wishes(sync);
-		if (!sync->complete || sync->quiet ||
+		if (!sync->schedule.complete || sync->schedule.quiet ||
 		    state->number == sync->maps->meta->fib_verify_done)
 			return UINT64_MAX;
-		state->n_told = 0;
+		state->n_reported = 0;
 		state->running = true;
 		/* of none there is nothing to be checked */
 		if (fib_verify_begin(sync->fib, &state->run))

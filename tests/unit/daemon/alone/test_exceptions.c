@@ -12,7 +12,17 @@
 
 #include <cmocka.h>
 
+#include "../../../../user/daemon/audit_place.h"
+#include "../../../../user/daemon/audit_table.h"
 #include "../../../../user/daemon/exceptions.h"
+#include "../../../../user/daemon/exceptions_decide.h"
+#include "../../../../user/daemon/exceptions_event.h"
+#include "../../../../user/daemon/exceptions_fresh.h"
+#include "../../../../user/daemon/exceptions_note.h"
+#include "../../../../user/daemon/exceptions_store.h"
+#include "../../../../user/daemon/kernel_reader.h"
+#include "../../../../user/daemon/operator.h"
+#include "../../../../user/daemon/ports.h"
 #include "../../fib/sim_maps.h"
 #include "../../resolve/resolve_world.h"
 #include "../../unit.h"
@@ -150,10 +160,6 @@ struct kernel_reader *audit_reader(const struct audit *audit)
 	return (struct kernel_reader *)&read_since_ns; /* there is one */
 }
 
-void audit_read_all(struct sync *sync)
-{
-}
-
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
 {
 	*out = lost;
@@ -176,11 +182,11 @@ int maps_ring_fd(const struct maps_ring *ring)
 	return -1;
 }
 
-void audit_read_unsteady(struct sync *sync, uint32_t ifindex)
+void audit_place_read_unsteady(struct sync *sync, uint32_t ifindex)
 {
 }
 
-void operator_want(struct sync *sync)
+void operator_reread(struct sync *sync)
 {
 	restored++;
 }
@@ -188,10 +194,10 @@ void operator_want(struct sync *sync)
 void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 {
 	assert_memory_equal(dst, &dst_, sizeof(dst_));
-	operator_want(sync);
+	operator_reread(sync);
 }
 
-void ports_need(struct sync *sync, uint32_t ifindex)
+void ports_add_egress(struct sync *sync, uint32_t ifindex)
 {
 }
 
@@ -209,7 +215,7 @@ static struct sync sync_;
 static void resolve(bool resolved)
 {
 	for (uint32_t ifindex = 3; ifindex <= 5; ifindex++)
-		neighs_set(sync_.neighs,
+		neighs_set(sync_.stores.neighs,
 			   &(struct neigh){ .ifindex = ifindex,
 					    .addr = dst_,
 					    .state = resolved ? NUD_STALE : NUD_FAILED,
@@ -231,11 +237,11 @@ static int start(void **state)
 	sync_ = (struct sync){
 		.config = &config,
 		.maps = &maps,
-		.rib = world->rib,
-		.resolve = world->resolve,
-		.view = world->view,
-		.nexthops = nexthops_new(NULL, NULL),
-		.neighs = neighs_new(),
+		.stores.rib = world->rib,
+		.stores.resolve = world->resolve,
+		.stores.view = world->view,
+		.stores.nexthops = nexthops_new(NULL, NULL),
+		.stores.neighs = neighs_new(),
 		.fib = fib_new(&writer, 1000),
 		.exceptions = exceptions_new(),
 	};
@@ -253,8 +259,8 @@ static int start(void **state)
 static int stop(void **state)
 {
 	exceptions_free(sync_.exceptions);
-	nexthops_free(sync_.nexthops);
-	neighs_free(sync_.neighs);
+	nexthops_free(sync_.stores.nexthops);
+	neighs_free(sync_.stores.neighs);
 	fib_free(sync_.fib);
 	sim_free(sim);
 	world_free(world);
@@ -265,7 +271,7 @@ static void hear(void)
 {
 	heard = true;
 	sync_.icmp_events.next_read_ns = 0;
-	icmp_events_run(&sync_);
+	exceptions_fresh_read(&sync_);
 }
 
 /* What waits to be read is due; the kernel is done with what it heard of, if so said. */
@@ -277,7 +283,7 @@ static void hurry(bool done)
 	{
 		at->due_ns = 1;
 		if (done)
-			at->heard_ns = 1;
+			at->event_ns = 1;
 	}
 	sync_.exceptions->paused_until_ns = 0;
 	exceptions_run(&sync_);
@@ -427,7 +433,7 @@ static void test_at_an_object(void **state)
 {
 	const struct next_hop object = { .id = OBJECT };
 
-	nexthops_set(sync_.nexthops, &object);
+	nexthops_set(sync_.stores.nexthops, &object);
 	kernel[0] = (struct found){ .mtu = 1280, .object = OBJECT };
 	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* beside nothing, or another one */
 		kernel[1].mtu = mtu;
@@ -452,10 +458,10 @@ static void test_its_neighbour_fails(void **state)
 
 	kernel[0].mtu = 1300;
 	read_alone();
-	exceptions_neighbour_changes(&sync_, 3, &other);
-	exceptions_neighbour_changes(&sync_, 5, &dst_);
+	exceptions_neigh_changed(&sync_, 3, &other);
+	exceptions_neigh_changed(&sync_, 5, &dst_);
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	exceptions_neighbour_changes(&sync_, 3, &dst_);
+	exceptions_neigh_changed(&sync_, 3, &dst_);
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
 	resolve(false);
 	read_alone();
@@ -504,25 +510,25 @@ static void test_not_known(void **state)
 	kernel[0].mtu = 1300;
 	sync_.exceptions->start_ns = util_now_ns();
 	look(sync_.exceptions->start_ns);
-	assert_true(exceptions_want_pass(&sync_));
+	assert_true(exceptions_need_pass(&sync_));
 	meet();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
 	pass();
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	assert_false(exceptions_want_pass(&sync_));
+	assert_false(exceptions_need_pass(&sync_));
 	kernel[0].mtu = 0;
-	sync_.behind = true; /* the RIB may be, too */
+	sync_.schedule.behind = true; /* the RIB may be, too */
 	read_alone();
 	assert_int_equal(sync_.exceptions->n_soon, 1);
-	sync_.behind = false;
+	sync_.schedule.behind = false;
 	read_error = -EIO;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	assert_true(exceptions_want_pass(&sync_));
+	assert_true(exceptions_need_pass(&sync_));
 	pass();
 	assert_null(known());
 	look(util_now_ns() + SECOND_NS);
-	assert_false(exceptions_want_pass(&sync_));
+	assert_false(exceptions_need_pass(&sync_));
 	read_error = 0;
 	cut = true;
 	read_alone();
@@ -534,7 +540,7 @@ static void test_not_known(void **state)
 
 static void assert_overflow(uint64_t n)
 {
-	exceptions_tell(&sync_, &meta);
+	exceptions_write_meta(&sync_, &meta);
 	assert_int_equal(meta.exceptions_overflow, n);
 }
 
@@ -579,12 +585,13 @@ static void test_before_the_operators(void **state)
 
 	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
 	maps_punted_add(maps.punted, &dst_);
-	assert_false(exceptions_prevail(&sync_, &dst_)); /* this one's own */
+	assert_false(exceptions_override(&sync_, &dst_)); /* this one's own */
 	exceptions_start(&sync_);
-	assert_true(exceptions_prevail(&sync_, &dst_));
+	exceptions_check(&sync_);
+	assert_true(exceptions_override(&sync_, &dst_));
 	restored = 0;
 	pass();
-	assert_false(exceptions_prevail(&sync_, &dst_));
+	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 1);
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	sync_.exceptions->dirty = true;
@@ -595,21 +602,21 @@ static void test_before_the_operators(void **state)
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
 	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1300);
-	assert_true(exceptions_prevail(&sync_, &dst_));
+	assert_true(exceptions_override(&sync_, &dst_));
 	/* … is gone, … */
 	kernel[0].mtu = 0;
 	restored = 0;
 	pass();
 	assert_int_equal(restored, 1);
-	assert_false(exceptions_prevail(&sync_, &dst_));
+	assert_false(exceptions_override(&sync_, &dst_));
 	/* … is lost, … */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
-	exceptions_lose(&sync_, &dst_);
+	exceptions_punt_untracked(&sync_, &dst_);
 	assert_null(sim_exception(sim, &dst_));
 	look(util_now_ns() + SECOND_NS);
-	assert_true(exceptions_prevail(&sync_, &dst_));
+	assert_true(exceptions_override(&sync_, &dst_));
 	look(util_now_ns() + SECOND_NS);
-	assert_false(exceptions_prevail(&sync_, &dst_));
+	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 2);
 	/* … or is only observed */
 	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
@@ -639,7 +646,7 @@ static void test_fresh_until_it_is_read(void **state)
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
 	/* heard of once more, it has its bytes in the other half, and is read again */
-	known()->heard_ns = util_now_ns();
+	known()->event_ns = util_now_ns();
 	hurry(false);
 	assert_int_equal(sync_.exceptions->n_soon, 1);
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
@@ -649,7 +656,7 @@ static void test_fresh_until_it_is_read(void **state)
 	meet();
 	look(known()->since_ns + 1); /* may have come before the kernel acts */
 	assert_true(maps_fresh_has(&maps, &dst_));
-	exceptions_heard(sync_.exceptions, known()); /* of a change that sets no byte */
+	exceptions_note_event(sync_.exceptions, known()); /* of a change that sets no byte */
 	known()->due_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
@@ -717,10 +724,11 @@ static void test_fresh_of_an_earlier_daemon(void **state)
 	set_fresh();
 	meta.fresh = 1;
 	exceptions_start(&sync_);
+	exceptions_check(&sync_);
 	set_fresh();
 	exceptions_run(&sync_);
 	assert_int_equal(meta.fresh, 1);
-	assert_true(exceptions_want_pass(&sync_));
+	assert_true(exceptions_need_pass(&sync_));
 	read_since_ns = UINT64_MAX;
 	exceptions_fresh_run(&sync_, 0);
 	assert_int_equal(maps_fresh_count(&maps, 0), 0);

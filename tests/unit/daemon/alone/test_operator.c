@@ -8,7 +8,7 @@
 
 #include "../../fib/fib_world.h"
 
-#include "../../../../user/daemon/state.h"
+#include "../../../../user/daemon/exceptions_store.h"
 #include "../../unit.h"
 
 #define SECOND_NS 1000000000ull
@@ -35,8 +35,8 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 	return ret ?: *at < MAX_ENTRIES;
 }
 
-#define exceptions_prevail(sync, dst) ((void)(sync), (void)(dst), false)
-#define exceptions_operator_gone(sync) ((void)(sync))
+#define exceptions_override(sync, dst) ((void)(sync), (void)(dst), false)
+#define exceptions_operator_removed(sync) ((void)(sync))
 #define util_now_ns() (clock_ns)
 #define maps_operator_some fake_some
 #define maps_operator(maps, dst, out) ((void)(out), entries[(dst)->bytes[15]].mtu ? 0 : -ENOENT)
@@ -111,7 +111,7 @@ static void test_when_it_is_read(void **state)
 	entries[1] = entries[0];
 	pass(2 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 2);
-	operator_want(&sync_);
+	operator_reread(&sync_);
 	pass(0);
 	assert_int_equal(readings, 3);
 	/* many that end do not make many readings, one makes one */
@@ -128,7 +128,7 @@ static void test_when_it_is_read(void **state)
 	world->sim->exception_fails = 1;
 	want(2, 0);
 	strcpy(entries[1].device, "none");
-	sync_.next_keep_ns = UINT64_MAX;
+	sync_.schedule.next_refresh_ns = UINT64_MAX;
 	pass(0);
 	assert_int_equal(n_exceptions(), 0);
 	assert_true(meta.operator_done < meta.operator_changes);
@@ -137,7 +137,7 @@ static void test_when_it_is_read(void **state)
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
 	/* gateways do not wait for the keeper's turn */
-	assert_true(sync_.next_keep_ns == 0);
+	assert_true(sync_.schedule.next_refresh_ns == 0);
 }
 
 UNIT_TESTS()

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Routes of the RIB, resolved, into the FIB: one prefix, the prefixes of a table, or all.
+ */
+#include "apply_prefix.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "audit_place.h"
+#include "daemon.h"
+#include "exceptions_event.h"
+#include "ports.h"
+#include "quarantine.h"
+#include "schedule.h"
+
+/* Every device that a target leads to must be known to the datapath. */
+static void need_ports(struct sync *sync, const struct fib_target *target)
+{
+	for (size_t i = 0; i < target->n_hops; i++)
+		ports_add_egress(sync, target->hops[i].ifindex);
+	for (size_t i = 0; i < target->n_sources; i++) {
+		const struct fib_target *by_source = &target->sources[i].target;
+
+		for (size_t j = 0; j < by_source->n_hops; j++)
+			ports_add_egress(sync, by_source->hops[j].ifindex);
+	}
+}
+
+/* What the FIB gets instead of target, if the parity check disagreed about the prefix. */
+static const struct fib_target *unless_quarantined(struct sync *sync, uint32_t table,
+						   const struct prefix *dst,
+						   const struct fib_target *target)
+{
+	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
+
+	if (target)
+		return quarantine_has(&sync->quarantine, table, dst) ? &punt : target;
+	quarantine_end(&sync->quarantine, table, dst, util_now_ns());
+	return NULL;
+}
+
+static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+	const struct fib_target *target = NULL;
+	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
+
+	if (ret > 0)
+		need_ports(sync, target);
+	exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
+	if (ret >= 0)
+		ret = fib_set(sync->fib, table, dst,
+			      unless_quarantined(sync, table, dst, ret ? target : NULL));
+	if (ret == -ENOMEM)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
+}
+
+void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	set_prefix(sync, table, dst);
+}
+
+void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+
+	audit_place_route_changed(sync, table, dst);
+	if (!sync->schedule.quiet)
+		resolve_affected(sync->stores.resolve, table, dst, set_prefix, sync);
+}
+
+void apply_all_prefixes(struct sync *sync)
+{
+	resolve_each(sync->stores.resolve, set_prefix, sync);
+}
+
+void apply_prefixes_in(struct sync *sync, uint32_t table)
+{
+	resolve_each_in(sync->stores.resolve, table, set_prefix, sync);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which reports each changed prefix to apply_prefix.c.
+ * What a message leaves out is read from the kernel's own table.
+ */
+#include "apply_route.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+#include "apply_link.h"
+#include "apply_prefix.h"
+#include "audit_place.h"
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_event.h"
+#include "report.h"
+
+#define NS_PER_MS 1000000u
+
+/*
+ * A route has come just now: fib6 has a new serial number. With one that takes another's place a
+ * packet may still meet the old one afterwards, and nexthop_replace_notify() tells of routes in
+ * these words by which nothing has changed. Queued messages may be older than what a dump has
+ * shown.
+ */
+static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
+			   const struct route *route)
+{
+	return nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_CREATE &&
+	       !route->cloned && !sync->schedule.dumping && !sync->schedule.replaying;
+}
+
+/* What a dump says of addresses is all of it. */
+static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
+			     const struct route *route, const struct route_hop *hops)
+{
+	bool changed;
+	int ret;
+
+	if (sync->schedule.dumping || nlh->nlmsg_type != RTM_NEWROUTE || route->type != RTN_LOCAL ||
+	    route->protocol != RTPROT_KERNEL || route->dst.len != 128 || !route->n_hops)
+		return 0;
+	ret = addrs_set_unannounced(&sync->stores.addrs, hops[0].ifindex, &route->dst.addr,
+				    &changed);
+	if (changed)
+		sync->schedule.wanted |= SCHEDULE_SOURCES;
+	return ret;
+}
+
+/*
+ * The kernel tells a route that ends within a hundredth of a second, or has just ended, as one that
+ * does not. When one of this level that is known ends; 0: there is none.
+ */
+static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
+{
+	const struct rib_dest *dest =
+		rib_unsteady(sync->stores.rib)
+			? rib_find(sync->stores.rib, route->table, &route->dst)
+			: NULL;
+	const struct rib_route *known = dest ? dest->routes : NULL;
+
+	while (known && !(known->expires && known->metric == route->metric &&
+			  prefix_equal(&known->src, &route->src)))
+		known = known->next;
+	return known ? known->expires_ns : 0;
+}
+
+/* Whether that is now, by what was told: without a kernel reader such a route ends as it was. */
+#define LAPSE_NS 2000000000u
+
+static bool lapses_now(uint64_t end_ns)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	return end_ns + LAPSE_NS > now_ns && end_ns < now_ns + LAPSE_NS;
+}
+
+static void set_lifetime(const struct sync *sync, struct route *route, uint64_t end_ns)
+{
+	if (route->expires)
+		route->expires_ns =
+			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
+	else if (!audit_reader(sync->audit) && lapses_now(end_ns)) {
+		route->expires = true;
+		route->expires_ns = end_ns;
+	}
+}
+
+/* What a message does not tell is read from the kernel's own table. ret, or what is left of it. */
+static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route,
+		     int ret, bool lapses)
+{
+	const bool added = nlh->nlmsg_type == RTM_NEWROUTE;
+
+	if (sync->schedule.dumping)
+		return ret == -EINPROGRESS ? 0 : ret;
+	/* a withdrawal from before the dump, of what the dump therefore did not tell */
+	if (ret == -EAGAIN && !added && sync->schedule.replaying && !route->unknown)
+		return 0;
+	/* ndisc_router_discovery() sets lifetime, MTU and hop limit after the message */
+	if (added && route->protocol == RTPROT_RA)
+		audit_place_read_soon(sync, route->table, &route->dst);
+	if ((ret == -EAGAIN || ret == -EINPROGRESS || lapses) &&
+	    audit_place_read(sync, route->table, &route->dst))
+		return 0;
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
+int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	const bool object_sources = rib_object_sources(sync->stores.rib);
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct route route;
+	uint64_t end_ns = 0;
+	int ret = parse_route(nlh, &route, hops);
+
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_NEWROUTE)
+		report_unknown_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
+	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
+		end_ns = known_end_ns(sync, &route);
+	set_lifetime(sync, &route, end_ns);
+	if (!sync->schedule.dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
+		apply_link_ipv6_toggled(sync, &route);
+	if (nlh->nlmsg_type == RTM_NEWROUTE)
+		/* Calls apply_prefix_changed() for what is new (start.c).
+		 * fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
+		ret = rib_add(sync->stores.rib, &route,
+			      sync->schedule.dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
+	else
+		ret = rib_del(sync->stores.rib, &route);
+	if (ret != -ENOMEM) {
+		const int error = apply_unannounced(sync, nlh, &route, hops);
+
+		ret = error ? error : ret;
+	}
+	/* what was learnt of a route goes with it, also if the same takes its place */
+	if (!sync->schedule.dumping)
+		exceptions_route_changed(sync, route.table, &route.dst);
+	/* the first route of that kind changes all others by objects, once and for all */
+	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)
+		apply_all_prefixes(sync);
+	if (is_by_fib6_add(sync, nlh, &route))
+		nexthops_renewed(sync->stores.nexthops);
+	return read_rest(sync, nlh, &route, ret, end_ns != 0);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rules: read as a whole, compiled, published as a whole.
+ */
+#ifndef USER_DAEMON_APPLY_RULE_H
+#define USER_DAEMON_APPLY_RULE_H
+
+struct nlmsghdr;
+struct sync;
+
+/* A rule of a dump into the list. 0 or -errno. */
+int apply_rule(struct sync *sync, const struct nlmsghdr *nlh);
+/* A rule came or went: every packet passes until the list is read again. */
+void apply_rules_changed(struct sync *sync);
+/* A whole list was read, or a device that rules may name came, went or was renamed. */
+void apply_rules(struct sync *sync);
+
+#endif

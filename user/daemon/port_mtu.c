@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A port whose MTU grows beyond the one buffer that its program wants. Most drivers refuse such an
+ * MTU. virtio_net accepts it and drops larger packets before the program sees them, although the
+ * kernel alone would take them. Such a port gets the flavour for several buffers. If its driver
+ * takes neither flavour at that MTU, it gets no program until the MTU is lower.
+ */
+#include "port_mtu.h"
+
+#include <errno.h>
+#include <net/if.h>
+
+#include "../loader/driver.h"
+#include "daemon.h"
+
+/* The loader goes by names. Before the message of a rename is read, this one may be another's. */
+static bool has_its_name(const struct device *device)
+{
+	return if_nametoindex(device->link.name) == device->ifindex;
+}
+
+/* What a driver is about to be asked for: messages may be behind it, and it may change meanwhile.
+ */
+static uint32_t mtu_now(const struct device *device)
+{
+	uint32_t mtu = loader_driver_mtu(device->link.name);
+
+	return mtu ? mtu : device->link.mtu;
+}
+
+static void take_off(struct device *device, uint32_t mtu, const char *why)
+{
+	const char *name = device->link.name;
+	char err[LOADER_ERR];
+	int ret = loader_detach(name, err);
+
+	if (ret && ret != -ENOENT) {
+		log_warning(
+			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor detached (%s); lower the MTU, then run 'sixlane detach %s'",
+			name, device->link.mtu, why, err, name);
+		return;
+	}
+	device->refused_mtu = mtu;
+	log_warning(
+		"%s: detached until the MTU is lowered: at MTU %u large packets may be lost, and the program cannot be replaced (%s)",
+		name, device->link.mtu, why);
+}
+
+/* In native mode, in which it was or was to be. */
+static void come_back(struct sync *sync, struct device *device)
+{
+	const char *name = device->link.name;
+	uint32_t mtu = mtu_now(device);
+	char err[LOADER_ERR];
+
+	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
+		device->refused_mtu = mtu;
+		log_warning("%s: cannot attach again at MTU %u: %s", name, device->link.mtu, err);
+		return;
+	}
+	device->refused_mtu = 0;
+	log_info("%s: attached again at MTU %u", name, device->link.mtu);
+}
+
+static void replace(struct sync *sync, struct device *device, struct loader_prog *prog)
+{
+	uint32_t id = prog->id, mtu = mtu_now(device);
+	char err[LOADER_ERR];
+	int ret = loader_adopt_port(sync->config->object, device->ifindex, err);
+
+	/* what came there instead, or that it went, is about to be announced */
+	if (loader_query(device->ifindex, sync->fds, prog) || prog->owner != LOADER_OURS)
+		return;
+	/* also after -EEXIST: nobody was faster, a device above has a program */
+	if (ret && prog->id == id)
+		take_off(device, mtu, err);
+	if (ret || prog->id == id)
+		return;
+	device->replaced = true;
+	log_info("%s: replaced its program at MTU %u by one %s", device->link.name,
+		 device->link.mtu,
+		 prog->frags ? "for frames in several buffers"
+			     : "of the same flavour, which its driver accepts");
+}
+
+static void fit(struct sync *sync, struct device *device)
+{
+	struct loader_prog prog;
+
+	if (loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS)
+		return;
+	device->fitted_mtu = device->link.mtu;
+	if (!loader_prog_outgrown(&prog, device->link.mtu))
+		return;
+	if (prog.dispatcher)
+		log_warning(
+			"%s: at MTU %u large packets may be lost: sixlaned replaces no program under a dispatcher; run 'sixlane detach %s', then 'sixlane attach %s'",
+			device->link.name, device->link.mtu, device->link.name, device->link.name);
+	else
+		replace(sync, device, &prog);
+}
+
+void port_mtu_update(struct sync *sync, struct device *device)
+{
+	uint32_t mtu = device->link.mtu;
+	bool is_jumbo = loader_mtu_is_jumbo(mtu), is_back, is_new;
+
+	if (!is_jumbo)
+		device->fitted_mtu = 0;
+	if (device->refused_mtu && mtu > device->refused_mtu)
+		device->refused_mtu = mtu;
+	is_back = mtu < device->refused_mtu;
+	is_new = device->ours && is_jumbo && mtu > device->fitted_mtu;
+	if ((!is_back && !is_new) || !has_its_name(device))
+		return;
+	if (is_back)
+		come_back(sync, device);
+	if (is_new)
+		fit(sync, device);
+}
