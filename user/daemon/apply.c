@@ -17,53 +17,39 @@
 #include "ports.h"
 #include "report.h"
 
+static const struct {
+	int (*apply)(struct sync *sync, const struct nlmsghdr *nlh); /* 0 or -errno */
+	const char *object;
+} handlers[] = {
+	[RTM_NEWROUTE] = { apply_route, "route" },
+	[RTM_DELROUTE] = { apply_route, "route" },
+	[RTM_NEWLINK] = { apply_link, "link" },
+	[RTM_DELLINK] = { apply_link_gone, "link" },
+	[RTM_NEWNEIGH] = { apply_neigh, "neighbour" },
+	[RTM_DELNEIGH] = { apply_neigh, "neighbour" },
+	[RTM_NEWNETCONF] = { apply_netconf, "netconf" },
+	[RTM_DELNETCONF] = { apply_netconf, "netconf" },
+	[RTM_NEWRULE] = { apply_rule, "rule" },
+	[RTM_DELRULE] = { apply_rule, "rule" },
+	[RTM_NEWPREFIX] = { apply_advertised, "prefix" },
+	[RTM_NEWADDR] = { apply_address, "address" },
+	[RTM_DELADDR] = { apply_address, "address" },
+	[RTM_NEWNEXTHOP] = { apply_next_hop, "next-hop" },
+	[RTM_DELNEXTHOP] = { apply_next_hop, "next-hop" },
+	[RTM_NEWNEXTHOPBUCKET] = { apply_next_hop_bucket, "next-hop bucket" },
+};
+
 int apply_message(const struct nlmsghdr *nlh, void *ctx)
 {
-	struct sync *sync = ctx;
+	const unsigned int type = nlh->nlmsg_type;
+	int ret;
 
-	switch (nlh->nlmsg_type) {
-	case RTM_NEWROUTE:
-	case RTM_DELROUTE:
-		report_message(sync, "route", apply_route(sync, nlh));
-		break;
-	case RTM_NEWLINK:
-		report_message(sync, "link", apply_link(sync, nlh));
-		break;
-	case RTM_DELLINK:
-		report_message(sync, "link", apply_link_gone(sync, nlh));
-		break;
-	case RTM_NEWNEIGH:
-	case RTM_DELNEIGH:
-		report_message(sync, "neighbour", apply_neigh(sync, nlh));
-		break;
-	case RTM_NEWNETCONF:
-	case RTM_DELNETCONF:
-		report_message(sync, "netconf", apply_netconf(sync, nlh));
-		break;
-	case RTM_NEWRULE:
-	case RTM_DELRULE:
-		if (sync->schedule.dumping)
-			report_message(sync, "rule", apply_rule(sync, nlh));
-		else
-			apply_rules_changed(sync);
-		break;
-	case RTM_NEWPREFIX:
-		report_message(sync, "prefix", apply_advertised(sync, nlh));
-		break;
-	case RTM_NEWADDR:
-	case RTM_DELADDR:
-		report_message(sync, "address", apply_address(sync, nlh));
-		break;
-	case RTM_NEWNEXTHOP:
-	case RTM_DELNEXTHOP:
-		report_message(sync, "next-hop", apply_next_hop(sync, nlh));
-		break;
-	case RTM_NEWNEXTHOPBUCKET:
-		report_message(sync, "next-hop bucket", apply_next_hop_bucket(sync, nlh));
-		break;
-	default: /* of a group that we joined, but of no consequence here */
-		break;
-	}
+	/* other types come from groups that we joined, and are of no consequence here */
+	if (type >= ARRAY_SIZE(handlers) || !handlers[type].apply)
+		return 0;
+	ret = handlers[type].apply(ctx, nlh);
+	if (ret)
+		report_message(ctx, handlers[type].object, ret);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages about addresses and advertised prefixes: into the addresses, and which routes the kernel
- * may have given another lifetime.
+ * See apply_address.h. The kernel changes lifetimes of routes without a message when addresses and
+ * prefixes change, so the routes concerned are read again.
  */
 #include "apply_address.h"
 
@@ -12,7 +12,7 @@
 #include "daemon.h"
 #include "report.h"
 
-/* addrconf_prefix_route(): where a device's prefixes have their routes. */
+/* The table of the routes to a device's prefixes: addrconf_prefix_route(). */
 static uint32_t prefix_table(const struct sync *sync, uint32_t ifindex)
 {
 	const struct device *device = links_find(&sync->stores.links, ifindex);
@@ -21,10 +21,8 @@ static uint32_t prefix_table(const struct sync *sync, uint32_t ifindex)
 	return vrf ? vrf->link.vrf_table : RT_TABLE_MAIN;
 }
 
-/*
- * An address that comes, goes or gets another lifetime may give its prefix's route another one, or
- * none, for which there is no message (modify_prefix_route(), cleanup_prefix_route()).
- */
+/* The route of an address's prefix may get another lifetime, or none, without a message:
+ * modify_prefix_route(), cleanup_prefix_route(). */
 static void read_prefixes(struct sync *sync, const struct address *address)
 {
 	const uint32_t table = prefix_table(sync, address->ifindex);
@@ -37,7 +35,7 @@ static void read_prefixes(struct sync *sync, const struct address *address)
 		audit_place_read_soon(sync, table, &peer);
 }
 
-/* A router advertisement told of it (addrconf_prefix_rcv()). */
+/* From a router advertisement: addrconf_prefix_rcv(). */
 int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct prefix prefix;

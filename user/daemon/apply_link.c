@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages about devices: into the links, and from there to the datapath's ports. Also what follows
- * for routes when a device goes or loses IPv6, of which the kernel does not always tell.
+ * See apply_link.h. Also what follows for routes when a device goes down or loses IPv6, which the
+ * kernel does not always report.
  */
 #include "apply_link.h"
 
@@ -26,16 +26,16 @@
 #include "upper_devices.h"
 
 /*
- * The kernel removes objects by a device that goes down, and does not say so. It may have done so
- * under a dump that had told them already.
+ * The kernel removes next-hop objects of a device that goes down without a message, perhaps in the
+ * middle of a dump.
  */
-static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
+static void recheck_next_hops_by(struct sync *sync, uint32_t ifindex)
 {
 	if (nexthops_use_device(sync->stores.nexthops, ifindex))
 		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 }
 
-/* What was so of a device before a message that changes it. */
+/* State of a device before a message is applied. */
 struct former {
 	bool ignored;	 /* links_ignored() */
 	bool up;	 /* IFF_UP */
@@ -57,22 +57,23 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 {
 	const struct former is = former_of(sync, ifindex);
 
-	note_next_hops_by(sync, ifindex);
+	recheck_next_hops_by(sync, ifindex);
 	if (sync->schedule.quiet)
 		return;
 	if (guard_ports_devices_changed(sync))
 		ports_write_all(sync);
-	/* by a VRF rules know it, too: pairs before the port */
+	/* Rules match the VRF, too: write the pairs before the port. */
 	if (was->master != is.master)
 		guard_apply_all(sync);
 	ports_update(sync, ifindex);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
-	/* whose addresses it has: a VRF's; and one that is down may keep some */
+	/* the source of ICMPv6 errors may be an address of the VRF; a device that is down may keep
+	 * some */
 	if (was->master != is.master || was->up != is.up)
 		sync->schedule.wanted |= SCHEDULE_SOURCES;
 	apply_rules(sync);
-	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
+	/* ignore_routes_with_linkdown: routes become usable or not without a message */
 	if (was->ignored != is.ignored)
 		apply_all_prefixes(sync);
 }
@@ -88,13 +89,12 @@ static bool skip_notify_on_dev_down(void)
 
 /*
  * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
- * down or loses IPv6 without a word. Until they have been read anew, packets that would leave
- * by the device pass. The message may come before the kernel has removed them, so that a dump
- * at once might still see them: a moment later.
+ * down or loses IPv6 without a message. Packets that would leave by it pass until all tables are
+ * read again: after a moment, since the message may come before the removal.
  */
 #define AFTER_DOWN_NS 200000000u
 
-static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
+static void mark_routes_stale(struct sync *sync, uint32_t ifindex)
 {
 	struct device *device = links_find(&sync->stores.links, ifindex);
 
@@ -107,18 +107,17 @@ static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
 }
 
 /*
- * ff00::/8 of a device in the local table comes with its IPv6 and goes with it: the only
- * announcement of disable_ipv6=1, and of a change to and fro that is over before the settings are
- * read.
+ * ff00::/8 of a device in the local table comes and goes with its IPv6. Nothing else announces
+ * disable_ipv6=1, or that it was set and reset between two polls.
  */
 void apply_link_ipv6_toggled(struct sync *sync, const struct route *route)
 {
 	sync->schedule.next_poll_ns = 0;
 	for (uint16_t i = 0; i < route->n_hops; i++)
-		doubt_routes_by(sync, route->hops[i].ifindex);
+		mark_routes_stale(sync, route->hops[i].ifindex);
 }
 
-/* Its features may have been announced before an old device of that ifindex was seen to go. */
+/* Its features may have been announced while an old device still had that ifindex. */
 static void note_new(struct sync *sync, const struct link *link)
 {
 	const struct device *device = links_find(&sync->stores.links, link->ifindex);
@@ -129,7 +128,7 @@ static void note_new(struct sync *sync, const struct link *link)
 		operator_device_changed(sync);
 }
 
-/* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
+/* IPv6 takes over a larger MTU only after the device announced it, without a message. */
 static void note_mtu(struct sync *sync, const struct link *link)
 {
 	const struct device *device = links_find(&sync->stores.links, link->ifindex);
@@ -152,7 +151,7 @@ static int set_link(struct sync *sync, const struct link *link, bool *changed)
 	note_mtu(sync, link);
 	ret = links_set(&sync->stores.links, link, changed);
 	if (!ret && known && was_up != !!(link->flags & IFF_UP))
-		doubt_routes_by(sync, link->ifindex);
+		mark_routes_stale(sync, link->ifindex);
 	if (!ret && was_up && !(link->flags & IFF_UP))
 		if (addrs_device_down(&sync->stores.addrs, link->ifindex))
 			sync->schedule.wanted |= SCHEDULE_SOURCES;
@@ -167,7 +166,7 @@ static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *chang
 	int ret = links_set_ipv6(&sync->stores.links, ipv6, changed);
 
 	if (!ret && goes)
-		doubt_routes_by(sync, ipv6->ifindex);
+		mark_routes_stale(sync, ipv6->ifindex);
 	if (!ret && mtu_changed)
 		audit_place_read_unsteady(sync, 0);
 	return ret;
@@ -178,7 +177,7 @@ static bool clear_ipv6(struct sync *sync, uint32_t ifindex)
 	bool changed = links_clear_ipv6(&sync->stores.links, ifindex);
 
 	if (changed)
-		doubt_routes_by(sync, ifindex);
+		mark_routes_stale(sync, ifindex);
 	return changed;
 }
 
@@ -217,7 +216,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	return 0;
 }
 
-/* All routes of a device, as fib6_ifdown removes them; multipath ones are announced in any case. */
+/* Routes that fib6_ifdown() removes with a device. Multipath routes are announced in any case. */
 static bool uses_device(const struct route *route, void *ctx)
 {
 	uint32_t ifindex = *(const uint32_t *)ctx;
@@ -243,7 +242,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->stores.rib, link.ifindex))
 		rib_prune(sync->stores.rib, uses_device, &link.ifindex);
-	note_next_hops_by(sync, link.ifindex);
+	recheck_next_hops_by(sync, link.ifindex);
 	if (sync->schedule.quiet)
 		return 0;
 	port_names_report(sync->stores.port_names, &sync->stores.links);
@@ -264,14 +263,14 @@ int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 			const struct former was = former_of(sync, (uint32_t)netconf.ifindex);
 
 			clear_ipv6(sync, (uint32_t)netconf.ifindex);
-			doubt_routes_by(sync, (uint32_t)netconf.ifindex);
+			mark_routes_stale(sync, (uint32_t)netconf.ifindex);
 			device_changed(sync, (uint32_t)netconf.ifindex, &was);
 		}
 		return 0;
 	}
 	if (links_set_netconf(&sync->stores.links, &netconf) && !sync->schedule.quiet)
 		ports_update_all(sync);
-	/* not all of a device's values are told here: force_forwarding comes without its value */
+	/* A message lacks some values: that of force_forwarding. */
 	sync->schedule.next_poll_ns = 0;
 	return 0;
 }

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Neighbours: messages into the store, and usable link-layer addresses into the FIB.
- */
 #include "apply_neigh.h"
 
 #include <errno.h>

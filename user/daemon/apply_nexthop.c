@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Next-hop objects: messages into the store, and what an object means into the FIB, which
- * brings it to every route that names the object in one store. Routes go with their object, of
- * which nothing tells with net.ipv4.nexthop_compat_mode=0.
+ * See apply_nexthop.h. The FIB brings a changed object to all its routes in one store. Routes go
+ * with their object; with net.ipv4.nexthop_compat_mode=0 no message says so.
  */
 #include "apply_nexthop.h"
 
@@ -20,7 +19,6 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-/* Routes go with their object, whether or not that is told. */
 static void prune_routes_by(struct sync *sync, uint32_t id)
 {
 	if (rib_by_object(sync->stores.rib, id).n)
@@ -108,15 +106,15 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	report_unknown_attr(&sync->statistics, REPORT_NEXT_HOP, next_hop.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
 		nexthops_delete(sync->stores.nexthops, next_hop.id);
-		/* buckets of a member that goes move to others without a word */
+		/* the buckets of a member that goes move to others without a message */
 		if (nexthops_any_resilient(sync->stores.nexthops) && !sync->schedule.dumping)
 			sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
-		/* of an object that is not known: its routes, too, are gone */
+		/* also if the object was not known: its routes are gone */
 		if (!sync->schedule.quiet)
 			prune_routes_by(sync, next_hop.id);
 		return 0;
 	}
-	/* which bucket is whose is not told here, and only of some later moves */
+	/* The message lacks the buckets; later moves are announced only in part. */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->schedule.dumping)
 		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 	return nexthops_set(sync->stores.nexthops, &next_hop);
@@ -133,7 +131,7 @@ int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
 	ret = nexthops_set_bucket(sync->stores.nexthops, &bucket);
 	if (ret != -ENOENT)
 		return ret;
-	/* of an IPv4 group, or of one that has gone: the list as a whole tells */
+	/* of an IPv4 group, or of one that is gone: read all objects */
 	if (!sync->schedule.dumping)
 		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 	return 0;

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Routes of the RIB, resolved, into the FIB: one prefix, the prefixes of a table, or all.
- */
 #include "apply_prefix.h"
 
 #include <errno.h>
@@ -10,12 +7,13 @@
 #include "audit_place.h"
 #include "daemon.h"
 #include "exceptions_event.h"
+#include "exceptions_store.h"
 #include "ports.h"
 #include "quarantine.h"
 #include "schedule.h"
 
-/* Every device that a target leads to must be known to the datapath. */
-static void need_ports(struct sync *sync, const struct fib_target *target)
+/* The datapath must know each device by which the target leaves. */
+static void add_egress_ports(struct sync *sync, const struct fib_target *target)
 {
 	for (size_t i = 0; i < target->n_hops; i++)
 		ports_add_egress(sync, target->hops[i].ifindex);
@@ -34,31 +32,29 @@ static const struct fib_target *unless_quarantined(struct sync *sync, uint32_t t
 {
 	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
 
+	if (!sync->quarantine.n_active)
+		return target;
 	if (target)
 		return quarantine_has(&sync->quarantine, table, dst) ? &punt : target;
 	quarantine_end(&sync->quarantine, table, dst, util_now_ns());
 	return NULL;
 }
 
-static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
+void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
 	const struct fib_target *target = NULL;
 	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
 
 	if (ret > 0)
-		need_ports(sync, target);
-	exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
+		add_egress_ports(sync, target);
+	if (!exceptions_is_empty(sync->exceptions))
+		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
 	if (ret >= 0)
 		ret = fib_set(sync->fib, table, dst,
 			      unless_quarantined(sync, table, dst, ret ? target : NULL));
 	if (ret == -ENOMEM)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
-}
-
-void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst)
-{
-	set_prefix(sync, table, dst);
 }
 
 void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
@@ -67,15 +63,15 @@ void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
 
 	audit_place_route_changed(sync, table, dst);
 	if (!sync->schedule.quiet)
-		resolve_affected(sync->stores.resolve, table, dst, set_prefix, sync);
+		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
 }
 
 void apply_all_prefixes(struct sync *sync)
 {
-	resolve_each(sync->stores.resolve, set_prefix, sync);
+	resolve_each(sync->stores.resolve, apply_prefix, sync);
 }
 
 void apply_prefixes_in(struct sync *sync, uint32_t table)
 {
-	resolve_each_in(sync->stores.resolve, table, set_prefix, sync);
+	resolve_each_in(sync->stores.resolve, table, apply_prefix, sync);
 }

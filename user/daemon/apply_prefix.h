@@ -9,7 +9,8 @@
 
 struct sync;
 
-void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst);
+/* ctx: struct sync. */
+void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst);
 /* All prefixes of a table; of all tables. */
 void apply_prefixes_in(struct sync *sync, uint32_t table);
 void apply_all_prefixes(struct sync *sync);

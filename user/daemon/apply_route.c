@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which reports each changed prefix to apply_prefix.c.
- * What a message leaves out is read from the kernel's own table.
+ * What a message leaves out is read from the kernel's own table (audit_place.c).
  */
 #include "apply_route.h"
 
@@ -16,15 +16,16 @@
 #include "audit_table.h"
 #include "daemon.h"
 #include "exceptions_event.h"
+#include "exceptions_store.h"
 #include "report.h"
 
 #define NS_PER_MS 1000000u
 
 /*
- * A route has come just now: fib6 has a new serial number. With one that takes another's place a
- * packet may still meet the old one afterwards, and nexthop_replace_notify() tells of routes in
- * these words by which nothing has changed. Queued messages may be older than what a dump has
- * shown.
+ * A route was added just now, so that fib6 has a new serial number, which flushes what is cached at
+ * next-hop objects. NLM_F_REPLACE does not prove that: a packet may still cache the old route, and
+ * nexthop_replace_notify() sends such messages for unchanged routes. Nor do queued messages, which
+ * may be older than the dump.
  */
 static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 			   const struct route *route)
@@ -33,7 +34,7 @@ static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 	       !route->cloned && !sync->schedule.dumping && !sync->schedule.replaying;
 }
 
-/* What a dump says of addresses is all of it. */
+/* A local route announces an address that has no message of its own. A dump has all addresses. */
 static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
 			     const struct route *route, const struct route_hop *hops)
 {
@@ -51,8 +52,8 @@ static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
 }
 
 /*
- * The kernel tells a route that ends within a hundredth of a second, or has just ended, as one that
- * does not. When one of this level that is known ends; 0: there is none.
+ * A route that expires within 10 ms, or has expired, is reported as one without a lifetime. Returns
+ * when the known route of this metric and source expires; 0: there is none.
  */
 static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
 {
@@ -68,7 +69,7 @@ static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
 	return known ? known->expires_ns : 0;
 }
 
-/* Whether that is now, by what was told: without a kernel reader such a route ends as it was. */
+/* Whether it expires about now. */
 #define LAPSE_NS 2000000000u
 
 static bool lapses_now(uint64_t end_ns)
@@ -83,13 +84,13 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 	if (route->expires)
 		route->expires_ns =
 			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (!audit_reader(sync->audit) && lapses_now(end_ns)) {
+	else if (!audit_reader(sync->audit) && lapses_now(end_ns)) { /* as it was known */
 		route->expires = true;
 		route->expires_ns = end_ns;
 	}
 }
 
-/* What a message does not tell is read from the kernel's own table. ret, or what is left of it. */
+/* Read what the message left out from the kernel's own table. Returns the error that remains. */
 static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route,
 		     int ret, bool lapses)
 {
@@ -97,7 +98,7 @@ static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct
 
 	if (sync->schedule.dumping)
 		return ret == -EINPROGRESS ? 0 : ret;
-	/* a withdrawal from before the dump, of what the dump therefore did not tell */
+	/* The route was withdrawn before the dump, which therefore lacked it. */
 	if (ret == -EAGAIN && !added && sync->schedule.replaying && !route->unknown)
 		return 0;
 	/* ndisc_router_discovery() sets lifetime, MTU and hop limit after the message */
@@ -119,7 +120,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	if (nlh->nlmsg_type == RTM_NEWROUTE)
+	if (nlh->nlmsg_type == RTM_NEWROUTE && route.unknown_attr)
 		report_unknown_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
 	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
 		end_ns = known_end_ns(sync, &route);
@@ -127,8 +128,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!sync->schedule.dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_link_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
-		/* Calls apply_prefix_changed() for what is new (start.c).
-		 * fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
+		/* fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
 		ret = rib_add(sync->stores.rib, &route,
 			      sync->schedule.dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
@@ -138,10 +138,10 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 		ret = error ? error : ret;
 	}
-	/* what was learnt of a route goes with it, also if the same takes its place */
-	if (!sync->schedule.dumping)
+	/* the route's exceptions go with it, even if the same route replaces it */
+	if (!sync->schedule.dumping && !exceptions_is_empty(sync->exceptions))
 		exceptions_route_changed(sync, route.table, &route.dst);
-	/* the first route of that kind changes all others by objects, once and for all */
+	/* it changes all other routes by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)
 		apply_all_prefixes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: a list read as a whole, compiled, and published as a whole. While it is being read or
- * changed every packet passes, and so it does for good if the list cannot be expressed.
+ * See apply_rule.h. While the list is being read or changed every packet passes; so it does for
+ * good if the list cannot be expressed.
  */
 #include "apply_rule.h"
 
@@ -19,8 +19,8 @@
 #include "schedule.h"
 
 /*
- * An `iif` may be given by an alternative name of a device, which the kernel attaches the rule to
- * and which links do not have. What gets to such a rule is the kernel's.
+ * The kernel also accepts an alternative name of a device as `iif`, which links lack. Packets that
+ * reach such a rule pass.
  */
 static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr *nlh,
 				 const struct rule *rule)
@@ -38,15 +38,27 @@ static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr 
 	return true;
 }
 
+/* Every packet passes until the list is read again. */
+static int rules_changed(struct sync *sync)
+{
+	sync->schedule.wanted |= SCHEDULE_RULES;
+	sync->stores.rules_ready = false;
+	meta_update(sync);
+	return 0;
+}
+
 int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct rule rule;
-	int ret = parse_rule(nlh, &rule);
+	int ret;
 
+	if (!sync->schedule.dumping)
+		return rules_changed(sync);
+	ret = parse_rule(nlh, &rule);
 	if (ret)
 		return ret;
 	report_unknown_attr(&sync->statistics, REPORT_RULE, rule.unknown_attr);
-	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
+	/* Older kernels compare the ECN bits as well as the DSCP. */
 	if (rule.tclass_mask && kernel_before(5, 18))
 		rule.unknown = true;
 	if (names_unknown_device(sync, nlh, &rule)) {
@@ -54,14 +66,6 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 		rule.unknown = true;
 	}
 	return rules_add(&sync->stores.rules, &rule);
-}
-
-/* In doubt punt at once; the list is then read anew as a whole. */
-void apply_rules_changed(struct sync *sync)
-{
-	sync->schedule.wanted |= SCHEDULE_RULES;
-	sync->stores.rules_ready = false;
-	meta_update(sync);
 }
 
 static void report(const struct sync *sync, const struct rules_program *program)
@@ -74,7 +78,6 @@ static void report(const struct sync *sync, const struct rules_program *program)
 		log_info("'ip -6 rule' is within the limit again");
 }
 
-/* The datapath forwards by the new list from here on. */
 static int publish(struct sync *sync, const struct rules_program *program)
 {
 	bool moved = program->local_first != sync->stores.view.local_first;
@@ -84,7 +87,8 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	int ret;
 
 	report(sync, program);
-	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
+	/* The rules of an earlier daemon stay in force if they are the same: the tables fit them.
+	 */
 	if (sync->schedule.quiet && !known)
 		meta_hold(sync);
 	ret = maps_set_rules(sync->maps, program->rules, n);

@@ -8,10 +8,11 @@
 struct nlmsghdr;
 struct sync;
 
-/* A rule of a dump into the list. 0 or -errno. */
+/*
+ * RTM_NEWRULE, RTM_DELRULE. During a dump: into the list. Otherwise every packet passes until the
+ * list is read again. 0 or -errno.
+ */
 int apply_rule(struct sync *sync, const struct nlmsghdr *nlh);
-/* A rule came or went: every packet passes until the list is read again. */
-void apply_rules_changed(struct sync *sync);
 /* A whole list was read, or a device that rules may name came, went or was renamed. */
 void apply_rules(struct sync *sync);
 

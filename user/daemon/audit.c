@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
- * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). Tables take turns, some pieces each in the budget, and by the usual one none is
- * passed through more than once a second. The exceptions that stand behind the routes are handed
- * on, and those of next-hop objects, which are as a table of their own here.
+ * Passes through all tables, in pieces. A pass goes through the kernel's table and the RIB side by
+ * side, in their common order. A destination that differs is read once more and corrected
+ * (audit_place.c). Tables take turns, some pieces each, within the budget. With the usual budget no
+ * table is passed through more than once a second. The exceptions behind the routes go to
+ * exceptions_note.c; those of next-hop objects count as a table of their own.
  *
- * A piece is what one call reads, and is known by its last destination. It is not compared if it
- * begins where it did in the last pass and has the same routes, by their sum, and the RIB has not
- * changed there.
+ * A piece is not compared if neither the kernel nor the RIB has changed there (audit_table.c).
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -31,7 +29,7 @@
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 512u /* at most, see kernel_reader_walk() */
-#define BURST_NS 10000000u /* of pieces: the first one finds nothing in the caches */
+#define BURST_NS 10000000u /* pieces in a row: for the first one the caches are cold */
 
 static const struct prefix all;
 
@@ -63,10 +61,9 @@ void audit_free(struct audit *audit)
 
 /* --- a piece of a table ----------------------------------------------------------------------- */
 
-/* The RIB's destinations up to that of the kernel (NULL: to the table's end), which has none of
- * them. */
-static int suspect_before(struct sync *sync, uint32_t table, const struct radix_node **node,
-			  const struct prefix *dst)
+/* The kernel lacks the RIB's destinations before dst (NULL: up to the end of the table). */
+static int add_differences_before(struct sync *sync, uint32_t table, const struct radix_node **node,
+				  const struct prefix *dst)
 {
 	int err = 0;
 
@@ -77,7 +74,7 @@ static int suspect_before(struct sync *sync, uint32_t table, const struct radix_
 	return err;
 }
 
-/* What the RIB has of it may be NULL. */
+/* dest: the destination in the RIB; NULL: it is not there. */
 static int compare_destination(struct sync *sync, uint32_t table, const struct prefix *dst,
 			       const struct rib_dest *dest, const struct kernel_view *view,
 			       const struct kernel_record *records, size_t n)
@@ -94,14 +91,14 @@ static int compare_destination(struct sync *sync, uint32_t table, const struct p
 	return 0;
 }
 
-/* A route of the same destination, or an exception of it. */
+/* b is a route of the same destination as a, or an exception of it. */
 static bool belongs_to(const struct kernel_record *a, const struct kernel_record *b)
 {
 	return b->kind == KERNEL_RECORD_EXCEPTION ||
 	       (a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst)));
 }
 
-/* node: the RIB's next destination. */
+/* node: the next destination of the RIB. */
 static int compare_view(struct sync *sync, uint32_t table, const struct radix_node *node,
 			const struct kernel_view *view)
 {
@@ -116,7 +113,7 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 		end = begin + 1;
 		while (end < view->n && belongs_to(records, &view->records[end]))
 			end++;
-		err = suspect_before(sync, table, &node, &dst);
+		err = add_differences_before(sync, table, &node, &dst);
 		if (node && prefix_equal(&node->prefix, &dst)) {
 			same = node;
 			node = radix_next_under(node, &all);
@@ -126,10 +123,10 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 						  view, records, end - begin);
 		exceptions_note(sync, table, view, records, end - begin);
 	}
-	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
+	return !err && view->end ? add_differences_before(sync, table, &node, NULL) : err;
 }
 
-/* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
+/* A destination with more exceptions than fit into a view: read those of one hop at a time. */
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL, .hop = 1 };
@@ -182,13 +179,13 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	return err;
 }
 
-/* The next piece of a table's pass. Returns whether that is at its end. */
+/* Read the next piece of a table. True: the pass is at its end. */
 static bool read_piece(struct sync *sync, struct audit_table *table)
 {
 	struct kernel_view view = { 0 };
 	int err = compare_piece(sync, table, &view);
 
-	if (err == -EAGAIN) /* the kernel is just changing what comes next */
+	if (err == -EAGAIN) /* the kernel is changing the next destination */
 		return false;
 	if (err) {
 		schedule_tables(&sync->schedule, err == -E2BIG ? 0 : SCHEDULE_LATER_NS);
@@ -197,26 +194,26 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 				    err == -E2BIG ? "too many routes are not as the kernel has them"
 						  : strerror(-err));
 	}
-	table->incomplete |= err != 0; /* what is missing is not known */
-	audit_places_run(sync);	       /* does not change the list of tables */
+	table->incomplete |= err != 0;
+	audit_places_run(sync); /* does not change the list of tables */
 	return err || view.end;
 }
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-/* Of a CPU. Passes that exceptions cannot do without come even where they are switched off. */
+/* The budget, of one CPU. Passes that exceptions need come even if the audit is switched off. */
 static uint32_t permille(const struct sync *sync)
 {
 	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_need_pass(sync);
 }
 
-/* With a larger budget than usual more often than every second. */
+/* Between two passes through a table; shorter with a larger budget than usual. */
 static uint64_t interval_ns(const struct sync *sync)
 {
 	return INTERVAL_NS * USUAL_PERMILLE / util_later(permille(sync), USUAL_PERMILLE);
 }
 
-/* The next piece of a table. Returns whether its pass is through. */
+/* Read the next piece of a table. True: its pass is complete. */
 static bool run_piece(struct sync *sync, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
@@ -239,7 +236,7 @@ void audit_read_all(struct sync *sync)
 	struct audit *audit = sync->audit;
 
 	if (!audit->reader) {
-		audit->passes++; /* a dump was one */
+		audit->passes++; /* the dump was one */
 		return;
 	}
 	audit_tables_list(sync);
@@ -254,13 +251,12 @@ void audit_read_all(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* So much time must pass for the budget, which may have become 0, to have been kept. */
+/* Time until the budget allows for another such cost. The budget may have become 0. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 {
 	return cost_ns * 1000 / util_later(permille(sync), 1);
 }
 
-/* UINT64_MAX: there is nothing to do. */
 static uint64_t piece_due_ns(const struct audit *audit)
 {
 	const struct audit_table *table = audit_tables_next(audit);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places that are read out of turn: those that events point at, those with a lifetime that is
- * about to end, and those where a pass saw a difference. The kernel changes routes after an event,
- * or before it, so that each is then read several times.
+ * See audit_place.h. The kernel may change routes before or after the event that points at them, so
+ * a place is read several times.
  *
  * All destinations whose routes may change without a message (rib_route_is_unsteady()) are places,
- * so that no event looks for them in the whole RIB. Only audit_places_run() removes any.
+ * so that no event needs a search through the RIB. Only audit_places_run() removes places.
  */
 #include "audit_place.h"
 
@@ -23,21 +22,21 @@
 #include "sockets.h"
 
 #define NS_PER_MS 1000000u
-/* How long each reading is after the event or the reading before, by how many are left then. */
+/* Delay of a reading after the event, or after the reading before, by the readings left. */
 static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
-/* Looks at what expires fall on multiples of this, so that many are one; less than RIB_RENEW_NS. */
+/* Checks of lifetimes fall on multiples of this, so that one does for many. Below RIB_RENEW_NS. */
 #define LOOK_NS (1000ull * NS_PER_MS)
-/* If events point at more places all tables are read. */
+/* If events point at more places, all tables are read. */
 #define MAX_EVENTS 1024u
-/* If more differ at once messages were lost, and a dump is what helps. */
+/* If more differ at once, messages were lost: all tables are dumped. */
 #define MAX_SOON 4096u
-/* A change may be read before its message is sent: then there is no difference any more. */
+/* A change may be read before its message comes, which then makes the difference go. */
 #define TRIES 3
 
 /* --- one destination -------------------------------------------------------------------------- */
 
-/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
+/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is changing its tree there. */
 static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst,
 		       enum rib_difference *difference)
 {
@@ -89,9 +88,9 @@ bool audit_place_read(struct sync *sync, uint32_t table, const struct prefix *ds
 }
 
 /*
- * Apply all messages, read a place, and if the two differ take over what the kernel has. Messages
- * that come later may be older than what was read, and end where that is. counted: a difference is
- * counted and said.
+ * Apply all messages, read a place, and take over what the kernel has if that differs. Messages
+ * that come later may be older than what was read; they end in the same state. counted: a
+ * difference is counted and logged.
  */
 static void correct(struct sync *sync, const struct audit_place *place, bool counted)
 {
@@ -101,14 +100,14 @@ static void correct(struct sync *sync, const struct audit_place *place, bool cou
 	for (int i = 0; i < TRIES; i++) {
 		difference = RIB_SAME;
 		if (!sockets_follow(&sync->sockets, &sync->schedule,
-				    &sync->statistics)) /* there are more; what was read is
-							   another's, perhaps */
+				    &sync->statistics)) /* more messages wait: a difference may be
+							   due to them */
 			continue;
 		if (read_kernel(sync, place->table, &place->dst, &difference) ||
 		    difference == RIB_SAME)
 			return;
 	}
-	if (difference == RIB_SAME) /* too many messages: the next pass comes by here, too */
+	if (difference == RIB_SAME) /* too many messages: left to the next pass */
 		return;
 	audit_place_store(sync, place->table, &place->dst);
 	if (!counted || difference == RIB_RENEWED)
@@ -130,7 +129,7 @@ static int compare_places(const void *x, const void *y)
 	return audit_table_compare(&a->dst, &b->dst);
 }
 
-/* NULL: it is none, or if it is to be added there is no memory. */
+/* NULL: not there, or with add: out of memory. */
 static struct audit_place *find_place(struct audit *audit, const struct audit_place *key, bool add)
 {
 	struct audit_place **found = tfind(key, &audit->places, compare_places), *place;
@@ -162,7 +161,7 @@ void audit_places_free(struct audit *audit)
 		drop_place(audit, TAILQ_FIRST(&audit->list));
 }
 
-/* Nothing puts it off. */
+/* Never later than it was due before. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
 	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_look_ns;
@@ -171,7 +170,7 @@ static void set_due(struct audit *audit, struct audit_place *place, uint64_t due
 	*next_ns = util_earlier(*next_ns, place->due_ns);
 }
 
-/* When to look at what is to be read before it ends; UINT64_MAX: never. */
+/* When to check a place that is to be read before end_ns; UINT64_MAX: never. */
 static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
 {
 	const uint64_t from_ns = util_later(now_ns + RIB_RENEW_NS, end_ns) - RIB_RENEW_NS;
@@ -181,7 +180,7 @@ static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
 
 /* --- soon ------------------------------------------------------------------------------------- */
 
-/* A place that is to be read. NULL: there are too many, or no memory. */
+/* A place that is to be read. NULL: there are max already, or out of memory. */
 static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst,
 				    size_t max)
 {
@@ -238,7 +237,7 @@ void audit_place_begin(struct audit_place *place, uint64_t now_ns)
 struct outlook {
 	bool unsteady; /* anything */
 	bool mtu;
-	bool advertised; /* by a router on the device that is asked for */
+	bool advertised; /* a route was, by a router on the given device */
 	uint64_t end_ns; /* when the first route expires; UINT64_MAX: never */
 };
 
@@ -259,7 +258,7 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 	return outlook;
 }
 
-/* By which device a route with a next-hop object leaves is not known here. */
+/* Routes by next-hop objects have no device here, and are left to the passes. */
 void audit_place_read_unsteady(struct sync *sync, uint32_t advertised_by)
 {
 	struct audit_place *place, *next;
@@ -293,7 +292,7 @@ void audit_place_route_changed(struct sync *sync, uint32_t table, const struct p
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* A place is due: read it if an event or what is about to expire wants it. */
+/* A place is due: read it for an event, or if a lifetime is about to end. */
 static void run_place(struct sync *sync, struct audit_place *place, uint64_t now_ns)
 {
 	struct audit *audit = sync->audit;
@@ -315,7 +314,7 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 		drop_place(audit, place);
 }
 
-/* An event does not pass by all places, but by those that are to be read: they are the first. */
+/* After an event only the places that are to be read are visited: they come first. */
 void audit_places_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables that the audit passes through, and the pieces of each with the sum of its routes.
+ * See audit_table.h.
  */
 #include "audit_table.h"
 
@@ -28,7 +28,8 @@ void audit_tables_free(struct audit *audit)
 	free(audit->tables);
 }
 
-/* Factors move bits up alone: upper halves are added below, or changes there might cancel out. */
+/* A multiplication moves bits only upwards: without the shift changes of upper halves could cancel.
+ */
 uint64_t audit_table_sum(uint64_t sum, const void *data, size_t bytes)
 {
 	const uint64_t *words = data;
@@ -38,7 +39,6 @@ uint64_t audit_table_sum(uint64_t sum, const void *data, size_t bytes)
 	return sum;
 }
 
-/* radix may be NULL. */
 struct radix_node *audit_table_node_after(const struct radix *radix,
 					  const struct kernel_cursor *cursor)
 {
@@ -47,7 +47,7 @@ struct radix_node *audit_table_node_after(const struct radix *radix,
 	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
 }
 
-/* 0: there are lifetimes, or exceptions, which have to be looked at in any case. */
+/* 0: the piece has lifetimes or exceptions, and is compared in any case. */
 static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_view *view)
 {
 	uint64_t sum = audit_table_sum(from->started + 2u * from->last.len, &from->last.addr,
@@ -62,7 +62,6 @@ static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_vie
 	return sum;
 }
 
-/* Keeps the sum of a piece. True: neither the kernel nor the RIB has changed there. */
 bool audit_table_renew_piece(struct audit_table *table, const struct kernel_cursor *from,
 			     const struct kernel_view *view)
 {
@@ -74,7 +73,7 @@ bool audit_table_renew_piece(struct audit_table *table, const struct kernel_curs
 
 	while ((piece = (struct audit_piece *)audit_table_node_after(pieces, from)) &&
 	       audit_table_compare(&piece->node.prefix, last) < 0) {
-		radix_remove(pieces, &piece->node); /* none ends there any more */
+		radix_remove(pieces, &piece->node); /* no piece ends there any more */
 		known = false;
 	}
 	piece = (struct audit_piece *)radix_find(pieces, last)
@@ -105,7 +104,7 @@ void audit_table_invalidate(struct audit *audit, uint32_t id, const struct prefi
 		((struct audit_piece *)piece)->sum = 0;
 }
 
-static void note_table(void *ctx, uint32_t id)
+static void add_table(void *ctx, uint32_t id)
 {
 	struct audit *audit = ctx;
 	struct audit_table *list;
@@ -113,7 +112,7 @@ static void note_table(void *ctx, uint32_t id)
 	if (find_table(audit, id))
 		return;
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
-	if (!list) { /* looked for again in a second */
+	if (!list) { /* tried again in a second */
 		audit->listed_ns = 0;
 		return;
 	}
@@ -121,21 +120,20 @@ static void note_table(void *ctx, uint32_t id)
 	list[audit->n_tables++] = (struct audit_table){ .id = id };
 }
 
-/* Those that are known to have routes, as a VRF's has, and those that rules name. */
 void audit_tables_list(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 
 	audit->listed_ns = sync->schedule.behind ? audit->listed_ns : util_now_ns();
-	rib_each_table(sync->stores.rib, note_table, audit);
+	rib_each_table(sync->stores.rib, add_table, audit);
 	for (size_t i = 0; i < sync->stores.program.n; i++)
-		if (sync->stores.program.rules[i].table) /* 0: of no lookup, or of a VRF's */
-			note_table(audit, sync->stores.program.rules[i].table);
+		if (sync->stores.program.rules[i]
+			    .table) /* 0: no lookup, or that of a VRF, which has routes */
+			add_table(audit, sync->stores.program.rules[i].table);
 	if (nexthops_count(sync->stores.nexthops))
-		note_table(audit, KERNEL_READER_OBJECTS);
+		add_table(audit, KERNEL_READER_OBJECTS);
 }
 
-/* Whose turn is next. NULL: there are no tables. */
 struct audit_table *audit_tables_next(const struct audit *audit)
 {
 	struct audit_table *next = NULL;
@@ -146,7 +144,7 @@ struct audit_table *audit_tables_next(const struct audit *audit)
 	return next;
 }
 
-/* When the oldest reading of a table began. */
+/* Start of the oldest reading of a table. */
 static uint64_t oldest_ns(const struct audit *audit)
 {
 	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
@@ -156,19 +154,18 @@ static uint64_t oldest_ns(const struct audit *audit)
 	return since_ns;
 }
 
-/* A table that came after the last time that they were listed has not been read. */
+/* Tables that came after the last listing have not been read. */
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
 	return util_earlier(oldest_ns(audit), audit->listed_ns);
 }
 
-/* Perhaps all have been read since the last time that they had. */
 void audit_table_end_pass(struct audit *audit, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
 
 	if (!table->incomplete) {
-		/* a walk through the objects may miss some, two do not */
+		/* one walk through the objects may miss some, two do not */
 		table->read_since_ns =
 			table->id == KERNEL_READER_OBJECTS ? table->before_ns : table->begin_ns;
 		table->before_ns = table->begin_ns;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The order in which a bond keeps its slaves, which is that of the places its hash falls upon. No
- * netlink message tells it; the ioctl behind ifenslave does.
+ * See bond.h. Read by the ioctl behind ifenslave.
  */
 #include <net/if.h> /* before linux/if.h, which allows for it */
 
@@ -23,15 +22,15 @@ static void warn(const struct device *bond)
 		bond->link.name, strerror(errno));
 }
 
-/* The name of the slave at this place, from 0 on. False: there are no more. */
-static bool ask(int fd, const struct device *bond, int32_t place, char name[IFNAMSIZ])
+/* The name of the slave at this place, from 0. False: there are no more. */
+static bool query_slave(int fd, const struct device *bond, int32_t place, char name[IFNAMSIZ])
 {
 	struct ifslave slave = { .slave_id = place };
 	struct ifreq request = { .ifr_data = (void *)&slave };
 
 	memcpy(request.ifr_name, bond->link.name, IFNAMSIZ);
 	if (ioctl(fd, SIOCBONDSLAVEINFOQUERY, &request)) {
-		if (errno != ENODEV) /* which also says that the bond is gone, or renamed */
+		if (errno != ENODEV) /* also if the bond is gone, or renamed */
 			warn(bond);
 		return false;
 	}
@@ -39,7 +38,7 @@ static bool ask(int fd, const struct device *bond, int32_t place, char name[IFNA
 	return true;
 }
 
-static void forget(struct links *links, const struct device *bond)
+static void reset_places(struct links *links, const struct device *bond)
 {
 	for (size_t i = 0; i < links->n; i++)
 		if (links->devices[i].link.master == bond->ifindex)
@@ -58,14 +57,14 @@ void bond_read_order(struct links *links, const struct device *bond)
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char name[IFNAMSIZ];
 
-	forget(links, bond);
+	reset_places(links, bond);
 	if (fd < 0)
 		warn(bond);
-	for (int32_t i = 0; fd >= 0 && ask(fd, bond, i, name); i++) {
+	for (int32_t i = 0; fd >= 0 && query_slave(fd, bond, i, name); i++) {
 		struct device *slave = find_slave(links, bond, name);
 
-		if (!slave) { /* about to be announced: then all are asked anew */
-			forget(links, bond);
+		if (!slave) { /* not announced yet: the order is read again then */
+			reset_places(links, bond);
 			return;
 		}
 		slave->slave_place = (uint32_t)i + 1;

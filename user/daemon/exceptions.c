@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the kernel's exceptions are read. The audit's passes read all of them; what an event, or a
- * change of a route, is about is read a moment after it, within a budget of CPU time. What is not
- * read yet is punt, by sl_fresh (exceptions_event.c) or by sl_punted.
+ * See exceptions.h. The passes of the audit read all exceptions. A single destination is read a
+ * moment after an event or a change of its route, within a budget of CPU time. What has not been
+ * read is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
  */
 #include "exceptions.h"
 
@@ -23,13 +23,11 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Readings take at most a 50th of a CPU, and so do looks through the store. */
+/* Readings take at most a 50th of a CPU, and so do checks of the store. */
 #define BUDGET_PART 50
-#define BURST_NS (20 * NS_PER_MS) /* of readings, which are followed by a rest then */
+#define BURST_NS (20 * NS_PER_MS) /* readings in a row, followed by a rest */
 
-#define LOOK_NS NS_PER_S /* between two looks through the store, or more by the budget */
-
-/* --- the queue -------------------------------------------------------------------------------- */
+#define CHECK_NS NS_PER_S /* between two checks of the store, or more by the budget */
 
 /* --- reading one ------------------------------------------------------------------------------ */
 
@@ -68,7 +66,7 @@ static void read_objects(struct reading *reading)
 							  &view, view.records, view.n);
 }
 
-/* All that the kernel has of it, under every route that covers it and at every object. */
+/* Read everything that the kernel has of it: at each route that covers it, and at each object. */
 static void read_one(struct sync *sync, struct excepted *excepted)
 {
 	struct reading reading = {
@@ -81,12 +79,12 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	excepted->since_ns = util_now_ns();
 	rib_each_table(sync->stores.rib, read_table, &reading);
 	for (int i = 0; i < 2 && nexthops_count(sync->stores.nexthops); i++)
-		read_objects(&reading); /* a walk may miss some, two do not */
+		read_objects(&reading); /* one walk may miss some, two do not */
 	exceptions_dequeue(sync->exceptions, excepted);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
-		excepted->since_ns = 0; /* not known until a pass */
+		excepted->since_ns = 0; /* unknown until a pass */
 		sync->exceptions->left_ns = util_now_ns();
 		exceptions_punt(sync, excepted);
 		return;
@@ -113,7 +111,8 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	uint64_t took_ns = 0;
 	struct excepted *excepted;
 
-	if (now_ns < exceptions->paused_until_ns || sync->schedule.behind) /* on routes, too */
+	if (now_ns < exceptions->paused_until_ns ||
+	    sync->schedule.behind) /* on messages about routes, too */
 		return;
 	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
 	       took_ns < BURST_NS) {
@@ -125,8 +124,8 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* What was not seen by a pass that began later is gone. */
-static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
+/* A pass that began after the last event has read everything: what it did not find is gone. */
+static void apply_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
 {
 	if (read_since_ns <= excepted->since_ns ||
 	    read_since_ns <= excepted->event_ns + EXCEPTIONS_DELAY_NS)
@@ -137,7 +136,6 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 		exceptions_decide(sync, excepted);
 }
 
-/* It is to be read again. */
 static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
 	const uint64_t expires_ns = excepted->found.expires_ns;
@@ -150,19 +148,19 @@ static bool is_outdated(const struct sync *sync, const struct excepted *excepted
 		exceptions_is_exact(sync, excepted, &exact));
 }
 
-/* Half of a redirect's lease is over, or it has no entry, since one of the operator's was there. */
+/* Half of a redirect's lease is over, or it has no entry since the operator's was in its place. */
 static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(sync->fib, &excepted->node.prefix.addr);
 
-	return !said ||
-	       (!excepted->found.expires && said->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
+	return !entry ||
+	       (!excepted->found.expires && entry->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
 }
 
 static void check_one(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
 		      uint64_t read_since_ns)
 {
-	take_pass(sync, excepted, read_since_ns);
+	apply_pass(sync, excepted, read_since_ns);
 	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
 		exceptions_decide(sync, excepted);
 	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
@@ -170,8 +168,8 @@ static void check_one(struct sync *sync, struct excepted *excepted, uint64_t now
 	exceptions_forget(sync->exceptions, excepted);
 }
 
-/* Nothing has an exception: no packet needs to look. */
-static void clear_marks(struct sync *sync)
+/* Nothing has an exception: no packet needs a lookup. */
+static void clear_flags(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 	struct fib_stats stats;
@@ -182,7 +180,7 @@ static void clear_marks(struct sync *sync)
 		fib_clear_exception_flags(sync->fib);
 }
 
-/* Without a kernel reader it is not room that is wanting. */
+/* Without a kernel reader the overflow is used for all, whatever the room. */
 static uint64_t count_overflow(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
@@ -192,8 +190,8 @@ static uint64_t count_overflow(const struct sync *sync)
 	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
 
-/* Those that found no room before all was read were read again, or are gone. */
-static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
+/* Everything was read: those that found no room before that were read again, or are gone. */
+static void age_overflow(struct sync *sync, uint64_t read_since_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
@@ -210,15 +208,15 @@ static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
 	exceptions->overflow_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
 }
 
-static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)
+static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *entry)
 {
 	struct exceptions *exceptions = ctx;
 
-	(void)said;
+	(void)entry;
 	maps_punted_add(exceptions->shadow, dst);
 }
 
-/* sl_punted loses the bits of those that have nothing any more. */
+/* Write sl_punted without the bits that no destination needs any more. */
 static void rebuild(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -246,21 +244,21 @@ void exceptions_check(struct sync *sync)
 		after = exceptions_next(at);
 		check_one(sync, at, now_ns, read_since_ns);
 	}
-	turn_overflow(sync, read_since_ns);
+	age_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
 		exceptions->ready = true;
 		operator_reread(sync);
 	}
 	if (exceptions->ready && exceptions->dirty)
 		rebuild(sync);
-	clear_marks(sync);
+	clear_flags(sync);
 	if (count_overflow(sync) && !exceptions->reported)
 		log_warning(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
 	exceptions->reported = count_overflow(sync);
 	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
+	exceptions->next_look_ns = util_later(now_ns + CHECK_NS, exceptions->rested_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -268,10 +266,10 @@ void exceptions_start(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	exceptions->start_ns = util_now_ns();
-	/* an earlier daemon's, which has not read all that they are about */
+	/* bits of an earlier daemon, about destinations that it had not read */
 	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
 	exceptions->fresh.lost_since = maps_fresh_count(sync->maps, sync->maps->meta->fresh);
-	/* it may have ended before it cleared a half, or just as it had turned them */
+	/* it may have ended before it cleared a half, or just after it turned them */
 	exceptions->fresh.draining = exceptions->fresh.lost =
 		maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1);
 	exceptions->fresh.turned_ns = exceptions->start_ns + NS_PER_S;
@@ -279,7 +277,7 @@ void exceptions_start(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* After a pass there is news of all; the budget holds in any case. */
+/* After a pass at once, as far as the budget allows. */
 static uint64_t look_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
@@ -318,7 +316,7 @@ void exceptions_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	/* of all daemons */
+	/* the counter includes earlier daemons */
 	meta->exception_passes += exceptions->passes - exceptions->passes_counted;
 	exceptions->passes_counted = exceptions->passes;
 	meta->punted = exceptions->n[EXCEPTED_PUNT] + exceptions->n[EXCEPTED_NO_ROOM];
@@ -333,7 +331,7 @@ struct exceptions *exceptions_new(void)
 		return NULL;
 	TAILQ_INIT(&exceptions->soon);
 	exceptions->mtu_look_ns = UINT64_MAX;
-	exceptions->dirty = true; /* an earlier daemon's */
+	exceptions->dirty = true; /* bits of an earlier daemon */
 	return exceptions;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What comes in the maps of what the kernel has of a destination: see the invariants of
- * exceptions.h.
+ * See exceptions_decide.h, and the invariants in exceptions_store.h.
  */
 #include "exceptions_decide.h"
 
@@ -15,12 +14,13 @@
 #include "operator.h"
 #include "ports.h"
 
-/* A Path MTU is punt so long before its end: the datapath's clock is late by up to two ticks. */
+/* A Path MTU becomes punt this long before its end: the datapath's clock is up to two ticks late.
+ */
 #define AHEAD_NS 100000000ull
 
-/* The prefix is what packets to dst in this table go by. */
-static bool goes_by(const struct sync *sync, const struct finding *finding,
-		    const struct prefix *dst)
+/* Packets to dst are routed by the prefix at which the finding is stored. */
+static bool routes_by(const struct sync *sync, const struct finding *finding,
+		      const struct prefix *dst)
 {
 	const struct radix *radix = rib_table(sync->stores.rib, finding->table), *local = NULL;
 	const struct radix_node *node = radix ? radix_match(radix, dst) : NULL;
@@ -43,7 +43,7 @@ bool exceptions_target_matches(const struct fib_target *target, const struct fin
 	       exceptions_same_hop(&target->hops[0], &finding->kept);
 }
 
-/* As an entry. What has neither an end nor another hop is just being deleted. */
+/* As an entry of the map. One without lifetime or another hop is just being deleted. */
 static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
 	const bool own = exceptions_same_hop(&finding->hop, &finding->kept);
@@ -61,7 +61,7 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 	return out->expires_ns > now_ns && (finding->expires ? finding->mtu >= IPV6_MIN_MTU : !own);
 }
 
-/* A neighbour that is not may be about to fail, see exceptions_neigh_changed(). */
+/* An unresolved neighbour may be about to fail, see exceptions_neigh_changed(). */
 static bool is_resolved(const struct sync *sync, const struct excepted *excepted)
 {
 	const struct neigh *neigh = neighs_find(sync->stores.neighs, excepted->found.hop.ifindex,
@@ -72,9 +72,9 @@ static bool is_resolved(const struct sync *sync, const struct excepted *excepted
 
 static bool is_operators(const struct sync *sync, const struct excepted *excepted)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(sync->fib, &excepted->node.prefix.addr);
 
-	return said && said->origin == FIB_OPERATOR;
+	return entry && entry->origin == FIB_OPERATOR;
 }
 
 bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
@@ -92,7 +92,7 @@ bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepte
 		return false;
 	if (exceptions_observe(sync) && is_operators(sync, excepted))
 		return false;
-	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
+	if (!is_resolved(sync, excepted) || !routes_by(sync, finding, &excepted->node.prefix) ||
 	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) <= 0 ||
 	    !exceptions_target_matches(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
@@ -100,7 +100,7 @@ bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepte
 	return finding->plain || !out->has_hop;
 }
 
-/* What is only observed leaves the operator's where it is. */
+/* With "observe" the operator's entry stays. */
 static void remove_entry(struct sync *sync, const struct excepted *excepted)
 {
 	if (!exceptions_observe(sync) || !is_operators(sync, excepted))
@@ -127,7 +127,7 @@ static int set_entry(struct sync *sync, const struct excepted *excepted,
 	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
 }
 
-/* The kernel has nothing of it: what the operator said holds again. */
+/* The kernel has nothing of it: what the operator entry holds again. */
 static void give_up(struct sync *sync, struct excepted *excepted)
 {
 	if (excepted->state != EXCEPTED_NONE)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events that make exceptions stale: messages, changes of routes and of devices' MTUs, the
- * operator's own exceptions. Each punts the destinations before it counts, and has them read again.
+ * See exceptions_event.h.
  */
 #include "exceptions_event.h"
 
@@ -15,9 +14,9 @@
 #define NS_PER_MS 1000000ull
 
 /*
- * The kernel announces a device's new MTU, goes through all exceptions (rt6_mtu_change), and gives
- * it to IPv6 then. The more routes, the longer that takes, so it is looked for every so often; not
- * for ever, since an operator may have set net.ipv6.conf.DEV.mtu to something else at once.
+ * The kernel announces a device's new MTU, updates all exceptions (rt6_mtu_change), and then passes
+ * it on to IPv6. That takes longer with more routes, so it is checked several times. Not for ever:
+ * an operator may have set net.ipv6.conf.DEV.mtu to another value.
  */
 #define MTU_LOOK_NS (10 * NS_PER_MS)
 #define MTU_LOOK_MAX_NS (10000 * NS_PER_MS)
@@ -35,8 +34,8 @@ static void punt_and_read(struct sync *sync, struct excepted *excepted)
 	exceptions_note_event(sync->exceptions, excepted);
 }
 
-/* The route by which a destination is exact is this prefix's, or another one from now on. */
-static bool is_by(const struct excepted *excepted, uint32_t table, const struct prefix *dst)
+/* It is exact by the route of this prefix, or may be routed by this prefix from now on. */
+static bool is_affected(const struct excepted *excepted, uint32_t table, const struct prefix *dst)
 {
 	return excepted->state == EXCEPTED_EXACT && excepted->found.table == table &&
 	       excepted->found.prefix.len <= dst->len;
@@ -53,12 +52,12 @@ void exceptions_target_changes(struct sync *sync, uint32_t table, const struct p
 			       const struct fib_target *target)
 {
 	struct radix *store = &sync->exceptions->store;
-	struct radix_node *at = store->entries ? radix_first_under(store, dst) : NULL;
+	struct radix_node *at = radix_first_under(store, dst);
 
 	for (; at; at = radix_next_under(at, dst)) {
 		struct excepted *excepted = excepted_of(at);
 
-		if (is_by(excepted, table, dst) && !is_same_route(excepted, dst, target))
+		if (is_affected(excepted, table, dst) && !is_same_route(excepted, dst, target))
 			punt_and_read(sync, excepted);
 	}
 }
@@ -92,7 +91,6 @@ void exceptions_mtu_changed(struct sync *sync)
 			punt_and_read(sync, at);
 }
 
-/* Until then the kernel may still change exceptions. */
 void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;

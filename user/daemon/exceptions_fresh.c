@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * sl_fresh: the datapath marks the destination of an ICMPv6 message before the kernel sees it.
- * Marked destinations pass to the kernel.
- */
 #include "exceptions_fresh.h"
 
 #include <string.h>
@@ -15,18 +11,18 @@
 #define NS_PER_MS 1000000ull
 
 /*
- * sl_fresh: the program punts destinations that an ICMPv6 message was about before the kernel sees
- * it. The halves are set in turn. One is cleared when all that its messages were about was read
- * after they had come, or, if some of that was lost, when all that the kernel has was.
+ * sl_fresh has two halves. The program marks destinations in one of them, and the daemon turns
+ * them. A half is cleared when all destinations of its messages were read after these had come; or,
+ * if some messages were lost, when everything that the kernel has was read.
  */
 #define TURN_NS 500000000u
-#define DRAIN_NS 20000000u	/* between two looks whether all was read */
-#define NO_GRACE_NS 1000000000u /* a packet is not under way for so long */
+#define DRAIN_NS 20000000u	/* between two checks whether everything was read */
+#define NO_GRACE_NS 1000000000u /* no packet is in the program for so long */
 
 #define EVENTS_MAX 512
 #define EVENTS_GAP_NS (10 * NS_PER_MS)
 
-static void expect(struct sync *sync, const union sixlane_addr *dst)
+static void note_destination(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
 	struct excepted *excepted = NULL;
@@ -57,7 +53,7 @@ void exceptions_fresh_read(struct sync *sync)
 		if (read[i].type == SIXLANE_ICMP6_ROUTER_ADVERT)
 			audit_place_read_unsteady(sync, read[i].ifindex);
 		else
-			expect(sync, &read[i].dst);
+			note_destination(sync, &read[i].dst);
 	icmp_events->next_read_ns = n > 0 ? now_ns + EVENTS_GAP_NS : 0;
 	if (n >= 0 && n < EVENTS_MAX)
 		icmp_events->until_ns = now_ns;
@@ -68,7 +64,7 @@ void exceptions_fresh_read(struct sync *sync)
 
 int exceptions_fresh_fd(const struct sync *sync)
 {
-	/* what is there is read when it is time to */
+	/* events that wait are read when they are due */
 	return sync->icmp_events.next_read_ns ? -1 : maps_ring_fd(sync->icmp_events.ring);
 }
 
@@ -77,7 +73,7 @@ uint64_t exceptions_fresh_read_due_ns(const struct sync *sync)
 	return sync->icmp_events.next_read_ns ? sync->icmp_events.next_read_ns : UINT64_MAX;
 }
 
-/* Unless some destinations are looked for whatever the route. */
+/* Unless some destinations need a lookup whatever their route is. */
 static void stop_looking(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
@@ -105,7 +101,7 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	exceptions->fresh.lost_since = false;
 }
 
-/* All that came until then was read, but for what is left to a pass. */
+/* Destinations of all events until then were read, but for those left to a pass. */
 static bool is_read_until(const struct exceptions *exceptions, uint64_t until_ns)
 {
 	const struct excepted *at;
@@ -116,8 +112,7 @@ static bool is_read_until(const struct exceptions *exceptions, uint64_t until_ns
 	return true;
 }
 
-/* What came before the turn was heard of, perhaps after it, and read; or, if some of that was lost,
- * all was read. */
+/* The half of before the turn may be cleared. */
 static bool is_drained(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -135,7 +130,7 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 	struct exceptions *exceptions = sync->exceptions;
 	uint64_t n_lost = exceptions->fresh.n_lost;
 
-	/* not known: none; a pass comes in any case */
+	/* on failure none; a pass comes in any case */
 	(void)maps_icmp_events_lost(sync->maps, &n_lost);
 	if (n_lost != exceptions->fresh.n_lost)
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;

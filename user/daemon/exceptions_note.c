@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Exceptions that the kernel reader has read, into the store.
- */
 #include <net/if.h> /* before linux/route.h, which includes linux/if.h */
 
 #include "exceptions_note.h"
@@ -27,7 +24,7 @@ static struct fib_hop hop_of(const struct kernel_record *record)
 	return hop;
 }
 
-/* What is said of where it is kept; record: of the exception. */
+/* where: the route or object at which it is stored. record: the exception. */
 static struct finding finding_of(const struct finding *where, const struct kernel_view *view,
 				 const struct kernel_record *record)
 {
@@ -49,15 +46,15 @@ static bool same_place(const struct finding *a, const struct finding *b)
 	       prefix_equal(&a->prefix, &b->prefix) && exceptions_same_hop(&a->kept, &b->kept);
 }
 
-static bool says_same(const struct finding *a, const struct finding *b)
+static bool same_content(const struct finding *a, const struct finding *b)
 {
 	return a->plain == b->plain && a->several == b->several && a->mtu == b->mtu &&
 	       a->mtu_locked == b->mtu_locked && a->expires == b->expires &&
 	       exceptions_same_hop(&a->hop, &b->hop);
 }
 
-/* True: that is something else than was known. */
-static bool take(struct excepted *excepted, const struct finding *found)
+/* Store a finding. True: it is news. */
+static bool store_finding(struct excepted *excepted, const struct finding *found)
 {
 	struct finding *known = &excepted->found;
 	const bool same = same_place(known, found);
@@ -68,16 +65,19 @@ static bool take(struct excepted *excepted, const struct finding *found)
 		excepted->others_ns = found->seen_ns;
 		return news;
 	}
-	news = !same || !says_same(known, found);
-	if (news) /* its end is another one in each view */
+	news = !same || !same_content(known, found);
+	if (news) /* else keep expires_ns, which differs in each view */
 		*known = *found;
 	known->seen_ns = found->seen_ns;
 	return news;
 }
 
-/* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
- * flag of sl_meta, which is cleared while nothing is known of any object. */
-static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found)
+/*
+ * Make packets look it up: by the flag of its route, or, since an object may serve any route, by
+ * the flag of sl_meta.
+ */
+static void request_lookup(struct sync *sync, struct excepted *excepted,
+			   const struct finding *found)
 {
 	const union sixlane_addr *dst = &excepted->node.prefix.addr;
 
@@ -97,14 +97,14 @@ static void note_one(struct sync *sync, const struct finding *found,
 	const struct prefix dst = kernel_routes_dst(record);
 	struct excepted *excepted;
 
-	/* the kernel does not heed it any more: rt6_find_cached_rt() */
+	/* the kernel ignores it: rt6_find_cached_rt() */
 	if (found->expires_ns && found->expires_ns <= found->seen_ns)
 		return;
 	excepted = exceptions_get(sync, &dst.addr);
 	if (!excepted)
 		return;
-	mark(sync, excepted, found);
-	if (!take(excepted, found) && excepted->state != EXCEPTED_NONE)
+	request_lookup(sync, excepted, found);
+	if (!store_finding(excepted, found) && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);
 	if (exceptions_is_known(excepted) && !excepted->due_ns)

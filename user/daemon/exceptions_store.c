@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel has of single destinations, and sl_punted as a whole. A bit of that is set for a
- * destination at once, and goes with a rebuild of the whole filter, since it may be that of others.
+ * See exceptions_store.h.
  */
 #include "exceptions_store.h"
 
@@ -22,7 +21,7 @@ struct excepted *exceptions_find(const struct exceptions *exceptions, const unio
 	return excepted_of(radix_find(&exceptions->store, &host));
 }
 
-/* Nobody remembers which it is: it is looked for whatever the route. */
+/* Its routes are not flagged: packets look it up whatever their route is. */
 void exceptions_punt_untracked(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -57,7 +56,7 @@ bool exceptions_override(const struct sync *sync, const union sixlane_addr *dst)
 	    maps_punted_has(exceptions->overflow.filter, dst) ||
 	    maps_punted_has(exceptions->older.filter, dst))
 		return true;
-	/* as an earlier daemon has left it */
+	/* as left by an earlier daemon */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
 	       maps_punted_has(exceptions->shadow, dst);
 }
@@ -143,6 +142,6 @@ void exceptions_operator_removed(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	exceptions->dirty = true; /* until that look it is punt */
+	exceptions->dirty = true; /* punt until the next check */
 	exceptions->next_look_ns = util_earlier(exceptions->next_look_ns, exceptions->rested_ns);
 }

@@ -147,6 +147,11 @@ static inline bool exceptions_is_known(const struct excepted *excepted)
 	return excepted->since_ns > excepted->event_ns;
 }
 
+static inline bool exceptions_is_empty(const struct exceptions *exceptions)
+{
+	return !exceptions->store.entries;
+}
+
 /* Some destinations are punt without a place in the store. */
 static inline bool exceptions_any_untracked(const struct exceptions *exceptions)
 {

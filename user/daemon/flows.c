@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ports at flowtables of nf_tables get the extension that looks packets up there (loader/flows.h),
- * where the kernel has what it takes. Elsewhere all that comes in by such a port passes to the
- * kernel.
+ * See flows.h. Where the kernel lacks what the extension needs, packets of such ports pass.
  */
 #include "flows.h"
 
@@ -16,7 +14,7 @@ static bool wants(const struct sync *sync, const struct device *device)
 	return device->has_link && device->ours && guard_wants_flows(sync->guard.guard, device);
 }
 
-/* The program of a device, which may run under a dispatcher; 0: it has gone. */
+/* The id of our program on a device, perhaps under a dispatcher; 0: it is gone. */
 static uint32_t program_of(const struct sync *sync, const struct device *device)
 {
 	struct loader_prog prog;
@@ -37,7 +35,7 @@ static void report(struct sync *sync, int rc, const char *err)
 		log_warning("packets of flowtables pass to the kernel: %s", err);
 }
 
-/* prog_ids: of the devices, in their order. */
+/* prog_ids: of the devices, in the order of links. True: some flag changed. */
 static bool mark(struct sync *sync, const uint32_t *prog_ids)
 {
 	bool changed = false;

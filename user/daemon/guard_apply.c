@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the guard says, written to the maps: flags of ports (by way of ports.c), pairs of ports,
- * IPsec policies. What is held back is written before what is free.
+ * See guard_apply.h.
  */
 #include "guard_apply.h"
 
@@ -14,8 +13,6 @@
 #include "meta.h"
 #include "ports.h"
 #include "watchdog.h"
-
-/* --- IPsec policies ------------------------------------------------------------------ */
 
 struct entries {
 	struct maps_policy *at;
@@ -38,7 +35,7 @@ static int add_entry(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	return 0;
 }
 
-/* Every packet of a guarded port passes until they are written. */
+/* Until they are written every packet of a guarded port passes. */
 static void write_policies(struct sync *sync)
 {
 	const struct policies *policies = guard_policies(sync->guard.guard);
@@ -60,9 +57,7 @@ static void write_policies(struct sync *sync)
 		sync->guard.policies_version = version;
 }
 
-/* --- when ---------------------------------------------------------------------------- */
-
-/* What of a port's flags is of a cause, as an ingress and as an egress. */
+/* Port flags by cause, of the ingress and of the egress port. */
 static const struct {
 	uint32_t in, out;
 } flags_of[GUARD_N_CAUSES] = {
@@ -70,7 +65,8 @@ static const struct {
 	[GUARD_TC] = { SIXLANE_PORT_IN_TC, SIXLANE_PORT_OUT_TC },
 };
 
-static bool holds_pair(const struct sync *sync, enum guard_cause cause, uint32_t in, uint32_t out)
+static bool holds_back_pair(const struct sync *sync, enum guard_cause cause, uint32_t in,
+			    uint32_t out)
 {
 	const struct sixlane_port *at = sync->maps->ports;
 
@@ -81,7 +77,7 @@ static bool holds_pair(const struct sync *sync, enum guard_cause cause, uint32_t
 		!maps_pair_is_free(sync->maps, in, out));
 }
 
-/* Something that a cause holds back at a port that is served, and why. */
+/* Whether a cause holds back packets of any port with the program. True: reason is filled. */
 static bool find_held(const struct sync *sync, enum guard_cause cause, char *reason)
 {
 	struct guard_ports ports;
@@ -96,7 +92,7 @@ static bool find_held(const struct sync *sync, enum guard_cause cause, char *rea
 			return guard_reason(sync->guard.guard, &sync->stores.links, cause,
 					    ports.devices[in], NULL, NULL, NULL, reason);
 		for (size_t out = 0; out < ports.n; out++)
-			if (holds_pair(sync, cause, ports.slots[in], ports.slots[out]))
+			if (holds_back_pair(sync, cause, ports.slots[in], ports.slots[out]))
 				return guard_reason(sync->guard.guard, &sync->stores.links, cause,
 						    ports.devices[in], ports.devices[out], NULL,
 						    NULL, reason);
@@ -104,7 +100,7 @@ static bool find_held(const struct sync *sync, enum guard_cause cause, char *rea
 	return false;
 }
 
-/* Say it once what a cause holds back, and once that it holds nothing back any more. */
+/* Log once what a cause holds back, and once that it no longer does. */
 static void report(struct sync *sync, enum guard_cause cause)
 {
 	char reason[GUARD_REASON_LEN] = "";
@@ -127,7 +123,7 @@ static void report_all(struct sync *sync)
 		report(sync, (enum guard_cause)cause);
 }
 
-/* An earlier daemon's ports, as far as this one knows only what holds them back. */
+/* Before the tables are read: only the guard's flags of the ports of an earlier daemon. */
 static void update_adopted(struct sync *sync)
 {
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
@@ -142,7 +138,7 @@ static void update_adopted(struct sync *sync)
 	}
 }
 
-static void tell_ports(struct sync *sync)
+static void write_ports(struct sync *sync)
 {
 	if (sync->schedule.quiet)
 		update_adopted(sync);
@@ -152,23 +148,21 @@ static void tell_ports(struct sync *sync)
 
 void guard_apply_all(struct sync *sync)
 {
-	/*
-	 * What a rule held and another one holds now is held by either, before it is free of the
-	 * first: of pairs and of ports alike.
+	/* First add what is newly held back, then free the rest: no packet slips through between.
 	 */
 	meta_update(sync);
 	guard_ports_write_all(sync, true);
 	sync->guard.tightens = true;
-	tell_ports(sync);
+	write_ports(sync);
 	sync->guard.tightens = false;
 	guard_ports_write_all(sync, false);
-	tell_ports(sync);
+	write_ports(sync);
 	write_policies(sync);
 	meta_update(sync);
 	sync->guard.unreported = true;
 }
 
-static void be_slow(void *ctx)
+static void set_slow(void *ctx)
 {
 	struct sync *sync = ctx;
 
@@ -195,7 +189,6 @@ void guard_apply_run(struct sync *sync)
 		report_all(sync);
 }
 
-/* 0 or -errno. */
 static int start_watchdog(struct sync *sync)
 {
 	int fds[GUARD_FDS];
@@ -223,7 +216,7 @@ void guard_apply_start(struct sync *sync)
 	guard_ports_write_all(sync, false);
 	update_adopted(sync);
 	write_policies(sync);
-	guard_set_slow(sync->guard.guard, be_slow, sync);
+	guard_set_slow(sync->guard.guard, set_slow, sync);
 	sync->guard.ready = true;
 	meta_update(sync);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A port whose MTU grows beyond the one buffer that its program wants. Most drivers refuse such an
- * MTU. virtio_net accepts it and drops larger packets before the program sees them, although the
- * kernel alone would take them. Such a port gets the flavour for several buffers. If its driver
- * takes neither flavour at that MTU, it gets no program until the MTU is lower.
+ * See port_mtu.h. The plain program needs each frame in one buffer. Most drivers refuse an MTU
+ * beyond that. virtio_net accepts it and drops larger packets before the program sees them,
+ * although the kernel alone would take them. Such a port gets the program for several buffers. If
+ * its driver takes neither program at that MTU, it gets none until the MTU is lower.
  */
 #include "port_mtu.h"
 
@@ -13,14 +13,13 @@
 #include "../loader/driver.h"
 #include "daemon.h"
 
-/* The loader goes by names. Before the message of a rename is read, this one may be another's. */
+/* The loader takes names. Before a rename is noticed, the name may belong to another device. */
 static bool has_its_name(const struct device *device)
 {
 	return if_nametoindex(device->link.name) == device->ifindex;
 }
 
-/* What a driver is about to be asked for: messages may be behind it, and it may change meanwhile.
- */
+/* The MTU at which the driver will decide: the last message may be older. */
 static uint32_t mtu_now(const struct device *device)
 {
 	uint32_t mtu = loader_driver_mtu(device->link.name);
@@ -28,7 +27,7 @@ static uint32_t mtu_now(const struct device *device)
 	return mtu ? mtu : device->link.mtu;
 }
 
-static void take_off(struct device *device, uint32_t mtu, const char *why)
+static void detach(struct device *device, uint32_t mtu, const char *why)
 {
 	const char *name = device->link.name;
 	char err[LOADER_ERR];
@@ -46,8 +45,7 @@ static void take_off(struct device *device, uint32_t mtu, const char *why)
 		name, device->link.mtu, why);
 }
 
-/* In native mode, in which it was or was to be. */
-static void come_back(struct sync *sync, struct device *device)
+static void attach_again(struct sync *sync, struct device *device)
 {
 	const char *name = device->link.name;
 	uint32_t mtu = mtu_now(device);
@@ -68,12 +66,12 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 	char err[LOADER_ERR];
 	int ret = loader_adopt_port(sync->config->object, device->ifindex, err);
 
-	/* what came there instead, or that it went, is about to be announced */
+	/* another program came, or this one went, as a message will say */
 	if (loader_query(device->ifindex, sync->fds, prog) || prog->owner != LOADER_OURS)
 		return;
-	/* also after -EEXIST: nobody was faster, a device above has a program */
+	/* also after -EEXIST: an upper device has a program */
 	if (ret && prog->id == id)
-		take_off(device, mtu, err);
+		detach(device, mtu, err);
 	if (ret || prog->id == id)
 		return;
 	device->replaced = true;
@@ -83,7 +81,7 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 			     : "of the same flavour, which its driver accepts");
 }
 
-static void fit(struct sync *sync, struct device *device)
+static void check_program(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog;
 
@@ -114,7 +112,7 @@ void port_mtu_update(struct sync *sync, struct device *device)
 	if ((!is_back && !is_new) || !has_its_name(device))
 		return;
 	if (is_back)
-		come_back(sync, device);
+		attach_again(sync, device);
 	if (is_new)
-		fit(sync, device);
+		check_program(sync, device);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which programs run on which devices, and what the datapath is told of each device that it serves
- * or sends to. A device gets a slot only when it is one of these.
+ * See ports.h. A device gets a slot only if packets come in by it or leave by it.
  */
 #include "ports.h"
 
@@ -36,7 +35,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 		guard_ports_set_flags(sync, device, port);
 }
 
-/* needed: also as a mere egress. */
+/* needed: even if packets only leave by it. */
 static void write_port(struct sync *sync, const struct device *device, bool needed)
 {
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
@@ -48,7 +47,7 @@ static void write_port(struct sync *sync, const struct device *device, bool need
 	resolve_for(sync, device, &port);
 	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
 		return;
-	/* or known by number alone, from a route */
+	/* or known only by its ifindex, from a route */
 	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
 	ret = fib_set_port(sync->fib, &port);
 	if (!ret && is_new)
@@ -117,8 +116,10 @@ static bool pins_are_ours(const struct sync *sync)
 	return ours;
 }
 
-/* Its place is for a program that goes with this daemon's maps. Tried once: a bond that takes none
- * announces the old one again. */
+/*
+ * Its program does not go with the maps of this daemon. Replacing is tried once, since a bond whose
+ * driver refuses announces the old program again.
+ */
 static bool is_to_be_replaced(const struct sync *sync, const struct device *device,
 			      const struct loader_prog *prog)
 {
@@ -129,7 +130,7 @@ static bool is_to_be_replaced(const struct sync *sync, const struct device *devi
 	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
 }
 
-/* True: such a program is there now, which the kernel announces. False: *prog is what is there. */
+/* True: replaced, which the kernel announces. False: *prog is the program that is there. */
 static bool replace_program(const struct sync *sync, struct device *device,
 			    struct loader_prog *prog)
 {
@@ -153,7 +154,7 @@ static bool replace_program(const struct sync *sync, struct device *device,
 	return true;
 }
 
-/* Look at a device's program anew, if it is another one than last time. */
+/* Query the program of a device if it is another one than last time. */
 static void query_program(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog = { .owner = LOADER_NO_PROG };
@@ -168,14 +169,14 @@ static void query_program(struct sync *sync, struct device *device)
 	device->ours = false;
 	device->program = device->link.xdp_prog_id != 0;
 	if (!device->program) {
-		/* or for the instant that a bond is without one */
+		/* a bond is without a program for an instant while it is replaced */
 		if (!device->replaced)
 			log_info("%s: its XDP program was removed", device->link.name);
 		return;
 	}
 	device->replaced = false;
 	ret = loader_query(device->ifindex, sync->fds, &prog);
-	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
+	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile, as a message will say */
 		return;
 	if (ret) {
 		log_warning("%s: not served: cannot query its XDP program: %s", device->link.name,
@@ -197,8 +198,7 @@ static void query_program(struct sync *sync, struct device *device)
 	report_program(sync, device, &prog);
 }
 
-/* A device keeps what a name once brought it: losing the name must not open a port that is to pass.
- */
+/* A device keeps these settings when it loses the name: pass_ports must not end unnoticed. */
 static void apply_names(struct sync *sync, struct device *device)
 {
 	device->pass |=
@@ -207,8 +207,7 @@ static void apply_names(struct sync *sync, struct device *device)
 		port_names_has(sync->stores.port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
 }
 
-/* A port that came (back) or got a configured name after the start. One that had the program is
- * left alone. */
+/* Attach to a port that appeared, or got a configured name, after the start. */
 static void attach_new(struct sync *sync, struct device *device)
 {
 	char err[LOADER_ERR];
@@ -314,16 +313,16 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 	links_each_dependent(&sync->stores.links, ifindex, update_dependent, sync);
 	if (device && device->has_link && device->link.master)
 		ports_update_slaves(sync, device->link.master);
-	/* an upper device that came or went decides whether the lower one may be served */
+	/* whether the lower device is served may depend on this one */
 	lower = lower_ifindex ? links_find(&sync->stores.links, lower_ifindex) : NULL;
 	if (lower && lower != device && lower->has_link)
 		update_device(sync, lower);
 }
 
-/* Packets that come in by the device are about to be forwarded, or by other tables than so far. */
-static bool turns(const struct sync *sync, const struct device *device)
+/* Packets of the device are about to be forwarded that were not, or by other tables. */
+static bool changes_routing(const struct sync *sync, const struct device *device)
 {
-	const uint32_t which = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
+	const uint32_t flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
 	const struct sixlane_port *old =
 		&sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)];
 	struct sixlane_port port;
@@ -331,20 +330,20 @@ static bool turns(const struct sync *sync, const struct device *device)
 	resolve_for(sync, device, &port);
 	if (!(port.flags & SIXLANE_PORT_INGRESS))
 		return false;
-	return (old->flags ^ port.flags) & which || old->table != port.table ||
+	return (old->flags ^ port.flags) & flags || old->table != port.table ||
 	       old->iif != port.iif;
 }
 
-static bool any_turns(const struct sync *sync)
+static bool any_changes_routing(const struct sync *sync)
 {
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (sync->stores.links.devices[i].has_link &&
-		    turns(sync, &sync->stores.links.devices[i]))
+		    changes_routing(sync, &sync->stores.links.devices[i]))
 			return true;
 	return false;
 }
 
-/* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
+/* The flags of slaves and VLAN devices depend on the programs of others: query all first. */
 void ports_update_all(struct sync *sync)
 {
 	sync->schedule.wanted &= ~SCHEDULE_SOURCES;
@@ -355,7 +354,7 @@ void ports_update_all(struct sync *sync)
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (is_bond(&sync->stores.links.devices[i]))
 			bond_read_order(&sync->stores.links, &sync->stores.links.devices[i]);
-	if (sync->schedule.quiet && any_turns(sync))
+	if (sync->schedule.quiet && any_changes_routing(sync))
 		meta_hold(sync);
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (sync->stores.links.devices[i].has_link)
@@ -406,8 +405,7 @@ static void detach_ports(const struct config_ports *ports, const bool attached[]
 			log_error("%s: cannot detach: %s", ports->names[i], err);
 }
 
-/* What was attached must also be recognised, which takes more rights: else nothing would be served.
- */
+/* To recognise an attached program takes more rights than to attach it. */
 static int check_attached(const struct sync *sync, unsigned int ifindex, const char *name,
 			  char *err)
 {
@@ -437,10 +435,10 @@ int ports_attach(struct sync *sync, char *err)
 		if (!ifindex)
 			continue;
 		if (!loader_query(ifindex, sync->fds, &before) &&
-		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
+		    before.owner == LOADER_OURS) /* served as it is */
 			continue;
 		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
-		/* not there, or its MTU is too large, now: attach_new() sees to it */
+		/* it is gone, or its MTU is too large: attach_new() tries again */
 		if (ret == -ENODEV || ret == -EMSGSIZE)
 			continue;
 		if (ret) {

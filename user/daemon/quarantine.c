@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See quarantine.h. A list without order: it is short, and mostly empty.
+ * See quarantine.h. An unordered list: it is short, and mostly empty.
  */
 #include "quarantine.h"
 
@@ -18,8 +18,8 @@ static struct quarantine_prefix *find(const struct quarantine *quarantine, uint3
 	return NULL;
 }
 
-/* A place for a new prefix: an empty one, or that of the one that ended first. NULL: none. */
-static struct quarantine_prefix *take_place(struct quarantine *quarantine)
+/* A place for a new prefix: an unused one, or that of the prefix that ended first. NULL: none. */
+static struct quarantine_prefix *find_place(struct quarantine *quarantine)
 {
 	struct quarantine_prefix *oldest = NULL;
 
@@ -53,7 +53,7 @@ int quarantine_add(struct quarantine *quarantine, uint32_t table, const struct p
 	if (at)
 		length_ns = next_length(at, now_ns);
 	else
-		at = take_place(quarantine);
+		at = find_place(quarantine);
 	if (!at)
 		return -ENOSPC;
 	*at = (struct quarantine_prefix){

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settings of the whole namespace that the kernel does not announce: how the multipath hash is
- * made, and whether ICMPv6 errors have a flow label. Until a change is seen packets go by the other
- * fields, which changes members, not their set.
+ * See sysctl.h. Until a change is noticed, the hash uses the old fields. That changes the member of
+ * a flow, not the set of members.
  */
 #include "sysctl.h"
 
@@ -17,7 +16,7 @@
 #define AUTO_FLOW_LABELS_FORCED 3u
 #define DEFAULT_FIELDS 7u /* FIB_MULTIPATH_HASH_FIELD_DEFAULT_MASK: addresses and protocol */
 
-/* ip6_default_np_autolabel(): the socket of ICMPv6 neither opts in nor out. */
+/* The ICMPv6 socket neither opts in nor out: ip6_default_np_autolabel(). */
 static bool read_flow_labels(void)
 {
 	uint32_t value = kernel_sysctl(SYSCTL_DIR "auto_flowlabels", AUTO_FLOW_LABELS_OPT_OUT);
@@ -37,7 +36,7 @@ void sysctl_read(struct maps *maps, struct stores *stores)
 	stores->flow_labels = read_flow_labels();
 	if (meta->hash_policy.word != policy.word)
 		__atomic_store_n(&meta->hash_policy.word, policy.word, __ATOMIC_RELAXED);
-	/* An earlier daemon's seed stays, and with it every flow's member. */
+	/* The seed of an earlier daemon stays, and with it the member of each flow. */
 	if (meta->hash_seed)
 		return;
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices that take a port's frames without netlink telling: the kernel's own links from the port
- * to those above it. Such a port passes everything; so does one of which the links cannot be read.
+ * See upper_devices.h. The kernel's links from a port to the devices above it are read from sysfs;
+ * netlink does not report all of them. A port whose links cannot be read passes everything.
  *
- * The kernel makes a link before it announces the upper device: one that is not known yet is asked
- * for, which waits until the kernel is done with it.
+ * The kernel makes a link before it announces the upper device. A device that is not known yet is
+ * therefore asked for, which waits until the kernel has finished.
  */
 #include "upper_devices.h"
 
@@ -19,7 +19,7 @@
 
 #define UNREADABLE "?" /* no device has this name */
 
-/* Whatever owner a port has may be the one that the message is about, under another name. */
+/* A port that has an owner is checked, too: the message may be about the owner, renamed. */
 void upper_devices_message(struct links *links, struct schedule *schedule, const struct link *link)
 {
 	for (size_t i = 0; i < links->n; i++) {
@@ -38,24 +38,24 @@ struct search {
 	struct link owner; /* name "": none yet */
 };
 
-static int take_link(const struct nlmsghdr *nlh, void *ctx)
+static int store_link(const struct nlmsghdr *nlh, void *ctx)
 {
 	int ret = parse_link(nlh, ctx);
 
 	return ret == -ENOMSG ? 0 : ret;
 }
 
-/* False: there is none of this name, or it cannot be asked for. */
+/* False: there is none of this name, or the request failed. */
 static bool find_upper(struct sync *sync, const char *name, struct link *out)
 {
 	const struct device *known = links_find_name(&sync->stores.links, name);
 
 	if (known)
 		*out = known->link;
-	return known || (!request_link(&sync->sockets, name, take_link, out) && out->ifindex);
+	return known || (!request_link(&sync->sockets, name, store_link, out) && out->ifindex);
 }
 
-static void take_upper(void *ctx, const char *name)
+static void check_upper(void *ctx, const char *name)
 {
 	struct search *search = ctx;
 	struct link upper = { 0 };
@@ -72,7 +72,7 @@ static void report(const struct device *device, const struct link *owner)
 	const char *port = device->link.name;
 
 	if (!owner->name[0]) {
-		/* … unless it has only left this namespace */
+		/* not logged if the owner only left this namespace */
 		if (!device->taken_elsewhere)
 			log_info("%s: no upper device takes its frames any more", port);
 	} else if (!strcmp(owner->name, UNREADABLE)) {
@@ -89,11 +89,11 @@ static void report(const struct device *device, const struct link *owner)
 static void update(struct sync *sync, struct device *device)
 {
 	struct search search = { .sync = sync };
-	int ret = sync->uppers ? uppers_each(sync->uppers, device->link.name, take_upper, &search)
+	int ret = sync->uppers ? uppers_each(sync->uppers, device->link.name, check_upper, &search)
 			       : -ENOTSUP;
 
 	device->owner_stale = false;
-	/* renamed, moved or gone, as a message is about to tell */
+	/* renamed, moved or gone, as a message will say */
 	if (ret == -ENOENT)
 		return;
 	if (ret)
@@ -105,7 +105,8 @@ static void update(struct sync *sync, struct device *device)
 	ports_update(sync, device->ifindex);
 }
 
-/* What comes in by it may be forwarded: by itself, by what is below its tags, or by its bond. */
+/* Packets that come in by it may be forwarded: the program is on it, below its tags or on its bond.
+ */
 static bool is_served(const struct sync *sync, const struct device *device)
 {
 	union sixlane_tag tags[2];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * VLAN tags that the NIC takes off before XDP sees the frame: a frame of another VLAN would look
- * like one of the port's own and be forwarded. Such a port passes everything until stripping is
- * switched off. A veth strips nothing by itself; there the sender keeps the tag beside the frame,
- * which cannot be seen from here.
+ * See vlan_strip.h. Without its tag a frame of another VLAN looks like one of the port's own, and
+ * would be forwarded. A veth strips no tags; there the sender keeps the tag beside the frame, which
+ * cannot be seen from here.
  */
 #include "vlan_strip.h"
 
@@ -17,28 +16,28 @@
 #include "daemon.h"
 #include "ports.h"
 
-static bool strips_tags(int fd, const char *name)
+static bool has_rxvlan(int fd, const char *name)
 {
 	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
 	struct ifreq request = { .ifr_data = (void *)&flags };
 
 	memcpy(request.ifr_name, name, IFNAMSIZ);
-	/* a driver without the call has no such offload */
+	/* a driver without this call has no such offload */
 	return !ioctl(fd, SIOCETHTOOL, &request) && (flags.data & ETH_FLAG_RXVLAN);
 }
 
-static bool hides_tags(const struct device *device, int fd)
+static bool nic_strips(const struct device *device, int fd)
 {
-	return strcmp(device->link.kind, "veth") != 0 && strips_tags(fd, device->link.name);
+	return strcmp(device->link.kind, "veth") != 0 && has_rxvlan(fd, device->link.name);
 }
 
-/* A bond's own flag says nothing: its slaves take the frames in. */
-static bool any_slave_hides_tags(const struct sync *sync, uint32_t bond, int fd)
+/* The flag of the bond itself means nothing: its slaves receive the frames. */
+static bool any_slave_strips(const struct sync *sync, uint32_t bond, int fd)
 {
 	for (size_t i = 0; i < sync->stores.links.n; i++) {
 		const struct device *slave = &sync->stores.links.devices[i];
 
-		if (slave->has_link && slave->link.master == bond && hides_tags(slave, fd))
+		if (slave->has_link && slave->link.master == bond && nic_strips(slave, fd))
 			return true;
 	}
 	return false;
@@ -47,8 +46,8 @@ static bool any_slave_hides_tags(const struct sync *sync, uint32_t bond, int fd)
 static void update(struct sync *sync, struct device *device, int fd)
 {
 	bool strips = !strcmp(device->link.kind, "bond")
-			      ? any_slave_hides_tags(sync, device->ifindex, fd)
-			      : hides_tags(device, fd);
+			      ? any_slave_strips(sync, device->ifindex, fd)
+			      : nic_strips(device, fd);
 
 	if (strips == device->strips_tags)
 		return;

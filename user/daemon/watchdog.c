@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See watchdog.h. The two threads meet in a lock, and in two descriptors of events: one says that
- * input was read, the other that it is time to end.
+ * See watchdog.h. The threads share a mutex and two eventfds: reset_fd tells that input was read,
+ * end_fd that the thread is to end.
  */
 #include "watchdog.h"
 
@@ -34,7 +34,7 @@ static bool has_input(int fd)
 	return poll(&one, 1, 0) > 0;
 }
 
-static void take(int fd)
+static void drain(int fd)
 {
 	uint64_t n;
 
@@ -42,7 +42,7 @@ static void take(int fd)
 		;
 }
 
-/* Until there is input or the end. False: the end. */
+/* Wait for input. False: the thread is to end. */
 static bool wait_for_input(struct watchdog *watchdog)
 {
 	struct pollfd fds[MAX_WATCHED + 1];
@@ -54,7 +54,7 @@ static bool wait_for_input(struct watchdog *watchdog)
 	return !has_input(watchdog->end_fd);
 }
 
-/* Until input was read, the end comes, or timeout_ms (-1: never) are over. */
+/* Wait until input was read, the thread is to end, or timeout_ms are over (-1: never). */
 static void wait_for_reset(struct watchdog *watchdog, int timeout_ms)
 {
 	struct pollfd fds[] = { { .fd = watchdog->reset_fd, .events = POLLIN },
@@ -69,11 +69,11 @@ static void set_waiting(struct watchdog *watchdog, bool waiting)
 	pthread_mutex_lock(&watchdog->lock);
 	watchdog->waiting = waiting;
 	if (!waiting)
-		take(watchdog->reset_fd);
+		drain(watchdog->reset_fd);
 	pthread_mutex_unlock(&watchdog->lock);
 }
 
-/* Unless the input was read meanwhile. */
+/* Fire, unless the input was read meanwhile. */
 static bool fire(struct watchdog *watchdog)
 {
 	bool fired;
@@ -102,7 +102,7 @@ static void *watch(void *ctx)
 	return NULL;
 }
 
-/* Signals are the daemon's thread's. */
+/* Signals go to the main thread. */
 static int start(struct watchdog *watchdog)
 {
 	sigset_t all, before;
@@ -148,7 +148,7 @@ int watchdog_new(const int *fds, size_t n, uint32_t *word, uint32_t bits, struct
 	return 0;
 }
 
-static void give(int fd)
+static void signal_fd(int fd)
 {
 	const uint64_t one = 1;
 
@@ -160,7 +160,7 @@ void watchdog_free(struct watchdog *watchdog)
 {
 	if (!watchdog)
 		return;
-	give(watchdog->end_fd);
+	signal_fd(watchdog->end_fd);
 	pthread_join(watchdog->thread, NULL);
 	free_parts(watchdog);
 }
@@ -173,7 +173,7 @@ bool watchdog_reset(struct watchdog *watchdog)
 	fired = watchdog->fired;
 	__atomic_store_n(&watchdog->fired, false, __ATOMIC_SEQ_CST);
 	if (watchdog->waiting)
-		give(watchdog->reset_fd);
+		signal_fd(watchdog->reset_fd);
 	pthread_mutex_unlock(&watchdog->lock);
 	return fired;
 }
