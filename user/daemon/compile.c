@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
- * tried less and less often, since a large table costs half a second.
+ * See compile.h. Building is tried less and less often, since a large table costs half a second.
  */
 #include "compile.h"
 
@@ -35,8 +34,8 @@ static void report_build(struct sync *sync)
 	sync->compile.built_at = (uint64_t)time(NULL);
 }
 
-/* A change found no room: there would be little for the next one, either. */
-static void note_loss(struct sync *sync)
+/* A change found no memory, and dropped it. */
+static void report_loss(struct sync *sync)
 {
 	if (!sync->compile.built)
 		return;
@@ -46,8 +45,8 @@ static void note_loss(struct sync *sync)
 		"out of memory while changing the compiled FIB; lookups use the slower LPM trie until it is rebuilt; add memory or filter routes");
 }
 
-/* … after a while. Returns when. */
-static uint64_t try_later(struct sync *sync)
+/* Schedule the next attempt. Returns its time. */
+static uint64_t set_retry(struct sync *sync)
 {
 	struct compile_state *compile = &sync->compile;
 
@@ -64,7 +63,7 @@ void compile_invalidate(struct sync *sync)
 	fib_decompile(sync->fib);
 	sync->compile.failed = true;
 	sync->compile.built = false;
-	try_later(sync);
+	set_retry(sync);
 }
 
 uint64_t compile_run(struct sync *sync)
@@ -74,20 +73,20 @@ uint64_t compile_run(struct sync *sync)
 	if (!sync->schedule.complete || sync->schedule.quiet || sync->maps->no_fib)
 		return UINT64_MAX;
 	if (fib_is_compiled(sync->fib)) {
-		/* it has lasted */
+		/* it has lasted: forget earlier failures */
 		if (util_now_ns() > sync->compile.next_ns + LONGEST_WAIT_NS)
 			sync->compile.wait_ns = FIRST_WAIT_NS;
 		return UINT64_MAX;
 	}
-	note_loss(sync);
+	report_loss(sync);
 	if (util_now_ns() < sync->compile.next_ns)
 		return sync->compile.next_ns;
 	err = fib_compile(sync->fib);
 	if (!err) {
 		report_build(sync);
-		try_later(sync);
+		set_retry(sync);
 		return UINT64_MAX;
 	}
 	report_failure(sync, err);
-	return try_later(sync);
+	return set_retry(sync);
 }

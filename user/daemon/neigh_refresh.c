@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets forwarded in XDP do not touch the kernel's neighbour entries, which would go stale, never
- * be probed, and be collected under traffic. The datapath marks the neighbours that it uses, and
- * this tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
- * kernel does), so that its own timers and probes do the rest. The same for gateways of multipath
- * routes and of the operator's exceptions that wait to be resolved.
+ * See neigh_refresh.h. Packets forwarded in XDP do not touch the kernel's neighbour entries. These
+ * would go stale, never be probed, and be collected under traffic. The datapath marks the
+ * neighbours that it uses. For each of them a message with NTF_USE has the same effect as a packet
+ * that the kernel forwards (neigh_event_send), so that the kernel's own timers and probes do the
+ * rest. Gateways of multipath routes and of the operator's exceptions that are not resolved get the
+ * same message.
  */
 #include "neigh_refresh.h"
 
@@ -16,10 +17,10 @@
 #include "operator.h"
 #include "parity.h"
 
-/* Neighbours refreshed in one run, so that a table full of them does not hold up route changes. */
-#define KEEP_BATCH 2048
-#define KEEP_BUFFER_BYTES 32768
-#define KEEP_MESSAGE_BYTES 128
+/* Neighbours refreshed in one run: a full table of them must not delay route changes. */
+#define REFRESH_BATCH 2048
+#define REFRESH_BUFFER_BYTES 32768
+#define REFRESH_MESSAGE_BYTES 128
 
 static void mark_used(void *ctx, uint32_t slot)
 {
@@ -30,33 +31,32 @@ static void mark_used(void *ctx, uint32_t slot)
 }
 
 /*
- * Linux 6.17: found by others (of an EVPN, say), probed when in use, and kept if nobody answers.
- * The kernel takes it back from whom a message does not give it again.
+ * Linux 6.17: learned from elsewhere (an EVPN, say), probed when in use, and kept if nobody
+ * answers. A message without the flag clears it.
  */
 #define EXT_VALIDATED (1u << 2) /* NTF_EXT_EXT_VALIDATED */
 
 /*
- * A reachable neighbour that is in use goes to DELAY and is probed, never stale. NTF_USE makes the
- * kernel forget NUD_PERMANENT (since 5.16): should an operator make a neighbour permanent between
- * the notifications just read and this message, it has to be resolved again.
+ * A reachable neighbour in use goes to DELAY and is probed; it never becomes stale. NTF_USE clears
+ * NUD_PERMANENT (since Linux 5.16): a neighbour that an operator made permanent since the last
+ * notification must be resolved again.
  */
-static bool wants_care(const struct neigh *neigh)
+static bool needs_refresh(const struct neigh *neigh)
 {
 	return neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE;
 }
 
-/* The kernel refreshes NTF_EXT_MANAGED ones itself, and NTF_USE would clear what is not known. */
-static bool is_others(const struct neigh *neigh)
+/* The kernel refreshes NTF_EXT_MANAGED entries itself, and NTF_USE would clear unknown flags. */
+static bool is_managed_elsewhere(const struct neigh *neigh)
 {
 	return neigh->unknown_attr || neigh->flags_ext & ~EXT_VALIDATED;
 }
 
 /*
- * A gateway that packets are for and that nobody resolves: with a single next hop the packets
- * passed to the kernel would make it do so, but of a multipath route it may send them to another
- * member.
+ * A gateway that packets need and that nobody resolves. With a single next hop the passed packets
+ * make the kernel resolve it; of a multipath route it may send them by another member.
  */
-static bool wants_resolving(const struct neigh *neigh)
+static bool needs_resolving(const struct neigh *neigh)
 {
 	return !neigh || neigh->state == NUD_NONE || neigh->state == NUD_FAILED;
 }
@@ -78,15 +78,14 @@ static void put_use(char *buf, const struct neigh *neigh, uint16_t flags)
 		mnl_attr_put_u32(nlh, NDA_FLAGS_EXT, neigh->flags_ext);
 }
 
-/* Whether a slot without a MAC is a gateway's; what was on-link and is gone has no slot any more.
- */
-static bool is_gateway(const struct sync *sync, uint32_t slot, const struct sixlane_neigh_key *key)
+/* Whether the slot is in use. Neighbours on a link that are gone have no slot any more. */
+static bool has_slot(const struct sync *sync, uint32_t slot, const struct sixlane_neigh_key *key)
 {
 	return key->ifindex && maps_neigh_slot(sync->maps, key->ifindex, &key->addr) == slot;
 }
 
-/* Put into buf what the kernel should be told of a neighbour in use. Returns the bytes. */
-static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
+/* Put the message about a neighbour in use, if it needs one. Returns its bytes. */
+static size_t put_message(struct sync *sync, uint32_t slot, char *buf)
 {
 	const struct sixlane_neigh_key *key = &sync->maps->neighbours[slot].key;
 	const struct neigh *neigh = neighs_find(sync->stores.neighs, key->ifindex, &key->addr);
@@ -97,11 +96,11 @@ static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
 		.flags_ext = neigh ? neigh->flags_ext : 0,
 	};
 
-	if (neigh && is_others(neigh))
+	if (neigh && is_managed_elsewhere(neigh))
 		return 0;
-	if (neigh && wants_care(neigh))
+	if (neigh && needs_refresh(neigh))
 		put_use(buf, neigh, 0);
-	else if (wants_resolving(neigh) && is_gateway(sync, slot, key))
+	else if (needs_resolving(neigh) && has_slot(sync, slot, key))
 		put_use(buf, &unknown, NLM_F_CREATE);
 	else
 		return 0;
@@ -120,12 +119,12 @@ static void send_batch(struct sync *sync, const char *buf, size_t size)
 
 static void send_used(struct sync *sync)
 {
-	char buf[KEEP_BUFFER_BYTES];
+	char buf[REFRESH_BUFFER_BYTES];
 	size_t size = 0;
 	unsigned int n = 0;
 	uint32_t slot = sync->refresh.from;
 
-	for (uint32_t i = 0; i < SIXLANE_MAX_NEIGHBOURS && n < KEEP_BATCH; i++, slot++) {
+	for (uint32_t i = 0; i < SIXLANE_MAX_NEIGHBOURS && n < REFRESH_BATCH; i++, slot++) {
 		size_t more;
 
 		slot %= SIXLANE_MAX_NEIGHBOURS;
@@ -139,10 +138,10 @@ static void send_used(struct sync *sync)
 		if (!(sync->refresh.used[slot / 64] & 1ull << slot % 64))
 			continue;
 		sync->refresh.used[slot / 64] &= ~(1ull << slot % 64);
-		more = put_care(sync, slot, buf + size);
+		more = put_message(sync, slot, buf + size);
 		size += more;
 		n += more != 0;
-		if (size + KEEP_MESSAGE_BYTES > sizeof(buf)) {
+		if (size + REFRESH_MESSAGE_BYTES > sizeof(buf)) {
 			send_batch(sync, buf, size);
 			size = 0;
 		}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The operator's exceptions: what `sixlane exception` has put into sl_operator, brought into the
- * FIB. The CLI counts its changes and says when to look; a change that it did not come to count is
- * found within ten seconds, or more of a long list. All are read anew, in pieces, between which
- * routes and packets' neighbours have their turn, and when one has expired.
+ * See operator.h. The CLI counts its changes in sl_meta and wakes the daemon. A change that it did
+ * not count is found within ten seconds, or later with a long list. The whole list is read again,
+ * in pieces, so that routes and neighbours do not wait. It is also read when an entry expires.
  */
 #include "operator.h"
 
@@ -16,28 +15,28 @@
 #include "neigh_refresh.h"
 #include "ports.h"
 
-#define LOOK_INTERVAL_NS 1000000000ull
-#define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
-#define LOOK_LAST 9	    /* and at most so many intervals more */
-#define LEAVE_MAX 1024	    /* in one run */
+#define READ_INTERVAL_NS 1000000000ull
+#define READ_EACH_NS 50000u /* more for each entry, so that many that expire cost one reading */
+#define READ_MORE_MAX 9	    /* intervals more at most */
+#define REMOVE_MAX 1024	    /* entries removed in one run */
 
 struct operator_list {
 	struct sync *sync;
 	int poke_fd;
 	bool reading;
-	uint64_t next_ns; /* to be read then, whatever changes */
-	uint64_t changes; /* counted before the reading */
+	uint64_t next_ns; /* next reading without a counted change */
+	uint64_t changes; /* the CLI's count before the reading */
 	struct maps_cursor cursor;
-	uint32_t number; /* of the reading, which all that it sees has */
-	/* What the reading has found; the last one, if none is under way. */
+	uint32_t number; /* of the reading; entries that it found have it */
+	/* Result of the reading under way, or else of the last one. */
 	size_t n;
-	int error;	/* of it, or of an entry but for one whose device is not there */
+	int error;	/* of the reading or an entry; a missing device is none */
 	bool by_device; /* an entry names one */
 	uint64_t next_expire_ns;
-	size_t n_left; /* that were removed in this run */
+	size_t n_removed; /* in this run */
 };
 
-/* By the device of that name; false: there is none. */
+/* False: there is no device of that name. */
 static bool set_hop(const struct sync *sync, const struct sixlane_operator *entry,
 		    struct fib_exception *exception)
 {
@@ -56,17 +55,17 @@ static bool set_hop(const struct sync *sync, const struct sixlane_operator *entr
 
 static void drop(struct sync *sync, const union sixlane_addr *dst)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, dst);
+	const struct fib_exception *entry = fib_exception(sync->fib, dst);
 
-	if (!said || said->origin != FIB_OPERATOR)
+	if (!entry || entry->origin != FIB_OPERATOR)
 		return;
 	fib_set_exception(sync->fib, dst, NULL);
 	exceptions_operator_removed(sync);
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
-static int bring(const struct operator_list *list, const union sixlane_addr *dst,
-		 const struct sixlane_operator *entry)
+static int set_entry(const struct operator_list *list, const union sixlane_addr *dst,
+		     const struct sixlane_operator *entry)
 {
 	struct sync *sync = list->sync;
 	struct fib_exception exception = {
@@ -104,7 +103,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	}
 	list->n++;
 	list->by_device |= *entry->device != '\0';
-	ret = bring(list, dst, entry);
+	ret = set_entry(list, dst, entry);
 	if (ret)
 		drop(list->sync, dst);
 	if (ret && ret != -ENODEV)
@@ -119,7 +118,7 @@ static uint64_t count_changes(const struct sync *sync)
 	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
 }
 
-/* Changes while the list is read are counted later than what it is told to have carried out. */
+/* Changes during the reading are not counted in changes, and so lead to another reading. */
 static void begin(struct operator_list *list)
 {
 	*list = (struct operator_list){
@@ -135,7 +134,7 @@ static void begin(struct operator_list *list)
 
 static void finish(struct operator_list *list)
 {
-	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
+	uint64_t next_ns = util_now_ns() + READ_INTERVAL_NS;
 
 	list->reading = false;
 	if (list->error) {
@@ -143,39 +142,40 @@ static void finish(struct operator_list *list)
 			"cannot apply the operator's exceptions: %s; sixlaned tries again",
 			strerror(-list->error));
 	} else {
-		/* not for each of many that expire */
-		next_ns += list->n * LOOK_EACH_NS;
+		/* several that expire soon after each other share a reading */
+		next_ns += list->n * READ_EACH_NS;
 		next_ns = util_earlier(util_later(next_ns, list->next_expire_ns),
-				       next_ns + LOOK_LAST * LOOK_INTERVAL_NS);
+				       next_ns + READ_MORE_MAX * READ_INTERVAL_NS);
 		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
 				 __ATOMIC_RELEASE);
 	}
-	/* it may be wanted since it began */
+	/* another reading may have been requested meanwhile */
 	list->next_ns = util_earlier(list->next_ns, next_ns);
-	/* once, since it goes over all neighbours */
+	/* gateways may need to be resolved */
 	if (list->by_device)
 		list->sync->schedule.next_refresh_ns = 0;
 }
 
-/* Unless it has come behind the reading. */
-static void leave(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
+/* Remove an entry that the reading has not found, unless it came after the cursor. */
+static void remove_old(void *ctx, const union sixlane_addr *dst, const struct fib_exception *entry)
 {
 	struct operator_list *list = ctx;
-	struct sixlane_operator entry;
+	struct sixlane_operator unused;
 
-	if (told->origin != FIB_OPERATOR || told->reading == list->number ||
-	    list->n_left == LEAVE_MAX || maps_operator(list->sync->maps, dst, &entry) != -ENOENT)
+	if (entry->origin != FIB_OPERATOR || entry->reading == list->number ||
+	    list->n_removed == REMOVE_MAX ||
+	    maps_operator(list->sync->maps, dst, &unused) != -ENOENT)
 		return;
-	list->n_left++;
+	list->n_removed++;
 	drop(list->sync, dst);
 }
 
-/* What the reading has not seen is gone. Returns whether there may be more. */
-static bool leave_some(struct operator_list *list)
+/* Remove entries that the reading has not found. True: there may be more. */
+static bool remove_some(struct operator_list *list)
 {
-	list->n_left = 0;
-	fib_exception_each(list->sync->fib, leave, list);
-	return list->n_left == LEAVE_MAX;
+	list->n_removed = 0;
+	fib_exception_each(list->sync->fib, remove_old, list);
+	return list->n_removed == REMOVE_MAX;
 }
 
 void operator_run(struct sync *sync)
@@ -183,18 +183,18 @@ void operator_run(struct sync *sync)
 	struct operator_list *list = sync->operator;
 	int ret;
 
-	/* first: who pokes has counted before */
+	/* before the count is read: the CLI counts, then wakes */
 	if (list->poke_fd >= 0)
 		poke_drain(list->poke_fd);
 	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
 	if (!list->reading)
 		return;
-	/* at the end there is no more, however often */
+	/* at the end it returns 0, however often it is called */
 	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
 	if (ret < 0)
 		list->error = ret;
-	if (ret < 0 || (!ret && !leave_some(list)))
+	if (ret < 0 || (!ret && !remove_some(list)))
 		finish(list);
 }
 
@@ -236,18 +236,19 @@ void operator_free(struct operator_list *list)
 }
 
 /*
- * The kernel, to which packets pass while such a gateway is not resolved, sends them by the route
- * and never asks for it.
+ * While such a gateway is not resolved its packets pass, and the kernel routes them without it: it
+ * would never be resolved.
  */
-static void mark_gateway(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
+static void mark_gateway(void *ctx, const union sixlane_addr *dst,
+			 const struct fib_exception *entry)
 {
 	struct sync *sync = ctx;
 	uint32_t slot;
 
 	(void)dst;
-	if (told->origin != FIB_OPERATOR || !told->has_hop)
+	if (entry->origin != FIB_OPERATOR || !entry->has_hop)
 		return;
-	slot = maps_neigh_slot(sync->maps, told->hop.ifindex, &told->hop.gateway);
+	slot = maps_neigh_slot(sync->maps, entry->hop.ifindex, &entry->hop.gateway);
 	neigh_refresh_mark(&sync->refresh, slot);
 }
 

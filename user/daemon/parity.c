@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second opinion, always on: a few packets a second that XDP has forwarded are compared with what
- * the kernel would have done with them. Where both still differ a moment later, the kernel gets the
- * prefix until the maps have been written again.
- *
- * Routes change under traffic, so a difference counts only if it is there while no notification is
- * pending: the kernel's answer, then the notifications before it, then the maps as they are, and
- * all of that once more.
+ * See parity.h. Routes change under traffic, so a difference counts only if it is there while no
+ * notification is pending. The order is: the kernel's answer, then the notifications before it,
+ * then the maps as they are; and all of that once more.
  */
 #include "parity.h"
 
@@ -27,17 +23,17 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 #define DRAW_INTERVAL_NS (250 * NS_PER_MS)
-#define AGAIN_NS (100 * NS_PER_MS)
+#define RECHECK_NS (100 * NS_PER_MS)
 #define READ_MAX 4
 #define MAX_PENDING 8
-/* While the tables are being read, or change faster than they are followed. */
+/* A sample waits so often while tables are read, or change faster than they are followed. */
 #define MAX_DELAYS 50
 #define MAX_NEIGHBOURS 4
 
 struct pending {
 	struct sixlane_sample sample;
 	uint64_t due_ns;
-	uint64_t rules; /* that were published when it was taken */
+	uint64_t rules; /* list in force when it was taken */
 	unsigned int delays;
 };
 
@@ -46,9 +42,9 @@ struct parity_state {
 	struct parity_kernel kernel;
 	struct pending pending[MAX_PENDING];
 	size_t n_pending;
-	/* Some of the neighbours that had traffic in the last second, each as likely as another. */
+	/* A uniform choice of the neighbours that had traffic in the last second. */
 	uint32_t neighbours[MAX_NEIGHBOURS];
-	uint32_t n_neighbours; /* so many had */
+	uint32_t n_neighbours; /* all that had traffic */
 	uint64_t next_draw_ns;
 	uint64_t random;
 	uint64_t checked, differed;
@@ -94,7 +90,7 @@ static void draw(struct sync *sync, uint64_t now_ns)
 	state->next_draw_ns = now_ns + DRAW_INTERVAL_NS;
 	slot = state->neighbours[draw_number(state, n)];
 	if (maps_sample_draw(sync->maps, slot))
-		neigh_refresh_mark(&sync->refresh, slot); /* for the keeper */
+		neigh_refresh_mark(&sync->refresh, slot);
 }
 
 /* --- a difference --------------------------------------------------------------------------- */
@@ -155,8 +151,9 @@ static struct maps_flow flow_of(const struct sixlane_sample *sample)
 	};
 }
 
-/* Whether packets from the same port are still looked up in that table, and led to that hop. */
-static bool still_leads(const struct sync *sync, const struct sixlane_sample *sample, uint8_t *len)
+/* Whether packets from the same port are still looked up in that table, and sent to that hop. */
+static bool still_forwards(const struct sync *sync, const struct sixlane_sample *sample,
+			   uint8_t *len)
 {
 	const uint32_t slot = maps_port_slot(sync->maps, sample->ingress);
 	const struct sixlane_port *port = &sync->maps->ports[slot];
@@ -168,8 +165,8 @@ static bool still_leads(const struct sync *sync, const struct sixlane_sample *sa
 }
 
 /*
- * The prefix that decided, or that should have: if the maps have one too many it is the longer one
- * that they name, and if they lack one it is that.
+ * The prefix that decided, or that should have decided. If the maps have one too many, it is the
+ * one that they name, which is longer. If they lack one, it is that of the FIB.
  */
 static struct prefix deciding_prefix(const struct sync *sync, const struct sixlane_sample *sample,
 				     uint8_t len)
@@ -182,14 +179,14 @@ static struct prefix deciding_prefix(const struct sync *sync, const struct sixla
 	return found;
 }
 
-/* Returns whether it is punted now. */
+/* True: it is punted now. */
 static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 			const struct parity_answer *answer, const struct prefix *dst)
 {
 	const uint64_t now_ns = util_now_ns();
 	uint64_t until_ns;
 
-	/* The maps were changed again since: only what differs from before is written. */
+	/* The maps were overwritten since: the FIB writes only what differs from its own state. */
 	if (quarantine_has(&sync->quarantine, sample->table, dst)) {
 		quarantine_end(&sync->quarantine, sample->table, dst, now_ns);
 		apply_prefix(sync, sample->table, dst);
@@ -206,27 +203,27 @@ static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 	return true;
 }
 
-static void take_difference(struct sync *sync, const struct sixlane_sample *sample,
-			    const struct parity_answer *answer, uint8_t len)
+static void handle_difference(struct sync *sync, const struct sixlane_sample *sample,
+			      const struct parity_answer *answer, uint8_t len)
 {
 	const struct prefix host = { .addr = sample->dst, .len = 128 };
-	/* What the kernel has learned of one destination is not about others. */
+	/* An exception of the kernel concerns one destination only. */
 	const struct prefix dst = answer->by_exception ? host : deciding_prefix(sync, sample, len);
 
 	sync->parity->checked++;
 	sync->parity->differed++;
 	fib_rewrite(sync->fib, sample->table, &dst);
-	if (!punt_prefix(sync, sample, answer, &dst) || !still_leads(sync, sample, &len))
+	if (!punt_prefix(sync, sample, answer, &dst) || !still_forwards(sync, sample, &len))
 		return;
-	/* A wrong index beside the trie; or what the maps name is not what decides. */
+	/* The compiled FIB may be wrong; or another prefix than the maps name decides. */
 	compile_invalidate(sync);
-	if (still_leads(sync, sample, &len))
+	if (still_forwards(sync, sample, &len))
 		punt_prefix(sync, sample, answer, &host);
 }
 
-/* --- asking again --------------------------------------------------------------------------- */
+/* --- checking again --------------------------------------------------------------------------- */
 
-/* The maps are all that the kernel has said, as far as is known. */
+/* As far as is known the maps agree with all notifications. */
 static bool may_compare(const struct sync *sync)
 {
 	const struct schedule *schedule = &sync->schedule;
@@ -236,7 +233,7 @@ static bool may_compare(const struct sync *sync)
 	       !(schedule->wanted & unread);
 }
 
-/* One turn of asking and looking. PARITY_UNKNOWN: routes changed, or are about to. */
+/* One comparison. PARITY_UNKNOWN: routes changed, or are about to. */
 static enum parity compare_again(struct sync *sync, const struct pending *pending,
 				 struct parity_answer *answer, uint8_t *len)
 {
@@ -246,12 +243,12 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 		return parity;
 	sync->schedule.behind = !sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
 	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
-	    !still_leads(sync, &pending->sample, len))
+	    !still_forwards(sync, &pending->sample, len))
 		return PARITY_UNKNOWN;
 	return PARITY_DIFFERS;
 }
 
-static void ask_again(struct sync *sync, const struct pending *pending)
+static void recheck(struct sync *sync, const struct pending *pending)
 {
 	enum parity parity = PARITY_DIFFERS;
 	struct parity_answer answer;
@@ -260,7 +257,7 @@ static void ask_again(struct sync *sync, const struct pending *pending)
 	for (int turn = 0; turn < 2 && parity == PARITY_DIFFERS; turn++)
 		parity = compare_again(sync, pending, &answer, &len);
 	if (parity == PARITY_DIFFERS)
-		take_difference(sync, &pending->sample, &answer, len);
+		handle_difference(sync, &pending->sample, &answer, len);
 	else if (parity == PARITY_SAME)
 		sync->parity->checked++;
 }
@@ -275,11 +272,11 @@ static void run_pending(struct sync *sync, uint64_t now_ns)
 		struct pending pending = state->pending[i];
 
 		if (now_ns >= pending.due_ns && may_compare(sync)) {
-			ask_again(sync, &pending);
+			recheck(sync, &pending);
 			continue;
 		}
 		if (now_ns >= pending.due_ns) {
-			pending.due_ns = now_ns + AGAIN_NS;
+			pending.due_ns = now_ns + RECHECK_NS;
 			if (++pending.delays > MAX_DELAYS)
 				continue;
 		}
@@ -287,7 +284,7 @@ static void run_pending(struct sync *sync, uint64_t now_ns)
 	}
 }
 
-static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
+static void check_sample(struct sync *sync, const struct sixlane_sample *sample)
 {
 	struct parity_state *state = sync->parity;
 	struct parity_answer answer;
@@ -297,7 +294,7 @@ static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
 	if (parity == PARITY_DIFFERS && state->n_pending < MAX_PENDING)
 		state->pending[state->n_pending++] = (struct pending){
 			.sample = *sample,
-			.due_ns = util_now_ns() + AGAIN_NS,
+			.due_ns = util_now_ns() + RECHECK_NS,
 			.rules = sync->maps->meta->rules.word,
 		};
 }
@@ -310,10 +307,10 @@ static void read_samples(struct sync *sync)
 	if (n < 0)
 		log_warning_limited("cannot read the samples of the datapath: %s", strerror(-n));
 	for (int i = 0; i < n && may_compare(sync); i++)
-		take_sample(sync, &samples[i]);
+		check_sample(sync, &samples[i]);
 }
 
-/* --- the rest of the daemon ----------------------------------------------------------------- */
+/* --- interface ----------------------------------------------------------------- */
 
 void parity_run(struct sync *sync)
 {

@@ -20,15 +20,14 @@ enum parity {
 struct parity_answer {
 	int error;	   /* -errno of a packet that it does not forward; 0: by type and hop */
 	uint8_t type;	   /* RTN_* */
-	bool by_exception; /* of the destination, which the kernel has learned */
+	bool by_exception; /* it learned an exception of the destination */
 	bool has_hop;
 	struct route_hop hop;
 };
 
 /*
- * Requests that the kernel has answered by a route, without and with a protocol. -EINVAL is the
- * answer of a blackhole route, but also to a request that is not understood: it counts only where
- * such a request was understood before.
+ * Whether the kernel has answered a request by a route, without and with a protocol. -EINVAL means
+ * a blackhole route, or that the request was not understood: it counts only after such an answer.
  */
 struct parity_kernel {
 	bool understood[2];
@@ -38,16 +37,14 @@ struct sync;
 enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 		       const struct sixlane_sample *sample, struct parity_answer *answer);
 
-/* The parts of the comparison; pure. */
-
 /* Whether the packet went to this hop. */
 bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *hop);
 /* The kernel's hop for the flow, RTM_NEWROUTE without RTM_F_FIB_MATCH. */
 enum parity parity_of_choice(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
 			     struct parity_answer *answer);
-/* Whether the packet went to any live hop of the whole route, which is not by a next-hop object. */
+/* Whether the packet went to any live hop of the whole route. PARITY_UNKNOWN: by an object. */
 enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh);
-/* Of an -errno instead of a route. */
+/* error: the -errno that the kernel answered. */
 enum parity parity_of_error(int error, bool understood);
 
 #endif

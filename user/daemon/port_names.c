@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A flat list of the settings' names, each with the one device that has it: names of both kinds are
- * unique in a network namespace.
+ * See port_names.h. A flat list of names, each with the one device that has it: own and alternative
+ * names are unique in a network namespace.
  */
 #include "port_names.h"
 
@@ -16,7 +16,7 @@ struct name {
 	const char *text;
 	enum port_names_setting setting;
 	uint32_t ifindex; /* 0: no device has it */
-	bool missing;	  /* … as the log has said */
+	bool missing;	  /* the log says so */
 	struct log_ratelimit limit;
 };
 
@@ -61,7 +61,7 @@ struct found {
 	bool has[MAX_NAMES]; /* of names->at */
 };
 
-static void compare(void *ctx, const char *text)
+static void mark_name(void *ctx, const char *text)
 {
 	struct found *found = ctx;
 
@@ -73,7 +73,7 @@ int port_names_update(struct port_names *names, const struct nlmsghdr *nlh, uint
 		      bool *changed)
 {
 	struct found found = { .names = names };
-	int ret = names->n ? parse_link_names(nlh, compare, &found) : 0;
+	int ret = names->n ? parse_link_names(nlh, mark_name, &found) : 0;
 
 	*changed = false;
 	for (size_t i = 0; !ret && i < names->n; i++) {

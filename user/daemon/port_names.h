@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which devices the names in the settings stand for now: a device's own name or an alternative one,
- * as the last message about it says. Knows nothing of what is done about a device.
+ * Names of ports in the settings, and the devices that have them: as own or alternative names, by
+ * the last message about each device. Does not know what is done about a device.
  */
 #ifndef USER_DAEMON_PORT_NAMES_H
 #define USER_DAEMON_PORT_NAMES_H
@@ -25,20 +25,21 @@ struct port_names *port_names_new(const struct config *config);
 void port_names_free(struct port_names *names);
 
 /*
- * An RTM_NEWLINK that parse_link() took. 0 and *changed: the settings name this device otherwise
- * than before; or -EBADMSG, and nothing is noted.
+ * nlh: an RTM_NEWLINK that parse_link() accepted. 0 and *changed: this device has got or lost a
+ * name of the settings; or -EBADMSG, and nothing changes.
  */
 int port_names_update(struct port_names *names, const struct nlmsghdr *nlh, uint32_t ifindex,
 		      bool *changed);
 
-/* One of the setting's names is the device's. */
+/* The device has one of the names of this setting. */
 bool port_names_has(const struct port_names *names, enum port_names_setting setting,
 		    uint32_t ifindex);
 
-/* All devices are known: log each name that no device has, and each that one has again. */
+/* Log each name that no device has, and each that a device has again. Call it with all devices
+ * known. */
 void port_names_report(struct port_names *names, const struct links *links);
 
-/* Leave the names where `sixlane status` finds them. */
+/* Write the names to a file for `sixlane status`. */
 void port_names_publish(const struct port_names *names);
 
 #endif
