@@ -70,13 +70,13 @@ static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
 }
 
 /* Whether it expires about now. */
-#define LAPSE_NS 2000000000u
+#define EXPIRES_NOW_NS 2000000000u
 
-static bool lapses_now(uint64_t end_ns)
+static bool expires_now(uint64_t end_ns)
 {
 	const uint64_t now_ns = util_now_ns();
 
-	return end_ns + LAPSE_NS > now_ns && end_ns < now_ns + LAPSE_NS;
+	return end_ns + EXPIRES_NOW_NS > now_ns && end_ns < now_ns + EXPIRES_NOW_NS;
 }
 
 static void set_lifetime(const struct sync *sync, struct route *route, uint64_t end_ns)
@@ -84,7 +84,7 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 	if (route->expires)
 		route->expires_ns =
 			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (!audit_reader(sync->audit) && lapses_now(end_ns)) { /* as it was known */
+	else if (!audit_reader(sync->audit) && expires_now(end_ns)) { /* as it was known */
 		route->expires = true;
 		route->expires_ns = end_ns;
 	}
@@ -92,7 +92,7 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 
 /* Read what the message left out from the kernel's own table. Returns the error that remains. */
 static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route,
-		     int ret, bool lapses)
+		     int ret, bool expiring)
 {
 	const bool added = nlh->nlmsg_type == RTM_NEWROUTE;
 
@@ -104,7 +104,7 @@ static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct
 	/* ndisc_router_discovery() sets lifetime, MTU and hop limit after the message */
 	if (added && route->protocol == RTPROT_RA)
 		audit_place_read_soon(sync, route->table, &route->dst);
-	if ((ret == -EAGAIN || ret == -EINPROGRESS || lapses) &&
+	if ((ret == -EAGAIN || ret == -EINPROGRESS || expiring) &&
 	    audit_place_read(sync, route->table, &route->dst))
 		return 0;
 	return ret == -EINPROGRESS ? 0 : ret;

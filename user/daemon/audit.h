@@ -38,7 +38,7 @@ struct audit {
 	void *places;		/* the same as a tree of tsearch() */
 	size_t n_soon;		/* places that are to be read */
 	uint64_t next_soon_ns;	/* none of those is due earlier */
-	uint64_t next_look_ns;	/* none of the others is due earlier */
+	uint64_t next_check_ns; /* none of the others is due earlier */
 	struct audit_place all; /* stands for all tables */
 	uint64_t corrected[RIB_N_DIFFERENCES];
 };

@@ -26,7 +26,7 @@
 static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
 /* Checks of lifetimes fall on multiples of this, so that one does for many. Below RIB_RENEW_NS. */
-#define LOOK_NS (1000ull * NS_PER_MS)
+#define CHECK_NS (1000ull * NS_PER_MS)
 /* If events point at more places, all tables are read. */
 #define MAX_EVENTS 1024u
 /* If more differ at once, messages were lost: all tables are dumped. */
@@ -164,18 +164,18 @@ void audit_places_free(struct audit *audit)
 /* Never later than it was due before. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
-	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_look_ns;
+	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_check_ns;
 
 	place->due_ns = util_earlier(place->due_ns, due_ns);
 	*next_ns = util_earlier(*next_ns, place->due_ns);
 }
 
 /* When to check a place that is to be read before end_ns; UINT64_MAX: never. */
-static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
+static uint64_t check_ns(uint64_t now_ns, uint64_t end_ns)
 {
 	const uint64_t from_ns = util_later(now_ns + RIB_RENEW_NS, end_ns) - RIB_RENEW_NS;
 
-	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / LOOK_NS + 1) * LOOK_NS;
+	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / CHECK_NS + 1) * CHECK_NS;
 }
 
 /* --- soon ------------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ void audit_place_route_changed(struct sync *sync, uint32_t table, const struct p
 	unsteady = outlook_of(sync, &key, 0).unsteady;
 	place = find_place(audit, &key, unsteady);
 	if (place)
-		set_due(audit, place, look_ns(util_now_ns(), 0));
+		set_due(audit, place, check_ns(util_now_ns(), 0));
 	else if (unsteady)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
@@ -309,7 +309,7 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
 		correct(sync, place, counted);
 	outlook = outlook_of(sync, place, 0);
-	set_due(audit, place, look_ns(now_ns, outlook.end_ns));
+	set_due(audit, place, check_ns(now_ns, outlook.end_ns));
 	if (place->due_ns == UINT64_MAX && !outlook.unsteady)
 		drop_place(audit, place);
 }
@@ -319,14 +319,14 @@ void audit_places_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 	const uint64_t now_ns = util_now_ns();
-	const bool look = now_ns >= audit->next_look_ns;
+	const bool look = now_ns >= audit->next_check_ns;
 	struct audit_place *place, *next;
 
 	if (!look && now_ns < audit->next_soon_ns)
 		return;
 	audit->next_soon_ns = UINT64_MAX;
 	if (look)
-		audit->next_look_ns = UINT64_MAX;
+		audit->next_check_ns = UINT64_MAX;
 	for (place = TAILQ_FIRST(&audit->list); place && (look || place->n_left); place = next) {
 		next = TAILQ_NEXT(place, in_list);
 		if (place->due_ns <= now_ns)

@@ -124,7 +124,7 @@ void audit_tables_list(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 
-	audit->listed_ns = sync->schedule.behind ? audit->listed_ns : util_now_ns();
+	audit->listed_ns = sync->schedule.backlog ? audit->listed_ns : util_now_ns();
 	rib_each_table(sync->stores.rib, add_table, audit);
 	for (size_t i = 0; i < sync->stores.program.n; i++)
 		if (sync->stores.program.rules[i]

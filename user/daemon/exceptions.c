@@ -67,41 +67,40 @@ static void read_objects(struct reading *reading)
 }
 
 /* Read everything that the kernel has of it: at each route that covers it, and at each object. */
-static void read_one(struct sync *sync, struct excepted *excepted)
+static void read_one(struct sync *sync, struct exception_dest *dest)
 {
 	struct reading reading = {
 		.sync = sync,
 		.reader = audit_reader(sync->audit),
-		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE,
-			    .dst = excepted->node.prefix.addr },
+		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE, .dst = dest->node.prefix.addr },
 	};
 
-	excepted->since_ns = util_now_ns();
+	dest->since_ns = util_now_ns();
 	rib_each_table(sync->stores.rib, read_table, &reading);
 	for (int i = 0; i < 2 && nexthops_count(sync->stores.nexthops); i++)
 		read_objects(&reading); /* one walk may miss some, two do not */
-	exceptions_dequeue(sync->exceptions, excepted);
+	exceptions_dequeue(sync->exceptions, dest);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
-		excepted->since_ns = 0; /* unknown until a pass */
+		dest->since_ns = 0; /* unknown until a pass */
 		sync->exceptions->left_ns = util_now_ns();
-		exceptions_punt(sync, excepted);
+		exceptions_punt(sync, dest);
 		return;
 	}
-	exceptions_decide(sync, excepted);
+	exceptions_decide(sync, dest);
 }
 
 /* --- reading those that are due --------------------------------------------------------------- */
 
-static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
+static void read_next(struct sync *sync, struct exception_dest *dest, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	read_one(sync, excepted);
-	if (excepted->event_ns + EXCEPTIONS_DELAY_NS > now_ns)
-		exceptions_read_soon(exceptions, excepted, excepted->event_ns);
-	exceptions_forget(exceptions, excepted);
+	read_one(sync, dest);
+	if (dest->event_ns + EXCEPTIONS_DELAY_NS > now_ns)
+		exceptions_read_soon(exceptions, dest, dest->event_ns);
+	exceptions_forget(exceptions, dest);
 }
 
 static void read_due(struct sync *sync, uint64_t now_ns)
@@ -109,14 +108,14 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t begin_ns = util_cpu_ns();
 	uint64_t took_ns = 0;
-	struct excepted *excepted;
+	struct exception_dest *dest;
 
 	if (now_ns < exceptions->paused_until_ns ||
-	    sync->schedule.behind) /* on messages about routes, too */
+	    sync->schedule.backlog) /* on messages about routes, too */
 		return;
-	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
+	while ((dest = TAILQ_FIRST(&exceptions->queue)) && dest->due_ns <= now_ns &&
 	       took_ns < BURST_NS) {
-		read_next(sync, excepted, now_ns);
+		read_next(sync, dest, now_ns);
 		took_ns = util_cpu_ns() - begin_ns;
 	}
 	exceptions->paused_until_ns = now_ns + took_ns * BUDGET_PART;
@@ -125,47 +124,48 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 /* --- passes ----------------------------------------------------------------------------------- */
 
 /* A pass that began after the last event has read everything: what it did not find is gone. */
-static void apply_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
+static void apply_pass(struct sync *sync, struct exception_dest *dest, uint64_t read_since_ns)
 {
-	if (read_since_ns <= excepted->since_ns ||
-	    read_since_ns <= excepted->event_ns + EXCEPTIONS_DELAY_NS)
+	if (read_since_ns <= dest->since_ns ||
+	    read_since_ns <= dest->event_ns + EXCEPTIONS_DELAY_NS)
 		return;
-	exceptions_dequeue(sync->exceptions, excepted);
-	excepted->since_ns = read_since_ns;
-	if (excepted->state != EXCEPTED_EXACT || !exceptions_has_found(excepted))
-		exceptions_decide(sync, excepted);
+	exceptions_dequeue(sync->exceptions, dest);
+	dest->since_ns = read_since_ns;
+	if (dest->state != EXCEPTION_EXACT || !exceptions_has_found(dest))
+		exceptions_decide(sync, dest);
 }
 
-static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+static bool is_outdated(const struct sync *sync, const struct exception_dest *dest, uint64_t now_ns)
 {
-	const uint64_t expires_ns = excepted->found.expires_ns;
+	const uint64_t expires_ns = dest->found.expires_ns;
 	struct fib_exception exact;
 
-	return !exceptions_has_found(excepted) ||
+	return !exceptions_has_found(dest) ||
 	       (expires_ns ? expires_ns <= now_ns
-			   : excepted->found.seen_ns + EXCEPTIONS_LEASE_NS / 2 < now_ns) ||
-	       (excepted->state < EXCEPTED_NO_ROOM && excepted->state != EXCEPTED_EXACT &&
-		exceptions_is_exact(sync, excepted, &exact));
+			   : dest->found.seen_ns + EXCEPTIONS_LEASE_NS / 2 < now_ns) ||
+	       (dest->state < EXCEPTION_NO_ROOM && dest->state != EXCEPTION_EXACT &&
+		exceptions_is_exact(sync, dest, &exact));
 }
 
 /* Half of a redirect's lease is over, or it has no entry since the operator's was in its place. */
-static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+static bool needs_renewal(const struct sync *sync, const struct exception_dest *dest,
+			  uint64_t now_ns)
 {
-	const struct fib_exception *entry = fib_exception(sync->fib, &excepted->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(sync->fib, &dest->node.prefix.addr);
 
 	return !entry ||
-	       (!excepted->found.expires && entry->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
+	       (!dest->found.expires && entry->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
 }
 
-static void check_one(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
+static void check_one(struct sync *sync, struct exception_dest *dest, uint64_t now_ns,
 		      uint64_t read_since_ns)
 {
-	apply_pass(sync, excepted, read_since_ns);
-	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
-		exceptions_decide(sync, excepted);
-	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
-		exceptions_read_soon(sync->exceptions, excepted, now_ns);
-	exceptions_forget(sync->exceptions, excepted);
+	apply_pass(sync, dest, read_since_ns);
+	if (dest->state == EXCEPTION_EXACT && needs_renewal(sync, dest, now_ns))
+		exceptions_decide(sync, dest);
+	if (exceptions_has_any(dest) && is_outdated(sync, dest, now_ns))
+		exceptions_read_soon(sync->exceptions, dest, now_ns);
+	exceptions_forget(sync->exceptions, dest);
 }
 
 /* Nothing has an exception: no packet needs a lookup. */
@@ -187,7 +187,7 @@ static uint64_t count_overflow(const struct sync *sync)
 
 	if (!audit_reader(sync->audit))
 		return 0;
-	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
+	return exceptions->n[EXCEPTION_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
 
 /* Everything was read: those that found no room before that were read again, or are gone. */
@@ -213,7 +213,7 @@ static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib
 	struct exceptions *exceptions = ctx;
 
 	(void)entry;
-	maps_punted_add(exceptions->shadow, dst);
+	maps_punted_add(exceptions->next_punted, dst);
 }
 
 /* Write sl_punted without the bits that no destination needs any more. */
@@ -222,13 +222,13 @@ static void rebuild(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
-		exceptions->shadow[i] =
+		exceptions->next_punted[i] =
 			exceptions->overflow.filter[i] | exceptions->older.filter[i];
-	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
-		if (at->state >= EXCEPTED_PUNT)
-			maps_punted_add(exceptions->shadow, &at->node.prefix.addr);
+	for (struct exception_dest *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+		if (at->state >= EXCEPTION_PUNT)
+			maps_punted_add(exceptions->next_punted, &at->node.prefix.addr);
 	fib_exception_each(sync->fib, add_entry, exceptions);
-	maps_punted_set(sync->maps, exceptions->shadow);
+	maps_punted_set(sync->maps, exceptions->next_punted);
 	exceptions->dirty = false;
 }
 
@@ -237,7 +237,7 @@ void exceptions_check(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns(), cpu_ns = util_cpu_ns();
 	const uint64_t read_since_ns = exceptions_read_since_ns(sync);
-	struct excepted *at = exceptions_first(exceptions), *after;
+	struct exception_dest *at = exceptions_first(exceptions), *after;
 
 	exceptions->passes = audit_passes(sync->audit);
 	for (; at; at = after) {
@@ -257,8 +257,8 @@ void exceptions_check(struct sync *sync)
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
 	exceptions->reported = count_overflow(sync);
-	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->next_look_ns = util_later(now_ns + CHECK_NS, exceptions->rested_ns);
+	exceptions->not_before_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
+	exceptions->next_check_ns = util_later(now_ns + CHECK_NS, exceptions->not_before_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -267,7 +267,7 @@ void exceptions_start(struct sync *sync)
 
 	exceptions->start_ns = util_now_ns();
 	/* bits of an earlier daemon, about destinations that it had not read */
-	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
+	memcpy(exceptions->next_punted, sync->maps->punted, sizeof(exceptions->next_punted));
 	exceptions->fresh.lost_since = maps_fresh_count(sync->maps, sync->maps->meta->fresh);
 	/* it may have ended before it cleared a half, or just after it turned them */
 	exceptions->fresh.draining = exceptions->fresh.lost =
@@ -278,13 +278,13 @@ void exceptions_start(struct sync *sync)
 /* --- when ------------------------------------------------------------------------------------- */
 
 /* After a pass at once, as far as the budget allows. */
-static uint64_t look_due_ns(const struct sync *sync)
+static uint64_t check_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
 	return exceptions->passes != audit_passes(sync->audit)
-		       ? util_earlier(exceptions->next_look_ns, exceptions->rested_ns)
-		       : exceptions->next_look_ns;
+		       ? util_earlier(exceptions->next_check_ns, exceptions->not_before_ns)
+		       : exceptions->next_check_ns;
 }
 
 void exceptions_run(struct sync *sync)
@@ -293,7 +293,7 @@ void exceptions_run(struct sync *sync)
 
 	exceptions_mtu_run(sync, now_ns);
 	read_due(sync, now_ns);
-	if (now_ns >= look_due_ns(sync))
+	if (now_ns >= check_due_ns(sync))
 		exceptions_check(sync);
 	exceptions_fresh_run(sync, now_ns);
 }
@@ -301,14 +301,14 @@ void exceptions_run(struct sync *sync)
 uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *first = TAILQ_FIRST(&exceptions->soon);
-	uint64_t next_ns = util_earlier(exceptions->mtu_look_ns, exceptions_fresh_due_ns(sync));
+	const struct exception_dest *first = TAILQ_FIRST(&exceptions->queue);
+	uint64_t next_ns = util_earlier(exceptions->mtu_check_ns, exceptions_fresh_due_ns(sync));
 
 	if (first)
 		next_ns = util_earlier(next_ns,
 				       util_later(first->due_ns, exceptions->paused_until_ns));
 	if (exceptions->store.entries || exceptions->dirty || exceptions_any_untracked(exceptions))
-		next_ns = util_earlier(next_ns, look_due_ns(sync));
+		next_ns = util_earlier(next_ns, check_due_ns(sync));
 	return next_ns;
 }
 
@@ -319,7 +319,7 @@ void exceptions_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 	/* the counter includes earlier daemons */
 	meta->exception_passes += exceptions->passes - exceptions->passes_counted;
 	exceptions->passes_counted = exceptions->passes;
-	meta->punted = exceptions->n[EXCEPTED_PUNT] + exceptions->n[EXCEPTED_NO_ROOM];
+	meta->punted = exceptions->n[EXCEPTION_PUNT] + exceptions->n[EXCEPTION_NO_ROOM];
 	meta->exceptions_overflow = count_overflow(sync);
 }
 
@@ -329,15 +329,15 @@ struct exceptions *exceptions_new(void)
 
 	if (!exceptions)
 		return NULL;
-	TAILQ_INIT(&exceptions->soon);
-	exceptions->mtu_look_ns = UINT64_MAX;
+	TAILQ_INIT(&exceptions->queue);
+	exceptions->mtu_check_ns = UINT64_MAX;
 	exceptions->dirty = true; /* bits of an earlier daemon */
 	return exceptions;
 }
 
 void exceptions_free(struct exceptions *exceptions)
 {
-	struct excepted *at;
+	struct exception_dest *at;
 
 	while (exceptions && (at = exceptions_first(exceptions)))
 		radix_remove(&exceptions->store, &at->node);

@@ -8,11 +8,11 @@
 #include "exceptions_store.h"
 
 /* By what was found. */
-void exceptions_decide(struct sync *sync, struct excepted *excepted);
+void exceptions_decide(struct sync *sync, struct exception_dest *dest);
 /* Punt until it is decided about. */
-void exceptions_punt(struct sync *sync, struct excepted *excepted);
+void exceptions_punt(struct sync *sync, struct exception_dest *dest);
 /* Whether it may be exact. True: *out is its entry. */
-bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
+bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *dest,
 			 struct fib_exception *out);
 /* Whether packets of the target take the hop at which the finding is stored. */
 bool exceptions_target_matches(const struct fib_target *target, const struct finding *finding);

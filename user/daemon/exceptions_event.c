@@ -18,8 +18,8 @@
  * it on to IPv6. That takes longer with more routes, so it is checked several times. Not for ever:
  * an operator may have set net.ipv6.conf.DEV.mtu to another value.
  */
-#define MTU_LOOK_NS (10 * NS_PER_MS)
-#define MTU_LOOK_MAX_NS (10000 * NS_PER_MS)
+#define MTU_CHECK_NS (10 * NS_PER_MS)
+#define MTU_CHECK_MAX_NS (10000 * NS_PER_MS)
 
 /* --- what the datapath saw -------------------------------------------------------------------- */
 
@@ -27,25 +27,25 @@
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static void punt_and_read(struct sync *sync, struct excepted *excepted)
+static void punt_and_read(struct sync *sync, struct exception_dest *dest)
 {
-	if (excepted->state == EXCEPTED_EXACT)
-		exceptions_punt(sync, excepted);
-	exceptions_note_event(sync->exceptions, excepted);
+	if (dest->state == EXCEPTION_EXACT)
+		exceptions_punt(sync, dest);
+	exceptions_note_event(sync->exceptions, dest);
 }
 
 /* It is exact by the route of this prefix, or may be routed by this prefix from now on. */
-static bool is_affected(const struct excepted *excepted, uint32_t table, const struct prefix *dst)
+static bool is_affected(const struct exception_dest *dest, uint32_t table, const struct prefix *dst)
 {
-	return excepted->state == EXCEPTED_EXACT && excepted->found.table == table &&
-	       excepted->found.prefix.len <= dst->len;
+	return dest->state == EXCEPTION_EXACT && dest->found.table == table &&
+	       dest->found.prefix.len <= dst->len;
 }
 
-static bool is_same_route(const struct excepted *excepted, const struct prefix *dst,
+static bool is_same_route(const struct exception_dest *dest, const struct prefix *dst,
 			  const struct fib_target *target)
 {
-	return target && excepted->found.plain && prefix_equal(&excepted->found.prefix, dst) &&
-	       exceptions_target_matches(target, &excepted->found);
+	return target && dest->found.plain && prefix_equal(&dest->found.prefix, dst) &&
+	       exceptions_target_matches(target, &dest->found);
 }
 
 void exceptions_target_changes(struct sync *sync, uint32_t table, const struct prefix *dst,
@@ -55,10 +55,10 @@ void exceptions_target_changes(struct sync *sync, uint32_t table, const struct p
 	struct radix_node *at = radix_first_under(store, dst);
 
 	for (; at; at = radix_next_under(at, dst)) {
-		struct excepted *excepted = excepted_of(at);
+		struct exception_dest *dest = exception_dest_of(at);
 
-		if (is_affected(excepted, table, dst) && !is_same_route(excepted, dst, target))
-			punt_and_read(sync, excepted);
+		if (is_affected(dest, table, dst) && !is_same_route(dest, dst, target))
+			punt_and_read(sync, dest);
 	}
 }
 
@@ -71,10 +71,10 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 
 void exceptions_neigh_changed(struct sync *sync, uint32_t ifindex, const union sixlane_addr *addr)
 {
-	struct excepted *at = exceptions_first(sync->exceptions);
+	struct exception_dest *at = exceptions_first(sync->exceptions);
 
 	for (; at; at = exceptions_next(at))
-		if (at->state == EXCEPTED_EXACT && at->found.hop.ifindex == ifindex &&
+		if (at->state == EXCEPTION_EXACT && at->found.hop.ifindex == ifindex &&
 		    !memcmp(exceptions_neighbour(at), addr, sizeof(*addr)))
 			punt_and_read(sync, at);
 }
@@ -82,12 +82,12 @@ void exceptions_neigh_changed(struct sync *sync, uint32_t ifindex, const union s
 void exceptions_mtu_changed(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	struct excepted *at = exceptions_first(exceptions);
+	struct exception_dest *at = exceptions_first(exceptions);
 
-	exceptions->mtu_look_ns = util_now_ns() + MTU_LOOK_NS;
-	exceptions->mtu_until_ns = util_now_ns() + MTU_LOOK_MAX_NS;
+	exceptions->mtu_check_ns = util_now_ns() + MTU_CHECK_NS;
+	exceptions->mtu_until_ns = util_now_ns() + MTU_CHECK_MAX_NS;
 	for (; at; at = exceptions_next(at))
-		if (at->state == EXCEPTED_EXACT)
+		if (at->state == EXCEPTION_EXACT)
 			punt_and_read(sync, at);
 }
 
@@ -95,15 +95,15 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	if (now_ns < exceptions->mtu_look_ns)
+	if (now_ns < exceptions->mtu_check_ns)
 		return;
 	if (now_ns < exceptions->mtu_until_ns && links_mtu_moves(&sync->stores.links)) {
 		sync->schedule.next_poll_ns = 0;
-		exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
+		exceptions->mtu_check_ns = now_ns + MTU_CHECK_NS;
 		return;
 	}
-	exceptions->mtu_look_ns = UINT64_MAX;
+	exceptions->mtu_check_ns = UINT64_MAX;
 	links_mtu_forget(&sync->stores.links);
-	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+	for (struct exception_dest *at = exceptions_first(exceptions); at; at = exceptions_next(at))
 		exceptions_note_event(exceptions, at);
 }

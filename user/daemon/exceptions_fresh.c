@@ -25,16 +25,16 @@
 static void note_destination(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	struct excepted *excepted = NULL;
+	struct exception_dest *dest = NULL;
 
 	if (!audit_reader(sync->audit)) {
 		exceptions_punt_untracked(sync, dst);
 		return;
 	}
-	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
-		excepted = exceptions_get(sync, dst);
-	if (excepted)
-		exceptions_note_event(exceptions, excepted);
+	if (exceptions->n_queued < EXCEPTIONS_MAX_QUEUED)
+		dest = exceptions_get(sync, dst);
+	if (dest)
+		exceptions_note_event(exceptions, dest);
 	else
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 }
@@ -74,7 +74,7 @@ uint64_t exceptions_fresh_read_due_ns(const struct sync *sync)
 }
 
 /* Unless some destinations need a lookup whatever their route is. */
-static void stop_looking(struct sync *sync)
+static void stop_lookups(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
@@ -90,7 +90,7 @@ static void turn(struct sync *sync, uint64_t now_ns)
 
 	exceptions->fresh.next_turn_ns = now_ns + TURN_NS;
 	if (!maps_fresh_any(sync->maps)) {
-		stop_looking(sync);
+		stop_lookups(sync);
 		return;
 	}
 	exceptions->fresh.draining = true;
@@ -104,9 +104,9 @@ static void turn(struct sync *sync, uint64_t now_ns)
 /* Destinations of all events until then were read, but for those left to a pass. */
 static bool is_read_until(const struct exceptions *exceptions, uint64_t until_ns)
 {
-	const struct excepted *at;
+	const struct exception_dest *at;
 
-	TAILQ_FOREACH(at, &exceptions->soon, soon)
+	TAILQ_FOREACH(at, &exceptions->queue, queued)
 	if (at->asked_ns <= until_ns)
 		return false;
 	return true;
@@ -143,7 +143,7 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 		return;
 	maps_fresh_clear(sync->maps, sync->maps->meta->fresh ^ 1);
 	exceptions->fresh.draining = false;
-	stop_looking(sync);
+	stop_lookups(sync);
 }
 
 uint64_t exceptions_fresh_due_ns(const struct sync *sync)

@@ -43,7 +43,8 @@ static struct finding finding_of(const struct finding *where, const struct kerne
 static bool same_place(const struct finding *a, const struct finding *b)
 {
 	return a->object == b->object && a->table == b->table && a->metric == b->metric &&
-	       prefix_equal(&a->prefix, &b->prefix) && exceptions_same_hop(&a->kept, &b->kept);
+	       prefix_equal(&a->prefix, &b->prefix) &&
+	       exceptions_same_hop(&a->stored_hop, &b->stored_hop);
 }
 
 static bool same_content(const struct finding *a, const struct finding *b)
@@ -54,15 +55,15 @@ static bool same_content(const struct finding *a, const struct finding *b)
 }
 
 /* Store a finding. True: it is news. */
-static bool store_finding(struct excepted *excepted, const struct finding *found)
+static bool store_finding(struct exception_dest *dest, const struct finding *found)
 {
-	struct finding *known = &excepted->found;
+	struct finding *known = &dest->found;
 	const bool same = same_place(known, found);
 	bool news;
 
-	if (!same && exceptions_counts(excepted, known->seen_ns)) {
-		news = !exceptions_counts(excepted, excepted->others_ns);
-		excepted->others_ns = found->seen_ns;
+	if (!same && exceptions_counts(dest, known->seen_ns)) {
+		news = !exceptions_counts(dest, dest->others_ns);
+		dest->others_ns = found->seen_ns;
 		return news;
 	}
 	news = !same || !same_content(known, found);
@@ -76,10 +77,10 @@ static bool store_finding(struct excepted *excepted, const struct finding *found
  * Make packets look it up: by the flag of its route, or, since an object may serve any route, by
  * the flag of sl_meta.
  */
-static void request_lookup(struct sync *sync, struct excepted *excepted,
+static void request_lookup(struct sync *sync, struct exception_dest *dest,
 			   const struct finding *found)
 {
-	const union sixlane_addr *dst = &excepted->node.prefix.addr;
+	const union sixlane_addr *dst = &dest->node.prefix.addr;
 
 	if (found->object) {
 		sync->exceptions->object_ns = found->seen_ns;
@@ -95,22 +96,22 @@ static void note_one(struct sync *sync, const struct finding *found,
 		     const struct kernel_record *record)
 {
 	const struct prefix dst = kernel_routes_dst(record);
-	struct excepted *excepted;
+	struct exception_dest *dest;
 
 	/* the kernel ignores it: rt6_find_cached_rt() */
 	if (found->expires_ns && found->expires_ns <= found->seen_ns)
 		return;
-	excepted = exceptions_get(sync, &dst.addr);
-	if (!excepted)
+	dest = exceptions_get(sync, &dst.addr);
+	if (!dest)
 		return;
-	request_lookup(sync, excepted, found);
-	if (!store_finding(excepted, found) && excepted->state != EXCEPTED_NONE)
+	request_lookup(sync, dest, found);
+	if (!store_finding(dest, found) && dest->state != EXCEPTION_NONE)
 		return;
-	exceptions_punt(sync, excepted);
-	if (exceptions_is_known(excepted) && !excepted->due_ns)
-		exceptions_decide(sync, excepted);
+	exceptions_punt(sync, dest);
+	if (exceptions_is_known(dest) && !dest->due_ns)
+		exceptions_decide(sync, dest);
 	else if (sync->exceptions->ready)
-		exceptions_read_soon(sync->exceptions, excepted, found->seen_ns);
+		exceptions_read_soon(sync->exceptions, dest, found->seen_ns);
 }
 
 int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
@@ -138,7 +139,7 @@ int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view 
 		}
 		where = (struct finding){
 			.table = table,
-			.kept = hop_of(&records[i]),
+			.stored_hop = hop_of(&records[i]),
 			.metric = records[i].metric,
 			.plain = n_routes == 1 && plain && !records[i].n_siblings,
 			.several = n_routes > 1 && plain && several,

@@ -14,11 +14,12 @@
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
+struct exception_dest *exceptions_find(const struct exceptions *exceptions,
+				       const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
 
-	return excepted_of(radix_find(&exceptions->store, &host));
+	return exception_dest_of(radix_find(&exceptions->store, &host));
 }
 
 /* Its routes are not flagged: packets look it up whatever their route is. */
@@ -48,47 +49,47 @@ bool exceptions_need_pass(const struct sync *sync)
 bool exceptions_override(const struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *excepted = exceptions_find(exceptions, dst);
+	const struct exception_dest *dest = exceptions_find(exceptions, dst);
 
 	if (exceptions_observe(sync))
 		return false;
-	if ((excepted && excepted->state != EXCEPTED_NONE) ||
+	if ((dest && dest->state != EXCEPTION_NONE) ||
 	    maps_punted_has(exceptions->overflow.filter, dst) ||
 	    maps_punted_has(exceptions->older.filter, dst))
 		return true;
 	/* as left by an earlier daemon */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
-	       maps_punted_has(exceptions->shadow, dst);
+	       maps_punted_has(exceptions->next_punted, dst);
 }
 
-struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
+struct exception_dest *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
 	struct radix *store = &sync->exceptions->store;
-	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
+	struct exception_dest *dest = exceptions_find(sync->exceptions, dst);
 
-	if (!excepted && store->entries < SIXLANE_MAX_EXCEPTIONS)
-		excepted = radix_add(store, &host, sizeof(*excepted));
-	if (!excepted)
+	if (!dest && store->entries < SIXLANE_MAX_EXCEPTIONS)
+		dest = radix_add(store, &host, sizeof(*dest));
+	if (!dest)
 		exceptions_punt_untracked(sync, dst);
-	return excepted;
+	return dest;
 }
 
-void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
-			  enum excepted_state state)
+void exceptions_set_state(struct exceptions *exceptions, struct exception_dest *dest,
+			  enum exception_state state)
 {
-	exceptions->dirty |= excepted->state != EXCEPTED_NONE && state == EXCEPTED_NONE;
-	exceptions->n[excepted->state]--;
+	exceptions->dirty |= dest->state != EXCEPTION_NONE && state == EXCEPTION_NONE;
+	exceptions->n[dest->state]--;
 	exceptions->n[state]++;
-	excepted->state = state;
+	dest->state = state;
 }
 
-void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
+void exceptions_forget(struct exceptions *exceptions, struct exception_dest *dest)
 {
-	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted) ||
-	    excepted->state != EXCEPTED_NONE)
+	if (dest->due_ns || !exceptions_is_known(dest) || exceptions_has_any(dest) ||
+	    dest->state != EXCEPTION_NONE)
 		return;
-	radix_remove(&exceptions->store, &excepted->node);
+	radix_remove(&exceptions->store, &dest->node);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -99,34 +100,34 @@ bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
 }
 
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
+void exceptions_read_soon(struct exceptions *exceptions, struct exception_dest *dest,
 			  uint64_t asked_ns)
 {
-	if (excepted->due_ns)
+	if (dest->due_ns)
 		return;
-	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
+	if (exceptions->n_queued >= EXCEPTIONS_MAX_QUEUED) {
 		exceptions->left_ns = util_now_ns();
 		return;
 	}
-	excepted->asked_ns = asked_ns;
-	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
-	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
-	exceptions->n_soon++;
+	dest->asked_ns = asked_ns;
+	dest->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
+	TAILQ_INSERT_TAIL(&exceptions->queue, dest, queued);
+	exceptions->n_queued++;
 }
 
-void exceptions_note_event(struct exceptions *exceptions, struct excepted *excepted)
+void exceptions_note_event(struct exceptions *exceptions, struct exception_dest *dest)
 {
-	excepted->event_ns = util_now_ns();
-	exceptions_read_soon(exceptions, excepted, excepted->event_ns);
+	dest->event_ns = util_now_ns();
+	exceptions_read_soon(exceptions, dest, dest->event_ns);
 }
 
-void exceptions_dequeue(struct exceptions *exceptions, struct excepted *excepted)
+void exceptions_dequeue(struct exceptions *exceptions, struct exception_dest *dest)
 {
-	if (!excepted->due_ns)
+	if (!dest->due_ns)
 		return;
-	TAILQ_REMOVE(&exceptions->soon, excepted, soon);
-	excepted->due_ns = 0;
-	exceptions->n_soon--;
+	TAILQ_REMOVE(&exceptions->queue, dest, queued);
+	dest->due_ns = 0;
+	exceptions->n_queued--;
 }
 
 uint64_t exceptions_read_since_ns(const struct sync *sync)
@@ -143,5 +144,6 @@ void exceptions_operator_removed(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	exceptions->dirty = true; /* punt until the next check */
-	exceptions->next_look_ns = util_earlier(exceptions->next_look_ns, exceptions->rested_ns);
+	exceptions->next_check_ns =
+		util_earlier(exceptions->next_check_ns, exceptions->not_before_ns);
 }

@@ -20,7 +20,7 @@
 struct finding {
 	uint32_t table; /* of the route at which it is stored */
 	struct prefix prefix;
-	struct fib_hop kept; /* the hop of that route */
+	struct fib_hop stored_hop; /* the hop of that route */
 	uint32_t metric;
 	uint32_t object; /* id of the next-hop object at which it is stored instead; 0: none */
 	bool plain;	 /* the route is the only one of its prefix, and has one hop */
@@ -32,43 +32,45 @@ struct finding {
 	uint64_t expires_ns, seen_ns;
 };
 
-enum excepted_state {
-	EXCEPTED_NONE,
-	EXCEPTED_EXACT,
-	EXCEPTED_PUNT,
-	EXCEPTED_NO_ROOM, /* punt for want of room; it would be exact */
-	EXCEPTED_N_STATES
+enum exception_state {
+	EXCEPTION_NONE,
+	EXCEPTION_EXACT,
+	EXCEPTION_PUNT,
+	EXCEPTION_NO_ROOM, /* punt for want of room; it would be exact */
+	EXCEPTION_N_STATES
 };
 
 /* A destination of which the kernel has exceptions, or may have. */
-struct excepted {
-	struct radix_node node;	    /* of 128 bits */
-	TAILQ_ENTRY(excepted) soon; /* queued if due_ns is not 0 */
+struct exception_dest {
+	struct radix_node node;		    /* of 128 bits */
+	TAILQ_ENTRY(exception_dest) queued; /* linked if due_ns is not 0 */
 	uint64_t due_ns;
 	uint64_t asked_ns;    /* time of the event that it is read for */
 	uint64_t event_ns;    /* last event about it */
 	uint64_t since_ns;    /* start of the last whole reading; older findings do not count */
 	struct finding found; /* the exception that was found */
 	uint64_t others_ns;   /* when one was last found that is stored elsewhere */
-	enum excepted_state state;
+	enum exception_state state;
 };
 
 struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
-	uint64_t n[EXCEPTED_N_STATES];	       /* in each state but EXCEPTED_NONE */
-	uint64_t object_ns;		       /* when one was last found at a next-hop object */
-	uint64_t shadow[SIXLANE_PUNTED_WORDS]; /* next sl_punted; before ready, an earlier daemon's
-						*/
+	uint64_t n[EXCEPTION_N_STATES]; /* in each state but EXCEPTION_NONE */
+	uint64_t object_ns;		/* when one was last found at a next-hop object */
+	uint64_t next_punted[SIXLANE_PUNTED_WORDS]; /* next sl_punted; before ready, an earlier
+						     * daemon's
+						     */
 	uint64_t overflow_ns;
 	struct exceptions_overflow { /* destinations that found no room in the store */
 		uint64_t n, filter[SIXLANE_PUNTED_WORDS];
 	} overflow, older; /* since overflow_ns, and before */
 	bool dirty;	   /* sl_punted has bits that no destination needs any more */
-	TAILQ_HEAD(excepted_queue, excepted) soon; /* to be read; the next one first */
-	size_t n_soon;
-	uint64_t left_ns;		  /* when something was last left to a pass; 0: never */
-	uint64_t next_look_ns, rested_ns; /* next check of the store; none before, by the budget */
+	TAILQ_HEAD(exception_queue, exception_dest) queue; /* to be read; the next one first */
+	size_t n_queued;
+	uint64_t left_ns; /* when something was last left to a pass; 0: never */
+	uint64_t next_check_ns,
+		not_before_ns; /* next check of the store; none before, by the budget */
 	/* exceptions.c */
 	bool ready;		  /* everything was read once: sl_punted may lose bits */
 	uint64_t paused_until_ns; /* no reading before, by the budget */
@@ -76,7 +78,7 @@ struct exceptions {
 	uint64_t passes, passes_counted; /* audit_passes() at the last check; counted in sl_meta */
 	bool reported;			 /* the log says that some found no room */
 	/* exceptions_event.c */
-	uint64_t mtu_look_ns;  /* next check for a device's new MTU; UINT64_MAX: none */
+	uint64_t mtu_check_ns; /* next check for a device's new MTU; UINT64_MAX: none */
 	uint64_t mtu_until_ns; /* the last such check */
 	/* exceptions_fresh.c */
 	struct {
@@ -90,27 +92,27 @@ struct exceptions {
 };
 
 /* More at once are left to the next pass, which is cheaper. */
-#define EXCEPTIONS_MAX_SOON 1024u
+#define EXCEPTIONS_MAX_QUEUED 1024u
 /* The kernel acts on a message, or a change, within this time. */
 #define EXCEPTIONS_DELAY_NS 300000000u
 
-struct excepted *exceptions_find(const struct exceptions *exceptions,
-				 const union sixlane_addr *dst);
+struct exception_dest *exceptions_find(const struct exceptions *exceptions,
+				       const union sixlane_addr *dst);
 /* Adds it if it is not there. NULL: no room, and punt until everything was read again. */
-struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
+struct exception_dest *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
 /* Punt until everything was read again, without a place in the store. */
 void exceptions_punt_untracked(struct sync *sync, const union sixlane_addr *dst);
-void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
-			  enum excepted_state state);
+void exceptions_set_state(struct exceptions *exceptions, struct exception_dest *dest,
+			  enum exception_state state);
 /* Remove it if the kernel is known to have nothing of it, and nothing is to be read. */
-void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
+void exceptions_forget(struct exceptions *exceptions, struct exception_dest *dest);
 
 /* Read it after EXCEPTIONS_DELAY_NS, for an event at asked_ns. */
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
+void exceptions_read_soon(struct exceptions *exceptions, struct exception_dest *dest,
 			  uint64_t asked_ns);
 /* The same for an event now: once more even if it is queued already. */
-void exceptions_note_event(struct exceptions *exceptions, struct excepted *excepted);
-void exceptions_dequeue(struct exceptions *exceptions, struct excepted *excepted);
+void exceptions_note_event(struct exceptions *exceptions, struct exception_dest *dest);
+void exceptions_dequeue(struct exceptions *exceptions, struct exception_dest *dest);
 /*
  * Everything that the kernel has was read after this time. Without a kernel reader: it has
  * forgotten everything older.
@@ -125,26 +127,26 @@ bool exceptions_need_pass(const struct sync *sync);
 void exceptions_operator_removed(struct sync *sync);
 bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b);
 
-static inline bool exceptions_counts(const struct excepted *excepted, uint64_t seen_ns)
+static inline bool exceptions_counts(const struct exception_dest *dest, uint64_t seen_ns)
 {
-	return seen_ns && seen_ns >= excepted->since_ns;
+	return seen_ns && seen_ns >= dest->since_ns;
 }
 
-static inline bool exceptions_has_found(const struct excepted *excepted)
+static inline bool exceptions_has_found(const struct exception_dest *dest)
 {
-	return exceptions_counts(excepted, excepted->found.seen_ns);
+	return exceptions_counts(dest, dest->found.seen_ns);
 }
 
 /* The kernel has something of it, as far as is known. */
-static inline bool exceptions_has_any(const struct excepted *excepted)
+static inline bool exceptions_has_any(const struct exception_dest *dest)
 {
-	return exceptions_has_found(excepted) || exceptions_counts(excepted, excepted->others_ns);
+	return exceptions_has_found(dest) || exceptions_counts(dest, dest->others_ns);
 }
 
 /* What was found is everything that the kernel has. */
-static inline bool exceptions_is_known(const struct excepted *excepted)
+static inline bool exceptions_is_known(const struct exception_dest *dest)
 {
-	return excepted->since_ns > excepted->event_ns;
+	return dest->since_ns > dest->event_ns;
 }
 
 static inline bool exceptions_is_empty(const struct exceptions *exceptions)
@@ -158,28 +160,29 @@ static inline bool exceptions_any_untracked(const struct exceptions *exceptions)
 	return exceptions->overflow.n || exceptions->older.n;
 }
 
-static inline struct excepted *excepted_of(struct radix_node *node)
+static inline struct exception_dest *exception_dest_of(struct radix_node *node)
 {
-	return (struct excepted *)node; /* its first member */
+	return (struct exception_dest *)node; /* its first member */
 }
 
 /* All, by address; NULL: the end. Get the next one before you forget one. */
-static inline struct excepted *exceptions_first(const struct exceptions *exceptions)
+static inline struct exception_dest *exceptions_first(const struct exceptions *exceptions)
 {
-	return excepted_of(radix_first_under(&exceptions->store, &(const struct prefix){ 0 }));
+	return exception_dest_of(
+		radix_first_under(&exceptions->store, &(const struct prefix){ 0 }));
 }
 
-static inline struct excepted *exceptions_next(const struct excepted *excepted)
+static inline struct exception_dest *exceptions_next(const struct exception_dest *dest)
 {
-	return excepted_of(radix_next_under(&excepted->node, &(const struct prefix){ 0 }));
+	return exception_dest_of(radix_next_under(&dest->node, &(const struct prefix){ 0 }));
 }
 
 /* The neighbour that its packets go to. */
-static inline const union sixlane_addr *exceptions_neighbour(const struct excepted *excepted)
+static inline const union sixlane_addr *exceptions_neighbour(const struct exception_dest *dest)
 {
-	const struct fib_hop *hop = &excepted->found.hop;
+	const struct fib_hop *hop = &dest->found.hop;
 
-	return hop->has_gateway ? &hop->gateway : &excepted->node.prefix.addr;
+	return hop->has_gateway ? &hop->gateway : &dest->node.prefix.addr;
 }
 
 static inline bool exceptions_observe(const struct sync *sync)

@@ -229,7 +229,7 @@ static bool may_compare(const struct sync *sync)
 	const struct schedule *schedule = &sync->schedule;
 	const uint32_t unread = SCHEDULE_TABLES | SCHEDULE_RULES | SCHEDULE_NEXT_HOPS;
 
-	return schedule->in_sync && !schedule->behind && !schedule->held &&
+	return schedule->in_sync && !schedule->backlog && !schedule->held &&
 	       !(schedule->wanted & unread);
 }
 
@@ -241,7 +241,8 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 
 	if (parity != PARITY_DIFFERS)
 		return parity;
-	sync->schedule.behind = !sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
+	sync->schedule.backlog =
+		!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
 	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
 	    !still_forwards(sync, &pending->sample, len))
 		return PARITY_UNKNOWN;

@@ -31,7 +31,7 @@ struct schedule {
 	bool complete;		  /* one full synchronisation succeeded */
 	bool in_sync;		  /* nothing is known to be missing */
 	bool held;		  /* until the end of the synchronisation every packet passes */
-	bool behind;		  /* more notifications wait than were read */
+	bool backlog;		  /* more notifications wait than were read */
 	bool dump_damaged;	  /* a message of the dump under way is not in the stores */
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 };

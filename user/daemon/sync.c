@@ -368,7 +368,7 @@ int sync_run(struct sync *sync)
 	struct schedule *schedule = &sync->schedule;
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
-	schedule->behind = !sockets_follow(&sync->sockets, schedule, &sync->statistics);
+	schedule->backlog = !sockets_follow(&sync->sockets, schedule, &sync->statistics);
 	/* before the guard, which may take tens of milliseconds */
 	if (schedule->complete)
 		audit_run(sync);

@@ -54,7 +54,7 @@ static enum parity choice(const char *next_hop, const struct nlmsghdr *nlh)
 	return parity_of_choice(&sample, nlh, &answer);
 }
 
-static void what_the_kernel_chose(void **state)
+static void kernel_chose_one_hop(void **state)
 {
 	const struct {
 		const char *next_hop, *gateway;
@@ -80,7 +80,7 @@ static void what_the_kernel_chose(void **state)
 	assert_int_equal(choice("fe80::1", route(RTN_LOCAL, "fe80::1", PORT)), PARITY_DIFFERS);
 }
 
-static void what_cannot_be_compared(void **state)
+static void not_comparable(void **state)
 {
 	struct nlmsghdr *nlh = route(RTN_UNICAST, "fe80::1", PORT);
 
@@ -125,7 +125,7 @@ static enum parity whole(const char *next_hop, const struct nlmsghdr *nlh)
 	return parity_of_route(&sample, nlh);
 }
 
-static void any_live_hop_is_right(void **state)
+static void any_live_hop_is_accepted(void **state)
 {
 	assert_int_equal(whole("fe80::2", multipath(0)), PARITY_SAME);
 	assert_int_equal(whole("fe80::2", multipath(RTNH_F_LINKDOWN)), PARITY_SAME);
@@ -135,7 +135,7 @@ static void any_live_hop_is_right(void **state)
 }
 
 /* Of one hop it is known already that the kernel chose another, as by an exception. */
-static void one_hop_is_the_choice(void **state)
+static void single_hop_differs(void **state)
 {
 	struct nlmsghdr *nlh = route(RTN_UNICAST, "fe80::1", PORT);
 	assert_int_equal(whole("fe80::1", nlh), PARITY_DIFFERS);
@@ -161,8 +161,8 @@ static void errors_are_answers(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_kernel_chose), cmocka_unit_test(what_cannot_be_compared),
-		cmocka_unit_test(any_live_hop_is_right), cmocka_unit_test(one_hop_is_the_choice),
+		cmocka_unit_test(kernel_chose_one_hop),	    cmocka_unit_test(not_comparable),
+		cmocka_unit_test(any_live_hop_is_accepted), cmocka_unit_test(single_hop_differs),
 		cmocka_unit_test(errors_are_answers),
 	};
 

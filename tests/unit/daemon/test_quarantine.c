@@ -64,7 +64,7 @@ static void expect_end(const char *text, uint64_t now_ns)
 	assert_false(has(MAIN, text));
 }
 
-static void a_prefix_is_punted_for_a_while(void **state)
+static void lasts_60_seconds(void **state)
 {
 	assert_int_equal(quarantine_due_ns(&quarantine), UINT64_MAX);
 	assert_int_equal(add("2001:db8::/32", 5 * SECOND), 60);
@@ -81,7 +81,7 @@ static void a_prefix_is_punted_for_a_while(void **state)
 	assert_int_equal(quarantine.total, 2);
 }
 
-static void each_time_for_longer(void **state)
+static void doubles_up_to_an_hour(void **state)
 {
 	static const int64_t lengths[] = { 60, 120, 240, 480, 960, 1920, 3600, 3600 };
 	uint64_t now_ns = SECOND;
@@ -98,7 +98,7 @@ static void each_time_for_longer(void **state)
 	assert_int_equal(add("2001:db8::/32", now_ns + HOUR + 1), 60);
 }
 
-static void it_ends_with_its_route(void **state)
+static void ends_early(void **state)
 {
 	const struct prefix dst = pfx("2001:db8::/32");
 
@@ -115,7 +115,7 @@ static void it_ends_with_its_route(void **state)
 }
 
 /* Those that have ended make room, the earliest first. */
-static void the_list_is_full(void **state)
+static void is_full(void **state)
 {
 	struct prefix dst = pfx("2001:db8::/48");
 	uint64_t until_ns;
@@ -136,10 +136,10 @@ static void the_list_is_full(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_prefix_is_punted_for_a_while, setup),
-		cmocka_unit_test_setup(each_time_for_longer, setup),
-		cmocka_unit_test_setup(it_ends_with_its_route, setup),
-		cmocka_unit_test_setup(the_list_is_full, setup),
+		cmocka_unit_test_setup(lasts_60_seconds, setup),
+		cmocka_unit_test_setup(doubles_up_to_an_hour, setup),
+		cmocka_unit_test_setup(ends_early, setup),
+		cmocka_unit_test_setup(is_full, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

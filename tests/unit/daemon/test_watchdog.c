@@ -69,7 +69,7 @@ static void wait_for(uint32_t wanted)
 	assert_int_equal(load(), wanted);
 }
 
-static void what_nobody_reads_is_noticed(void **state)
+static void fires_on_unread_input(void **state)
 {
 	struct watched watched;
 
@@ -88,7 +88,7 @@ static void what_nobody_reads_is_noticed(void **state)
 	close_watched(&watched);
 }
 
-static void what_was_read_is_forgotten(void **state)
+static void does_not_fire_on_read_input(void **state)
 {
 	struct watched watched;
 
@@ -104,7 +104,7 @@ static void what_was_read_is_forgotten(void **state)
 	close_watched(&watched);
 }
 
-static void it_ends_while_raised(void **state)
+static void can_be_freed_after_firing(void **state)
 {
 	struct watched watched;
 
@@ -117,9 +117,9 @@ static void it_ends_while_raised(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_nobody_reads_is_noticed),
-		cmocka_unit_test(what_was_read_is_forgotten),
-		cmocka_unit_test(it_ends_while_raised),
+		cmocka_unit_test(fires_on_unread_input),
+		cmocka_unit_test(does_not_fire_on_read_input),
+		cmocka_unit_test(can_be_freed_after_firing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

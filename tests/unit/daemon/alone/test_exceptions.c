@@ -142,8 +142,8 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 /* --- others that are replaced ----------------------------------------------------------------- */
 
 static uint64_t read_since_ns, lost;
-static bool heard;   /* a message about dst_ has come */
-static int restored; /* what the operator said was asked for anew */
+static bool event_waits; /* a message about dst_ has come */
+static int restored;	 /* what the operator said was asked for anew */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -169,11 +169,11 @@ int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
 int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
 {
 	struct sixlane_icmp_event *icmp_events = records;
-	const int n = heard;
+	const int n = event_waits;
 
-	if (heard)
+	if (event_waits)
 		icmp_events[0] = (struct sixlane_icmp_event){ .dst = dst_ };
-	heard = false;
+	event_waits = false;
 	return n;
 }
 
@@ -267,19 +267,19 @@ static int stop(void **state)
 	return 0;
 }
 
-static void hear(void)
+static void receive_event(void)
 {
-	heard = true;
+	event_waits = true;
 	sync_.icmp_events.next_read_ns = 0;
 	exceptions_fresh_read(&sync_);
 }
 
 /* What waits to be read is due; the kernel is done with what it heard of, if so said. */
-static void hurry(bool done)
+static void run_queue(bool done)
 {
-	struct excepted *at;
+	struct exception_dest *at;
 
-	TAILQ_FOREACH(at, &sync_.exceptions->soon, soon)
+	TAILQ_FOREACH(at, &sync_.exceptions->queue, queued)
 	{
 		at->due_ns = 1;
 		if (done)
@@ -290,14 +290,14 @@ static void hurry(bool done)
 }
 
 /* All was read since that time. */
-static void look(uint64_t since_ns)
+static void check_store(uint64_t since_ns)
 {
 	read_since_ns = since_ns;
-	sync_.exceptions->next_look_ns = sync_.exceptions->fresh.next_turn_ns = 0;
+	sync_.exceptions->next_check_ns = sync_.exceptions->fresh.next_turn_ns = 0;
 	exceptions_run(&sync_);
 }
 
-static void meet(void)
+static void note_all(void)
 {
 	static const char *const routes[] = { ROUTE, SHORTER };
 	struct kernel_view view;
@@ -312,12 +312,12 @@ static void meet(void)
 	exceptions_note(&sync_, 0, &view, view.records, view.n);
 }
 
-static void pass(void)
+static void run_pass(void)
 {
 	const uint64_t since_ns = util_now_ns();
 
-	meet();
-	look(since_ns);
+	note_all();
+	check_store(since_ns);
 }
 
 static void set_fresh(void)
@@ -330,19 +330,19 @@ static void set_fresh(void)
 	maps_look(&maps);
 }
 
-static struct excepted *known(void)
+static struct exception_dest *dest_now(void)
 {
 	return exceptions_find(sync_.exceptions, &dst_);
 }
 
 /* It is not exact without an entry, nor punt without its bits. */
-static enum excepted_state state_now(void)
+static enum exception_state state_now(void)
 {
-	const struct excepted *excepted = known();
-	const enum excepted_state state = excepted ? excepted->state : EXCEPTED_NONE;
+	const struct exception_dest *dest = dest_now();
+	const enum exception_state state = dest ? dest->state : EXCEPTION_NONE;
 
-	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTED_EXACT);
-	assert_true(state < EXCEPTED_PUNT || maps_punted_has(maps.punted, &dst_));
+	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTION_EXACT);
+	assert_true(state < EXCEPTION_PUNT || maps_punted_has(maps.punted, &dst_));
 	return state;
 }
 
@@ -351,53 +351,53 @@ static enum excepted_state state_now(void)
 struct step {
 	const char *what;
 	struct found kernel[MAX_FOUND];
-	enum excepted_state state;
+	enum exception_state state;
 };
 
 static const struct step steps[] = {
-	{ "one", { { .mtu = 1300 } }, .state = EXCEPTED_EXACT },
-	{ "smaller", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "two", { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
-	{ "the other one", { { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
-	{ "the first one", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "at another hop", { { .mtu = 1280, .hop = 4 } }, .state = EXCEPTED_PUNT },
-	{ "a redirect", { { .redirect = true } }, .state = EXCEPTED_EXACT },
-	{ "at one of several hops", { { .mtu = 1280, .siblings = 1 } }, .state = EXCEPTED_PUNT },
-	{ "alone again", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "by source", { { .mtu = 1280, .src_len = 8 } }, .state = EXCEPTED_PUNT },
-	{ "an MTU that no link may have", { { .mtu = 1000 } }, .state = EXCEPTED_PUNT },
-	{ "gone", { { .mtu = 0 } }, .state = EXCEPTED_NONE },
+	{ "one", { { .mtu = 1300 } }, .state = EXCEPTION_EXACT },
+	{ "smaller", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "two", { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTION_PUNT },
+	{ "the other one", { { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTION_PUNT },
+	{ "the first one", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "at another hop", { { .mtu = 1280, .hop = 4 } }, .state = EXCEPTION_PUNT },
+	{ "a redirect", { { .redirect = true } }, .state = EXCEPTION_EXACT },
+	{ "at one of several hops", { { .mtu = 1280, .siblings = 1 } }, .state = EXCEPTION_PUNT },
+	{ "alone again", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "by source", { { .mtu = 1280, .src_len = 8 } }, .state = EXCEPTION_PUNT },
+	{ "an MTU that no link may have", { { .mtu = 1000 } }, .state = EXCEPTION_PUNT },
+	{ "gone", { { .mtu = 0 } }, .state = EXCEPTION_NONE },
 	{ "two at once",
 	  { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } },
-	  .state = EXCEPTED_PUNT },
+	  .state = EXCEPTION_PUNT },
 };
 
 /* By the setting `always`. */
 static const struct step always[] = {
-	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTED_EXACT },
+	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTION_EXACT },
 	{ "at another one, too",
 	  { { .mtu = 1400, .siblings = 1 }, { .mtu = 1300, .hop = 4, .siblings = 1 } },
-	  .state = EXCEPTED_PUNT },
-	{ "a redirect", { { .redirect = true, .siblings = 1 } }, .state = EXCEPTED_PUNT },
+	  .state = EXCEPTION_PUNT },
+	{ "a redirect", { { .redirect = true, .siblings = 1 } }, .state = EXCEPTION_PUNT },
 };
 
 static void read_alone(void)
 {
-	hear();
-	hurry(true);
+	receive_event();
+	run_queue(true);
 }
 
 static void pass_alone(void)
 {
-	pass();
-	hurry(true); /* what it leaves to a reading */
+	run_pass();
+	run_queue(true); /* what it leaves to a reading */
 }
 
-static void take_steps(const struct step *all, size_t n, void (*find)(void))
+static void run_steps(const struct step *all, size_t n, void (*find)(void))
 {
 	start(NULL);
 	config.exceptions = all == always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
-	pass(); /* the first one of the daemon's */
+	run_pass(); /* the first one of the daemon's */
 	for (size_t i = 0; i < n; i++) {
 		const struct found *found = all[i].kernel;
 		unsigned long writes = sim->exception_writes;
@@ -406,13 +406,13 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 		memcpy(kernel, found, sizeof(kernel));
 		find();
 		assert_int_equal(state_now(), all[i].state);
-		if (all[i].state == EXCEPTED_EXACT) /* the smallest one */
+		if (all[i].state == EXCEPTION_EXACT) /* the smallest one */
 			assert_int_equal(sim_exception(sim, &dst_)->mtu,
 					 (found[1].mtu ?: found[0].mtu));
 		else /* what was there goes, and nothing comes in between */
 			assert_true(sim->exception_writes <= writes + 1);
 		writes = sim->exception_writes;
-		pass(); /* finds the same */
+		run_pass(); /* finds the same */
 		assert_int_equal(state_now(), all[i].state);
 		assert_int_equal(sim->exception_writes, writes);
 		assert_false(maps_looks(&maps));
@@ -422,10 +422,10 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 
 static void test_steps(void **state)
 {
-	take_steps(steps, ARRAY_SIZE(steps), read_alone);
-	take_steps(steps, ARRAY_SIZE(steps), pass_alone);
-	take_steps(always, ARRAY_SIZE(always), read_alone);
-	take_steps(always, ARRAY_SIZE(always), pass_alone);
+	run_steps(steps, ARRAY_SIZE(steps), read_alone);
+	run_steps(steps, ARRAY_SIZE(steps), pass_alone);
+	run_steps(always, ARRAY_SIZE(always), read_alone);
+	run_steps(always, ARRAY_SIZE(always), pass_alone);
 }
 
 /* One of the two walks of a reading may miss what is kept at an object. */
@@ -439,15 +439,15 @@ static void test_at_an_object(void **state)
 		kernel[1].mtu = mtu;
 		walk_misses = true;
 		read_alone();
-		assert_int_equal(state_now(), EXCEPTED_PUNT);
+		assert_int_equal(state_now(), EXCEPTION_PUNT);
 		assert_true(maps_looks(&maps));
 	}
 	kernel[0].mtu = 0;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	kernel[1].mtu = 0;
 	pass_alone();
-	assert_int_equal(state_now(), EXCEPTED_NONE);
+	assert_int_equal(state_now(), EXCEPTION_NONE);
 	assert_false(maps_looks(&maps));
 }
 
@@ -460,24 +460,24 @@ static void test_its_neighbour_fails(void **state)
 	read_alone();
 	exceptions_neigh_changed(&sync_, 3, &other);
 	exceptions_neigh_changed(&sync_, 5, &dst_);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	exceptions_neigh_changed(&sync_, 3, &dst_);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 	resolve(false);
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 	resolve(true);
-	pass();
-	hurry(true);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	run_pass();
+	run_queue(true);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 }
 
 /* Nothing is read for so long. */
-static void grow_old(uint64_t ns)
+static void age(uint64_t ns)
 {
-	known()->found.seen_ns -= ns;
-	known()->since_ns -= ns;
-	look(0);
+	dest_now()->found.seen_ns -= ns;
+	dest_now()->since_ns -= ns;
+	check_store(0);
 }
 
 /* A redirect has no end: its entry has one, which is moved on by readings alone. */
@@ -491,15 +491,15 @@ static void test_lease(void **state)
 	said = *fib_exception(sync_.fib, &dst_);
 	said.expires_ns = util_now_ns() + SECOND_NS;
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
-	grow_old(half_ns + SECOND_NS);
+	age(half_ns + SECOND_NS);
 	assert_in_range(sim_exception(sim, &dst_)->expires_ns, said.expires_ns + SECOND_NS,
 			util_now_ns() + half_ns);
-	hurry(true);
+	run_queue(true);
 	assert_true(sim_exception(sim, &dst_)->expires_ns > util_now_ns() + half_ns);
-	grow_old(EXCEPTIONS_LEASE_NS);
+	age(EXCEPTIONS_LEASE_NS);
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
-	look(0);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	check_store(0);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 }
 
 /* --- what does not go well -------------------------------------------------------------------- */
@@ -509,32 +509,32 @@ static void test_not_known(void **state)
 {
 	kernel[0].mtu = 1300;
 	sync_.exceptions->start_ns = util_now_ns();
-	look(sync_.exceptions->start_ns);
+	check_store(sync_.exceptions->start_ns);
 	assert_true(exceptions_need_pass(&sync_));
-	meet();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	pass();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	note_all();
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
+	run_pass();
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_false(exceptions_need_pass(&sync_));
 	kernel[0].mtu = 0;
-	sync_.schedule.behind = true; /* the RIB may be, too */
+	sync_.schedule.backlog = true; /* the RIB may be, too */
 	read_alone();
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	sync_.schedule.behind = false;
+	assert_int_equal(sync_.exceptions->n_queued, 1);
+	sync_.schedule.backlog = false;
 	read_error = -EIO;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 	assert_true(exceptions_need_pass(&sync_));
-	pass();
-	assert_null(known());
-	look(util_now_ns() + SECOND_NS);
+	run_pass();
+	assert_null(dest_now());
+	check_store(util_now_ns() + SECOND_NS);
 	assert_false(exceptions_need_pass(&sync_));
 	read_error = 0;
 	cut = true;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	pass();
-	assert_null(known());
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
+	run_pass();
+	assert_null(dest_now());
 	assert_false(maps_punted_has(maps.punted, &dst_));
 }
 
@@ -551,15 +551,15 @@ static void test_overflow(void **state)
 
 	kernel[0].mtu = 1300;
 	store->entries += SIXLANE_MAX_EXCEPTIONS;
-	pass();
+	run_pass();
 	store->entries -= SIXLANE_MAX_EXCEPTIONS;
-	assert_null(known());
+	assert_null(dest_now());
 	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
-	pass(); /* perhaps before the kernel acts */
+	run_pass(); /* perhaps before the kernel acts */
 	assert_true(maps_punted_has(maps.punted, &dst_));
-	look(util_now_ns() + SECOND_NS);
+	check_store(util_now_ns() + SECOND_NS);
 	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
 	assert_overflow(0);
 }
@@ -568,13 +568,13 @@ static void test_overflow(void **state)
 static void test_bound(void **state)
 {
 	kernel[0].mtu = 1300;
-	sync_.exceptions->n[EXCEPTED_EXACT] = config.max_exceptions;
+	sync_.exceptions->n[EXCEPTION_EXACT] = config.max_exceptions;
 	pass_alone();
-	assert_int_equal(state_now(), EXCEPTED_NO_ROOM);
+	assert_int_equal(state_now(), EXCEPTION_NO_ROOM);
 	assert_overflow(1);
-	sync_.exceptions->n[EXCEPTED_EXACT]--;
-	pass();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	sync_.exceptions->n[EXCEPTION_EXACT]--;
+	run_pass();
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_overflow(0);
 }
 
@@ -590,32 +590,32 @@ static void test_before_the_operators(void **state)
 	exceptions_check(&sync_);
 	assert_true(exceptions_override(&sync_, &dst_));
 	restored = 0;
-	pass();
+	run_pass();
 	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 1);
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	sync_.exceptions->dirty = true;
-	pass();
+	run_pass();
 	assert_true(maps_punted_has(maps.punted, &dst_));
 	/* what comes is exact in its place, … */
 	kernel[0].mtu = 1300;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1300);
 	assert_true(exceptions_override(&sync_, &dst_));
 	/* … is gone, … */
 	kernel[0].mtu = 0;
 	restored = 0;
-	pass();
+	run_pass();
 	assert_int_equal(restored, 1);
 	assert_false(exceptions_override(&sync_, &dst_));
 	/* … is lost, … */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	exceptions_punt_untracked(&sync_, &dst_);
 	assert_null(sim_exception(sim, &dst_));
-	look(util_now_ns() + SECOND_NS);
+	check_store(util_now_ns() + SECOND_NS);
 	assert_true(exceptions_override(&sync_, &dst_));
-	look(util_now_ns() + SECOND_NS);
+	check_store(util_now_ns() + SECOND_NS);
 	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 2);
 	/* … or is only observed */
@@ -641,27 +641,27 @@ static void test_fresh_until_it_is_read(void **state)
 {
 	kernel[0].mtu = 1300;
 	set_fresh();
-	hear();
-	known()->due_ns = UINT64_MAX; /* however slow all this is */
+	receive_event();
+	dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
 	/* heard of once more, it has its bytes in the other half, and is read again */
-	known()->event_ns = util_now_ns();
-	hurry(false);
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	dest_now()->event_ns = util_now_ns();
+	run_queue(false);
+	assert_int_equal(sync_.exceptions->n_queued, 1);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_true(maps_fresh_has(&maps, &dst_)); /* others may have come */
 	sync_.icmp_events.until_ns = UINT64_MAX;
-	known()->due_ns = UINT64_MAX;
-	meet();
-	look(known()->since_ns + 1); /* may have come before the kernel acts */
+	dest_now()->due_ns = UINT64_MAX;
+	note_all();
+	check_store(dest_now()->since_ns + 1); /* may have come before the kernel acts */
 	assert_true(maps_fresh_has(&maps, &dst_));
-	exceptions_note_event(sync_.exceptions, known()); /* of a change that sets no byte */
-	known()->due_ns = UINT64_MAX;
+	exceptions_note_event(sync_.exceptions, dest_now()); /* of a change that sets no byte */
+	dest_now()->due_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
-	hurry(false); /* what it is read again for came later */
-	assert_int_equal(sync_.exceptions->n_soon, 1);
+	run_queue(false); /* what it is read again for came later */
+	assert_int_equal(sync_.exceptions->n_queued, 1);
 	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }
@@ -675,12 +675,12 @@ static void test_fresh_before_it_is_heard(void **state)
 		set_fresh();
 		exceptions_run(&sync_);
 		assert_true(sync_.exceptions->fresh.draining);
-		hear();
-		known()->due_ns = UINT64_MAX; /* however slow all this is */
+		receive_event();
+		dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 		exceptions_run(&sync_);
 		assert_true(maps_fresh_has(&maps, &dst_));
-		hurry(true);
-		assert_int_equal(state_now(), EXCEPTED_EXACT);
+		run_queue(true);
+		assert_int_equal(state_now(), EXCEPTION_EXACT);
 		assert_false(maps_fresh_has(&maps, &dst_));
 	}
 }
@@ -690,16 +690,16 @@ static void test_fresh_heard_twice(void **state)
 {
 	kernel[0].mtu = 1300;
 	set_fresh();
-	hear();
-	hear();
-	known()->due_ns = UINT64_MAX; /* however slow all this is */
+	receive_event();
+	receive_event();
+	dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 	sync_.icmp_events.until_ns = UINT64_MAX;
 	exceptions_run(&sync_);
-	hurry(false);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	run_queue(false);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
-	hurry(true);
+	run_queue(true);
 	assert_false(maps_fresh_has(&maps, &dst_));
 }
 

@@ -58,7 +58,7 @@ static uint64_t n_exceptions(void)
 }
 
 /* The first n, of which each ends so long after the one before; 0: none does. */
-static void want(size_t n, uint64_t apart_ns)
+static void set_entries(size_t n, uint64_t apart_ns)
 {
 	memset(entries, 0, sizeof(entries));
 	for (size_t i = 0; i < n; i++)
@@ -72,7 +72,7 @@ static void want(size_t n, uint64_t apart_ns)
 }
 
 /* It runs whenever it is due. */
-static void pass(uint64_t ns)
+static void advance(uint64_t ns)
 {
 	const uint64_t until_ns = clock_ns + ns;
 
@@ -91,49 +91,49 @@ static void test_when_it_is_read(void **state)
 	sync_.fib = world->fib;
 	clock_ns = 1000 * SECOND_NS;
 	list = (struct operator_list){ .sync = &sync_, .poke_fd = -1 };
-	want(10, 0);
+	set_entries(10, 0);
 	for (size_t n = PIECE; n <= 9; n += PIECE) {
 		operator_run(&sync_);
 		assert_int_equal(n_exceptions(), n);
 		assert_int_equal(operator_due_ns(&sync_), 0);
 	}
 	/* what changes behind the reading is of the next one */
-	want(1, 0);
+	set_entries(1, 0);
 	while (!meta.operator_done)
 		operator_run(&sync_);
 	assert_int_equal(meta.operator_done, 1);
 	assert_int_equal(n_exceptions(), 9);
-	pass(9 * SECOND_NS);
+	advance(9 * SECOND_NS);
 	assert_int_equal(meta.operator_done, 2);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(readings, 1);
 	/* one that was not counted */
 	entries[1] = entries[0];
-	pass(2 * SECOND_NS);
+	advance(2 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 2);
 	operator_reread(&sync_);
-	pass(0);
+	advance(0);
 	assert_int_equal(readings, 3);
 	/* many that end do not make many readings, one makes one */
-	want(MAX_ENTRIES, SECOND_NS / 10);
-	pass(4 * SECOND_NS);
+	set_entries(MAX_ENTRIES, SECOND_NS / 10);
+	advance(4 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 0);
 	assert_in_range(readings, 3, 6);
-	want(1, 5 * SECOND_NS);
-	pass(5 * SECOND_NS - 1);
+	set_entries(1, 5 * SECOND_NS);
+	advance(5 * SECOND_NS - 1);
 	assert_int_equal(readings, 1);
-	pass(SECOND_NS);
+	advance(SECOND_NS);
 	assert_int_equal(readings, 2);
 	/* what failed is tried once more */
 	world->sim->exception_fails = 1;
-	want(2, 0);
+	set_entries(2, 0);
 	strcpy(entries[1].device, "none");
 	sync_.schedule.next_refresh_ns = UINT64_MAX;
-	pass(0);
+	advance(0);
 	assert_int_equal(n_exceptions(), 0);
 	assert_true(meta.operator_done < meta.operator_changes);
 	world->sim->exception_fails = 0;
-	pass(SECOND_NS);
+	advance(SECOND_NS);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
 	/* gateways do not wait for the keeper's turn */
