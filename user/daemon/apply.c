@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See apply.h. A file for each kind of object does the work; this one only dispatches.
- */
+/* See apply.h. A file for each kind of object does the work; this one only dispatches. */
 #include "apply.h"
 
 #include <linux/rtnetlink.h>

@@ -125,7 +125,7 @@ static void note_new(struct sync *sync, const struct link *link)
 	if (!device || !device->has_link)
 		sync->schedule.wanted |= SCHEDULE_FEATURES;
 	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
-		operator_device_changed(sync);
+		operator_device_changed(sync->operator);
 }
 
 /* IPv6 takes over a larger MTU only after the device announced it, without a message. */
@@ -239,7 +239,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 		ports_removed(sync, device, link.moved);
 	links_delete(&sync->stores.links, link.ifindex);
 	upper_devices_message(&sync->stores.links, &sync->schedule, &link);
-	operator_device_changed(sync);
+	operator_device_changed(sync->operator);
 	if (rib_may_use_device(sync->stores.rib, link.ifindex))
 		rib_prune(sync->stores.rib, uses_device, &link.ifindex);
 	recheck_next_hops_by(sync, link.ifindex);

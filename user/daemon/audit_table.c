@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See audit_table.h.
- */
+/* See audit_table.h. */
 #include "audit_table.h"
 
 #include <linux/ipv6_route.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See bond.h. Read by the ioctl behind ifenslave.
- */
+/* See bond.h. Read by the ioctl behind ifenslave. */
 #include <net/if.h> /* before linux/if.h, which allows for it */
 
 #include "bond.h"

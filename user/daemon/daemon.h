@@ -11,7 +11,7 @@
 #include "config.h"
 #include "exceptions_fresh.h"
 #include "flows.h"
-#include "guard_state.h"
+#include "guard_ports.h"
 #include "neigh_refresh.h"
 #include "quarantine.h"
 #include "schedule.h"

@@ -199,7 +199,7 @@ static void age_overflow(struct sync *sync, uint64_t read_since_ns)
 		return;
 	if (exceptions->older.n) {
 		exceptions->dirty = true;
-		operator_reread(sync);
+		operator_reread(sync->operator);
 	}
 	if (exceptions_any_untracked(exceptions)) {
 		exceptions->older = exceptions->overflow;
@@ -247,7 +247,7 @@ void exceptions_check(struct sync *sync)
 	age_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
 		exceptions->ready = true;
-		operator_reread(sync);
+		operator_reread(sync->operator);
 	}
 	if (exceptions->ready && exceptions->dirty)
 		rebuild(sync);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See exceptions_decide.h, and the invariants in exceptions_store.h.
- */
+/* See exceptions_decide.h, and the invariants in exceptions_store.h. */
 #include "exceptions_decide.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See exceptions_event.h.
- */
+/* See exceptions_event.h. */
 #include "exceptions_event.h"
 
 #include <linux/rtnetlink.h>

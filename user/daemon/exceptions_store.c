@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See exceptions_store.h.
- */
+/* See exceptions_store.h. */
 #include "exceptions_store.h"
 
 #include <string.h>

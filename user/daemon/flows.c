@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See flows.h. Where the kernel lacks what the extension needs, packets of such ports pass.
- */
+/* See flows.h. Where the kernel lacks what the extension needs, packets of such ports pass. */
 #include "flows.h"
 
 #include <errno.h>

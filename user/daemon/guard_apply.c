@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See guard_apply.h.
- */
+/* See guard_apply.h. */
 #include "guard_apply.h"
 
 #include <errno.h>

@@ -205,9 +205,9 @@ uint64_t operator_due_ns(const struct sync *sync)
 	return list->reading || count_changes(sync) != list->changes ? 0 : list->next_ns;
 }
 
-int operator_fd(const struct sync *sync)
+int operator_fd(const struct operator_list *list)
 {
-	return sync->operator->poke_fd;
+	return list->poke_fd;
 }
 
 int operator_new(struct sync *sync)
@@ -258,9 +258,9 @@ void operator_mark_gateways(struct sync *sync)
 		fib_exception_each(sync->fib, mark_gateway, sync);
 }
 
-void operator_reread(struct sync *sync)
+void operator_reread(struct operator_list *list)
 {
-	sync->operator->next_ns = 0;
+	list->next_ns = 0;
 }
 
 void operator_restore(struct sync *sync, const union sixlane_addr *dst)
@@ -268,11 +268,11 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 	struct sixlane_operator entry;
 
 	if (!maps_operator(sync->maps, dst, &entry))
-		operator_reread(sync);
+		operator_reread(sync->operator);
 }
 
-void operator_device_changed(struct sync *sync)
+void operator_device_changed(struct operator_list *list)
 {
-	if (sync->operator->by_device)
-		operator_reread(sync);
+	if (list->by_device)
+		operator_reread(list);
 }

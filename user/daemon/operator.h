@@ -18,14 +18,14 @@ void operator_free(struct operator_list *list);
 void operator_run(struct sync *sync);
 uint64_t operator_due_ns(const struct sync *sync);
 /* Readable when the CLI has changed something; -1: none. */
-int operator_fd(const struct sync *sync);
+int operator_fd(const struct operator_list *list);
 
 /* Read the whole list again. */
-void operator_reread(struct sync *sync);
+void operator_reread(struct operator_list *list);
 /* The kernel's exception of dst is gone: the operator's, if there is one, applies again. */
 void operator_restore(struct sync *sync, const union sixlane_addr *dst);
 /* A device came, went or was renamed. */
-void operator_device_changed(struct sync *sync);
+void operator_device_changed(struct operator_list *list);
 /* Mark the gateways of the operator's exceptions as used, so that they are resolved. */
 void operator_mark_gateways(struct sync *sync);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See ports.h. A device gets a slot only if packets come in by it or leave by it.
- */
+/* See ports.h. A device gets a slot only if packets come in by it or leave by it. */
 #include "ports.h"
 
 #include <errno.h>

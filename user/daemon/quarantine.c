@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See quarantine.h. An unordered list: it is short, and mostly empty.
- */
+/* See quarantine.h. An unordered list: it is short, and mostly empty. */
 #include "quarantine.h"
 
 #include <errno.h>

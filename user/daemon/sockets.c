@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See sockets.h. Dumps have a socket of their own, so that notifications stay in their order.
- */
+/* See sockets.h. Dumps have a socket of their own, so that notifications stay in their order. */
 #include "sockets.h"
 
 #include <linux/rtnetlink.h>

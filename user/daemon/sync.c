@@ -194,7 +194,7 @@ static void synchronise(struct sync *sync)
 	schedule->wanted &= ~(SCHEDULE_TABLES | SCHEDULE_RULES);
 	begin_dump(schedule);
 	schedule->quiet = true;
-	operator_reread(sync);
+	operator_reread(sync->operator);
 	statistics_write(sync);
 	meta_update(sync);
 	mark(&sync->stores);
@@ -407,7 +407,7 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 	fds[0] = nl_socket_fd(sync->sockets.notify);
 	fds[1] = sync->sockets.genl_notify ? nl_socket_fd(sync->sockets.genl_notify) : -1;
 	fds[2] = fib_is_filled(sync) ? exceptions_fresh_fd(sync) : -1;
-	fds[3] = fib_is_filled(sync) ? operator_fd(sync) : -1;
+	fds[3] = fib_is_filled(sync) ? operator_fd(sync->operator) : -1;
 	fds[4] = fib_is_filled(sync) ? parity_fd(sync) : -1;
 	guard_fds(sync->guard.guard, fds + 5);
 }

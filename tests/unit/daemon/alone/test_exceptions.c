@@ -186,7 +186,7 @@ void audit_place_read_unsteady(struct sync *sync, uint32_t ifindex)
 {
 }
 
-void operator_reread(struct sync *sync)
+void operator_reread(struct operator_list *list)
 {
 	restored++;
 }
@@ -194,7 +194,7 @@ void operator_reread(struct sync *sync)
 void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 {
 	assert_memory_equal(dst, &dst_, sizeof(dst_));
-	operator_reread(sync);
+	operator_reread(NULL);
 }
 
 void ports_add_egress(struct sync *sync, uint32_t ifindex)

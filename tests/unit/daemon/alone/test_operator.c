@@ -111,7 +111,7 @@ static void test_when_it_is_read(void **state)
 	entries[1] = entries[0];
 	advance(2 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 2);
-	operator_reread(&sync_);
+	operator_reread(&list);
 	advance(0);
 	assert_int_equal(readings, 3);
 	/* many that end do not make many readings, one makes one */
