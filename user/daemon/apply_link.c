@@ -6,7 +6,6 @@
 #include "apply_link.h"
 
 #include <errno.h>
-#include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "apply_prefix.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "audit_place.h"
 #include "daemon.h"
@@ -16,13 +15,10 @@
 static void add_egress_ports(struct sync *sync, const struct fib_target *target)
 {
 	for (size_t i = 0; i < target->n_hops; i++)
-		ports_add_egress(sync, target->hops[i].ifindex);
-	for (size_t i = 0; i < target->n_sources; i++) {
-		const struct fib_target *by_source = &target->sources[i].target;
-
-		for (size_t j = 0; j < by_source->n_hops; j++)
-			ports_add_egress(sync, by_source->hops[j].ifindex);
-	}
+		if (!fib_port_slot(sync->fib, target->hops[i].ifindex))
+			ports_add_egress(sync, target->hops[i].ifindex);
+	for (size_t i = 0; i < target->n_sources; i++)
+		add_egress_ports(sync, &target->sources[i].target);
 }
 
 /* What the FIB gets instead of target, if the parity check disagreed about the prefix. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "../netlink/parse.h"
 #include "apply_link.h"
@@ -84,7 +83,7 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 	if (route->expires)
 		route->expires_ns =
 			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (!audit_reader(sync->audit) && expires_now(end_ns)) { /* as it was known */
+	else if (expires_now(end_ns) && !audit_reader(sync->audit)) { /* as it was known */
 		route->expires = true;
 		route->expires_ns = end_ns;
 	}

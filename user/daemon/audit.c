@@ -13,7 +13,6 @@
 #include "audit.h"
 
 #include <errno.h>
-#include <linux/ipv6_route.h>
 #include <string.h>
 
 #include "audit_place.h"

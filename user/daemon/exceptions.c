@@ -6,8 +6,6 @@
  */
 #include "exceptions.h"
 
-#include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "audit_table.h"

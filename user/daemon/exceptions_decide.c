@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
 #include "daemon.h"
 #include "exceptions_store.h"

@@ -5,7 +5,6 @@
  */
 #include "port_names.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "../netlink/parse.h"

@@ -8,7 +8,6 @@
 #include "sync.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "apply.h"

@@ -6,7 +6,6 @@
 #include "verify.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 #include "compile.h"
 #include "daemon.h"
