@@ -58,24 +58,11 @@ static void write_port(struct sync *sync, const struct device *device, bool need
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
-static const char *mode_name(enum xdp_mode mode)
-{
-	switch (mode) {
-	case XDP_MODE_NATIVE:
-		return "native";
-	case XDP_MODE_GENERIC:
-		return "generic";
-	case XDP_MODE_OFFLOAD:
-		return "offload";
-	case XDP_MODE_MULTI:
-		return "multi";
-	case XDP_MODE_UNKNOWN:
-		return "unknown";
-	case XDP_MODE_NONE:
-		break;
-	}
-	return "none";
-}
+static const char *const mode_names[] = {
+	[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
+	[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
+	[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
+};
 
 static void report_program(const struct sync *sync, const struct device *device,
 			   const struct loader_prog *prog)
@@ -90,7 +77,7 @@ static void report_program(const struct sync *sync, const struct device *device,
 			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
 			name);
 	else if (prog->owner == LOADER_OURS)
-		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode),
+		log_info("%s: serving (%s mode, program %u%s)", name, mode_names[prog->mode],
 			 prog->id, prog->dispatcher ? ", dispatcher" : "");
 	else if (prog->owner == LOADER_FOREIGN)
 		log_info(

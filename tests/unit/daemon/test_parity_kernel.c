@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether a packet that XDP forwarded went where an answer of the kernel says. */
+/* Whether the hop of a forwarded packet agrees with an answer of the kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which devices the settings' names stand for: names that move from one device to another, come
- * late, or go, in whatever order the messages arrive.
+ * Names in the settings move from one device to another, come late, or go, in any order of
+ * messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,12 +20,12 @@
 	"l234567890123456789012345678901234567890123456789012345678901234" \
 	"567890123456789012345678901234567890123456789012345678901234567"
 
-/* What a device is named, own name first; "": no more. */
+/* Names of a device, its own name first. */
 struct step {
 	uint32_t ifindex;
 	const char *names[3];
 	bool changed;
-	uint32_t ports, pass_ports; /* whose the names are then; 0: nobody's */
+	uint32_t ports, pass_ports; /* devices that have the names then; 0: none */
 };
 
 /* ports = uplink, pass_ports = LONGEST */
@@ -36,7 +36,7 @@ static const struct step steps[] = {
 	{ 1, { "eth0", "enp1s0", LONGEST }, true, 2, 1 },
 	{ 2, { "eth1", "lan" }, true, 0, 1 },
 	{ 1, { "uplink", LONGEST }, true, 1, 1 },
-	/* told of the new one before the old one has lost it */
+	/* the message about the new device comes before that about the old one */
 	{ 3, { "eth3", LONGEST }, true, 1, 3 },
 	{ 1, { "uplink" }, false, 1, 3 },
 	{ 1, { "uplin" }, true, 0, 3 },
@@ -97,7 +97,7 @@ static void names_move(void **state)
 	port_names_free(names);
 }
 
-/* Half of the names must not count as all of them: the others would be lost. */
+/* A damaged list of names must not be taken for a complete one. */
 static void damaged_message(void **state)
 {
 	const struct step step = { 1, { "eth0", "uplink", LONGEST }, true, 1, 1 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How long prefixes are punted for a mismatch, and how many. */
+/*
+ * How long prefixes are punted for a mismatch, and how many.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +34,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* For how many seconds it is punted; or -errno. */
+/* Adds a prefix. Returns how many seconds it is punted, or -errno. */
 static int64_t add(const char *text, uint64_t now_ns)
 {
 	const struct prefix dst = pfx(text);
@@ -49,7 +51,7 @@ static bool has(uint32_t table, const char *text)
 	return quarantine_has(&quarantine, table, &dst);
 }
 
-/* The one that ends, if one does. */
+/* This prefix ends next, at now_ns. */
 static void expect_end(const char *text, uint64_t now_ns)
 {
 	const struct prefix dst = pfx(text);
@@ -114,7 +116,7 @@ static void ends_early(void **state)
 	assert_int_equal(add("2001:db8::/32", 2 * SECOND), 120);
 }
 
-/* Those that have ended make room, the earliest first. */
+/* Prefixes that have ended make room, the earliest first. */
 static void is_full(void **state)
 {
 	struct prefix dst = pfx("2001:db8::/48");

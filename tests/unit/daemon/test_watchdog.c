@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The second pair of eyes on the guard's sockets: input that nobody reads has packets passed, input
- * that is read in time does not.
+ * Unread input makes packets pass; input that is read in time does not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +95,7 @@ static void does_not_fire_on_read_input(void **state)
 	put(&watched);
 	get(&watched);
 	assert_false(watchdog_reset(watched.watchdog));
-	/* by then it has seen both that there was input, and that there is none */
+	/* by then it has noticed the input, and that it was read */
 	poll(NULL, 0, 2 * WATCHDOG_WAIT_MS);
 	assert_int_equal(load(), OTHERS | BIT);
 	put(&watched);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What comes of the kernel's exceptions: which destinations are exact, punt or neither, and in
- * which order the maps hear of it. The kernel's records are this test's own, and so is the audit;
- * the FIB writes to simulated maps.
+ * Which destinations with exceptions are exact, punt or neither, and in which order the maps
+ * change. The kernel's records, the audit and ICMPv6 events are simulated here; the FIB writes to
+ * simulated maps.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -36,9 +36,7 @@
 #define SECOND_NS 1000000000ull
 #define OBJECT 7
 
-/*
- * One that the kernel has, if mtu or redirect is set: at the only hop of ROUTE in main, if nothing
- * else is said.
+/* An exception of the kernel, if mtu or redirect is set. Default: at the only hop of ROUTE in main.
  */
 struct found {
 	uint32_t mtu;
@@ -50,15 +48,15 @@ struct found {
 #define MAX_FOUND 2
 #define MAX_RECORDS (2 * MAX_FOUND + 1)
 
-static union sixlane_addr dst_; /* what all of it is about */
+static union sixlane_addr dst_; /* the destination of all exceptions */
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
 static struct found kernel[MAX_FOUND];
 static uint64_t expires_ns; /* of all */
 static int read_error;
-static bool cut;	 /* more than fits into a call */
-static bool walk_misses; /* the next one, what is there */
+static bool cut;	 /* a view does not hold everything */
+static bool walk_misses; /* the next walk finds nothing */
 
 static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
 {
@@ -95,7 +93,7 @@ static void add_records(struct kernel_record *out, const struct found *found)
 	memcpy(out[1].dst, dst_.bytes, sizeof(out[1].dst));
 }
 
-/* What it has there; dst NULL: at objects. A multipath route has a hop more. */
+/* The records of a route; dst NULL: of objects. A multipath route has another hop. */
 static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
 {
 	static struct kernel_record records[MAX_RECORDS];
@@ -139,11 +137,11 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 	return 0;
 }
 
-/* --- others that are replaced ----------------------------------------------------------------- */
+/* --- other replaced functions ----------------------------------------------------------------- */
 
 static uint64_t read_since_ns, lost;
 static bool event_waits; /* a message about dst_ has come */
-static int restored;	 /* what the operator said was asked for anew */
+static int restored;	 /* readings of the operator's exceptions that were requested */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -157,7 +155,7 @@ uint64_t audit_passes(const struct audit *audit)
 
 struct kernel_reader *audit_reader(const struct audit *audit)
 {
-	return (struct kernel_reader *)&read_since_ns; /* there is one */
+	return (struct kernel_reader *)&read_since_ns; /* not NULL */
 }
 
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
@@ -274,7 +272,7 @@ static void receive_event(void)
 	exceptions_fresh_read(&sync_);
 }
 
-/* What waits to be read is due; the kernel is done with what it heard of, if so said. */
+/* Read what is queued. done: the kernel has acted on all events. */
 static void run_queue(bool done)
 {
 	struct exception_dest *at;
@@ -289,7 +287,7 @@ static void run_queue(bool done)
 	exceptions_run(&sync_);
 }
 
-/* All was read since that time. */
+/* Everything was read since that time. */
 static void check_store(uint64_t since_ns)
 {
 	read_since_ns = since_ns;
@@ -335,7 +333,7 @@ static struct exception_dest *dest_now(void)
 	return exceptions_find(sync_.exceptions, &dst_);
 }
 
-/* It is not exact without an entry, nor punt without its bits. */
+/* Also asserts that exact ones have an entry, and punt ones their bits. */
 static enum exception_state state_now(void)
 {
 	const struct exception_dest *dest = dest_now();
@@ -346,7 +344,7 @@ static enum exception_state state_now(void)
 	return state;
 }
 
-/* --- what comes of what the kernel has -------------------------------------------------------- */
+/* --- states by what the kernel has ------------------------------------------------------------ */
 
 struct step {
 	const char *what;
@@ -390,14 +388,14 @@ static void read_alone(void)
 static void pass_alone(void)
 {
 	run_pass();
-	run_queue(true); /* what it leaves to a reading */
+	run_queue(true);
 }
 
 static void run_steps(const struct step *all, size_t n, void (*find)(void))
 {
 	start(NULL);
 	config.exceptions = all == always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
-	run_pass(); /* the first one of the daemon's */
+	run_pass(); /* the first pass */
 	for (size_t i = 0; i < n; i++) {
 		const struct found *found = all[i].kernel;
 		unsigned long writes = sim->exception_writes;
@@ -409,10 +407,10 @@ static void run_steps(const struct step *all, size_t n, void (*find)(void))
 		if (all[i].state == EXCEPTION_EXACT) /* the smallest one */
 			assert_int_equal(sim_exception(sim, &dst_)->mtu,
 					 (found[1].mtu ?: found[0].mtu));
-		else /* what was there goes, and nothing comes in between */
+		else /* one deletion at most, and nothing in between */
 			assert_true(sim->exception_writes <= writes + 1);
 		writes = sim->exception_writes;
-		run_pass(); /* finds the same */
+		run_pass(); /* finds the same: nothing is written */
 		assert_int_equal(state_now(), all[i].state);
 		assert_int_equal(sim->exception_writes, writes);
 		assert_false(maps_looks(&maps));
@@ -428,14 +426,14 @@ static void test_steps(void **state)
 	run_steps(always, ARRAY_SIZE(always), pass_alone);
 }
 
-/* One of the two walks of a reading may miss what is kept at an object. */
+/* One of the two walks of a reading may miss an exception of an object. */
 static void test_at_an_object(void **state)
 {
 	const struct next_hop object = { .id = OBJECT };
 
 	nexthops_set(sync_.stores.nexthops, &object);
 	kernel[0] = (struct found){ .mtu = 1280, .object = OBJECT };
-	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* beside nothing, or another one */
+	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* alone, and beside another one */
 		kernel[1].mtu = mtu;
 		walk_misses = true;
 		read_alone();
@@ -451,7 +449,7 @@ static void test_at_an_object(void **state)
 	assert_false(maps_looks(&maps));
 }
 
-/* A neighbour that fails may take it along, and one that was not resolved may be about to. */
+/* The exception may go with a neighbour that fails, or is unresolved and may fail. */
 static void test_its_neighbour_fails(void **state)
 {
 	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
@@ -472,7 +470,7 @@ static void test_its_neighbour_fails(void **state)
 	assert_int_equal(state_now(), EXCEPTION_EXACT);
 }
 
-/* Nothing is read for so long. */
+/* Nothing is read for ns. */
 static void age(uint64_t ns)
 {
 	dest_now()->found.seen_ns -= ns;
@@ -480,31 +478,31 @@ static void age(uint64_t ns)
 	check_store(0);
 }
 
-/* A redirect has no end: its entry has one, which is moved on by readings alone. */
+/* A redirect never expires, but its entry does: only readings renew it. */
 static void test_lease(void **state)
 {
 	const uint64_t half_ns = EXCEPTIONS_LEASE_NS / 2;
-	struct fib_exception said;
+	struct fib_exception entry;
 
 	kernel[0].redirect = true;
 	pass_alone();
-	said = *fib_exception(sync_.fib, &dst_);
-	said.expires_ns = util_now_ns() + SECOND_NS;
-	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
+	entry = *fib_exception(sync_.fib, &dst_);
+	entry.expires_ns = util_now_ns() + SECOND_NS;
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &entry), 0);
 	age(half_ns + SECOND_NS);
-	assert_in_range(sim_exception(sim, &dst_)->expires_ns, said.expires_ns + SECOND_NS,
+	assert_in_range(sim_exception(sim, &dst_)->expires_ns, entry.expires_ns + SECOND_NS,
 			util_now_ns() + half_ns);
 	run_queue(true);
 	assert_true(sim_exception(sim, &dst_)->expires_ns > util_now_ns() + half_ns);
 	age(EXCEPTIONS_LEASE_NS);
-	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &entry), 0);
 	check_store(0);
 	assert_int_equal(state_now(), EXCEPTION_PUNT);
 }
 
-/* --- what does not go well -------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
-/* Until the first pass is through, and while it cannot be read, it is punt. */
+/* Punt until the first pass is complete, and while it cannot be read. */
 static void test_not_known(void **state)
 {
 	kernel[0].mtu = 1300;
@@ -517,7 +515,7 @@ static void test_not_known(void **state)
 	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_false(exceptions_need_pass(&sync_));
 	kernel[0].mtu = 0;
-	sync_.schedule.backlog = true; /* the RIB may be, too */
+	sync_.schedule.backlog = true; /* the RIB may be outdated, too */
 	read_alone();
 	assert_int_equal(sync_.exceptions->n_queued, 1);
 	sync_.schedule.backlog = false;
@@ -544,7 +542,7 @@ static void assert_overflow(uint64_t n)
 	assert_int_equal(meta.exceptions_overflow, n);
 }
 
-/* What finds no room in the store is punt until all has been read without it. */
+/* A destination without room in the store is punt until a pass does not find it. */
 static void test_overflow(void **state)
 {
 	struct radix *store = &sync_.exceptions->store;
@@ -557,14 +555,14 @@ static void test_overflow(void **state)
 	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
-	run_pass(); /* perhaps before the kernel acts */
+	run_pass(); /* it may have been before the kernel acted */
 	assert_true(maps_punted_has(maps.punted, &dst_));
 	check_store(util_now_ns() + SECOND_NS);
 	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
 	assert_overflow(0);
 }
 
-/* What is over the bound is punt, until another one goes. */
+/* A destination over max_exceptions is punt until another one goes. */
 static void test_bound(void **state)
 {
 	kernel[0].mtu = 1300;
@@ -578,14 +576,14 @@ static void test_bound(void **state)
 	assert_overflow(0);
 }
 
-/* What the kernel has, or may have, comes before what the operator said. */
+/* What the kernel has, or may have, overrides the operator's exception. */
 static void test_before_the_operators(void **state)
 {
 	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
 
-	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
+	/* bits of an earlier daemon count until everything was read */
 	maps_punted_add(maps.punted, &dst_);
-	assert_false(exceptions_override(&sync_, &dst_)); /* this one's own */
+	assert_false(exceptions_override(&sync_, &dst_)); /* not started: these bits are its own */
 	exceptions_start(&sync_);
 	exceptions_check(&sync_);
 	assert_true(exceptions_override(&sync_, &dst_));
@@ -597,19 +595,19 @@ static void test_before_the_operators(void **state)
 	sync_.exceptions->dirty = true;
 	run_pass();
 	assert_true(maps_punted_has(maps.punted, &dst_));
-	/* what comes is exact in its place, … */
+	/* an exception of the kernel takes its place, ... */
 	kernel[0].mtu = 1300;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1300);
 	assert_true(exceptions_override(&sync_, &dst_));
-	/* … is gone, … */
+	/* ... goes, ... */
 	kernel[0].mtu = 0;
 	restored = 0;
 	run_pass();
 	assert_int_equal(restored, 1);
 	assert_false(exceptions_override(&sync_, &dst_));
-	/* … is lost, … */
+	/* ... has no room, ... */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	exceptions_punt_untracked(&sync_, &dst_);
 	assert_null(sim_exception(sim, &dst_));
@@ -618,7 +616,7 @@ static void test_before_the_operators(void **state)
 	check_store(util_now_ns() + SECOND_NS);
 	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 2);
-	/* … or is only observed */
+	/* ... or is only observed */
 	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	kernel[0].mtu = 1300;
@@ -627,7 +625,7 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
 	pass_alone();
 	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
-	/* … also after one of the operator's in its place has gone */
+	/* ... also after the operator's in its place is gone */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	pass_alone();
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
@@ -645,28 +643,28 @@ static void test_fresh_until_it_is_read(void **state)
 	dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
-	/* heard of once more, it has its bytes in the other half, and is read again */
+	/* another event: its bytes are in the other half, and it is read again */
 	dest_now()->event_ns = util_now_ns();
 	run_queue(false);
 	assert_int_equal(sync_.exceptions->n_queued, 1);
 	assert_int_equal(state_now(), EXCEPTION_EXACT);
-	assert_true(maps_fresh_has(&maps, &dst_)); /* others may have come */
+	assert_true(maps_fresh_has(&maps, &dst_)); /* other events may have come */
 	sync_.icmp_events.until_ns = UINT64_MAX;
 	dest_now()->due_ns = UINT64_MAX;
 	note_all();
-	check_store(dest_now()->since_ns + 1); /* may have come before the kernel acts */
+	check_store(dest_now()->since_ns + 1); /* it may have been before the kernel acted */
 	assert_true(maps_fresh_has(&maps, &dst_));
-	exceptions_note_event(sync_.exceptions, dest_now()); /* of a change that sets no byte */
+	exceptions_note_event(sync_.exceptions, dest_now()); /* a change, which sets no byte */
 	dest_now()->due_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
-	run_queue(false); /* what it is read again for came later */
+	run_queue(false); /* the event of the second reading came later */
 	assert_int_equal(sync_.exceptions->n_queued, 1);
 	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }
 
-/* The halves turn between the program's store and the event, which is heard of after that. */
+/* The halves turn after the program has set the bytes, and before the event is read. */
 static void test_fresh_before_it_is_heard(void **state)
 {
 	kernel[0].mtu = 1300;
@@ -685,7 +683,7 @@ static void test_fresh_before_it_is_heard(void **state)
 	}
 }
 
-/* Nor is what came again before they turn read by a reading that may come too early for it. */
+/* Two events before the halves turn: the first reading may be too early for the second one. */
 static void test_fresh_heard_twice(void **state)
 {
 	kernel[0].mtu = 1300;
@@ -709,7 +707,7 @@ static void test_fresh_until_a_pass(void **state)
 	lost = 1;
 	set_fresh();
 	exceptions_run(&sync_);
-	read_since_ns = sync_.exceptions->fresh.turned_ns + 1; /* too early, perhaps */
+	read_since_ns = sync_.exceptions->fresh.turned_ns + 1; /* may be too early */
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
 	read_since_ns = UINT64_MAX;
@@ -718,7 +716,8 @@ static void test_fresh_until_a_pass(void **state)
 	assert_false(maps_looks(&maps));
 }
 
-/* It may have ended before it cleared a half: that comes before the next turn, and needs a pass. */
+/* An earlier daemon may have ended before it cleared a half. That needs a pass, before the next
+ * turn. */
 static void test_fresh_of_an_earlier_daemon(void **state)
 {
 	set_fresh();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the operator's exceptions are read, and that it goes in pieces; what becomes of them the e2e
- * tests see. operator.c is built into this test, with a list of this test's own in the place of
- * sl_operator, which is read as many at a time as PIECE, and with a clock.
+ * When the operator's exceptions are read, and that they are read in pieces. e2e tests cover their
+ * effect. operator.c is compiled into this test, with a simulated sl_operator and a simulated
+ * clock.
  */
 #include <errno.h>
 
@@ -57,7 +57,7 @@ static uint64_t n_exceptions(void)
 	return stats.exceptions;
 }
 
-/* The first n, of which each ends so long after the one before; 0: none does. */
+/* Fill the list with n entries that expire apart_ns after each other; 0: never. */
 static void set_entries(size_t n, uint64_t apart_ns)
 {
 	memset(entries, 0, sizeof(entries));
@@ -71,7 +71,7 @@ static void set_entries(size_t n, uint64_t apart_ns)
 	readings = 0;
 }
 
-/* It runs whenever it is due. */
+/* Let time pass, and run the daemon whenever it is due. */
 static void advance(uint64_t ns)
 {
 	const uint64_t until_ns = clock_ns + ns;
@@ -97,7 +97,7 @@ static void test_when_it_is_read(void **state)
 		assert_int_equal(n_exceptions(), n);
 		assert_int_equal(operator_due_ns(&sync_), 0);
 	}
-	/* what changes behind the reading is of the next one */
+	/* a change behind the cursor needs another reading */
 	set_entries(1, 0);
 	while (!meta.operator_done)
 		operator_run(&sync_);
@@ -107,14 +107,14 @@ static void test_when_it_is_read(void **state)
 	assert_int_equal(meta.operator_done, 2);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(readings, 1);
-	/* one that was not counted */
+	/* a change that was not counted */
 	entries[1] = entries[0];
 	advance(2 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 2);
 	operator_reread(&list);
 	advance(0);
 	assert_int_equal(readings, 3);
-	/* many that end do not make many readings, one makes one */
+	/* many entries that expire share a reading; a single one has its own */
 	set_entries(MAX_ENTRIES, SECOND_NS / 10);
 	advance(4 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 0);
