@@ -31,7 +31,7 @@ static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * N
 #define MAX_EVENTS 1024u
 /* If more differ at once, messages were lost: all tables are dumped. */
 #define MAX_SOON 4096u
-/* A change may be read before its message comes, which then makes the difference go. */
+/* A change may be read before its message is applied; the next try finds no difference then. */
 #define TRIES 3
 
 /* --- one destination -------------------------------------------------------------------------- */

@@ -125,8 +125,8 @@ void audit_tables_list(struct sync *sync)
 	audit->listed_ns = sync->schedule.backlog ? audit->listed_ns : util_now_ns();
 	rib_each_table(sync->stores.rib, add_table, audit);
 	for (size_t i = 0; i < sync->stores.program.n; i++)
-		if (sync->stores.program.rules[i]
-			    .table) /* 0: no lookup, or that of a VRF, which has routes */
+		if (sync->stores.program.rules[i].table) /* 0: no lookup, or by the table of a VRF,
+							    which the RIB lists */
 			add_table(audit, sync->stores.program.rules[i].table);
 	if (nexthops_count(sync->stores.nexthops))
 		add_table(audit, KERNEL_READER_OBJECTS);

@@ -64,7 +64,7 @@ static void read_objects(struct reading *reading)
 							  &view, view.records, view.n);
 }
 
-/* Read everything that the kernel has of it: at each route that covers it, and at each object. */
+/* Read all exceptions of the destination: at each route that covers it, and at each object. */
 static void read_one(struct sync *sync, struct exception_dest *dest)
 {
 	struct reading reading = {
@@ -178,7 +178,7 @@ static void clear_flags(struct sync *sync)
 		fib_clear_exception_flags(sync->fib);
 }
 
-/* Without a kernel reader the overflow is used for all, whatever the room. */
+/* Destinations for which there was no room. Without a kernel reader all are kept there. */
 static uint64_t count_overflow(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
@@ -275,7 +275,7 @@ void exceptions_start(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* After a pass at once, as far as the budget allows. */
+/* Immediately after a pass, if the budget allows. */
 static uint64_t check_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;

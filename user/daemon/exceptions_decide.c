@@ -124,7 +124,7 @@ static int set_entry(struct sync *sync, const struct exception_dest *dest,
 	return fib_set_exception(sync->fib, &dest->node.prefix.addr, exact);
 }
 
-/* The kernel has nothing of it: what the operator entry holds again. */
+/* The kernel has nothing of it: the operator's applies again. */
 static void give_up(struct sync *sync, struct exception_dest *dest)
 {
 	if (dest->state != EXCEPTION_NONE)

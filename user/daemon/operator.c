@@ -190,7 +190,7 @@ void operator_run(struct sync *sync)
 		begin(list);
 	if (!list->reading)
 		return;
-	/* at the end it returns 0, however often it is called */
+	/* returns 0 at the end, also when called again */
 	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
 	if (ret < 0)
 		list->error = ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What is wanted and when it is due. Any file of the daemon may ask for something here; only sync.c
- * carries it out. Knows nothing of what the bits stand for.
+ * carries it out.
  */
 #ifndef USER_DAEMON_SCHEDULE_H
 #define USER_DAEMON_SCHEDULE_H

@@ -80,7 +80,7 @@ static void report_bypass(uint32_t bypass)
 				    guard_cause_names[cause]);
 }
 
-/* A CPU may answer so many packets a second, a tenth of that at once. */
+/* Rate per CPU of Packet Too Big from XDP; the burst is a tenth of it. */
 static void set_answers(struct sync *sync)
 {
 	struct sixlane_meta *meta = sync->maps->meta;
@@ -149,10 +149,10 @@ int daemon_new(const struct config *config, struct maps *maps, const struct load
 	sync->sockets.apply = apply_message;
 	sync->sockets.apply_genl = apply_genl_message;
 	sync->sockets.ctx = sync;
-	/* first: it takes a tenth of a second, in which packets go on by the maps as they are */
+	/* before anything changes: it takes 100 ms, during which the old maps still apply */
 	sync->audit = audit_new();
 	sync->guard.due_ns = UINT64_MAX;
-	/* what an earlier daemon said of itself holds no more; its count goes on */
+	/* flags of an earlier daemon do not hold any more; its count continues */
 	__atomic_fetch_and(&maps->meta->flags, ~(SIXLANE_META_IN_SYNC | SIXLANE_META_GUARDED),
 			   __ATOMIC_RELEASE);
 	sync->statistics.generation = maps->meta->generation;
