@@ -22,7 +22,7 @@
 
 struct operator_list {
 	struct sync *sync;
-	int poke_fd;
+	int wakeup_fd;
 	bool reading;
 	uint64_t next_ns; /* next reading without a counted change */
 	uint64_t changes; /* the CLI's count before the reading */
@@ -123,7 +123,7 @@ static void begin(struct operator_list *list)
 {
 	*list = (struct operator_list){
 		.sync = list->sync,
-		.poke_fd = list->poke_fd,
+		.wakeup_fd = list->wakeup_fd,
 		.reading = true,
 		.changes = count_changes(list->sync),
 		.number = list->number + 1,
@@ -184,8 +184,8 @@ void operator_run(struct sync *sync)
 	int ret;
 
 	/* before the count is read: the CLI counts, then wakes */
-	if (list->poke_fd >= 0)
-		poke_drain(list->poke_fd);
+	if (list->wakeup_fd >= 0)
+		poke_drain(list->wakeup_fd);
 	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
 	if (!list->reading)
@@ -207,7 +207,7 @@ uint64_t operator_due_ns(const struct sync *sync)
 
 int operator_fd(const struct operator_list *list)
 {
-	return list->poke_fd;
+	return list->wakeup_fd;
 }
 
 int operator_new(struct sync *sync)
@@ -217,11 +217,11 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->poke_fd = poke_open();
-	if (list->poke_fd < 0)
+	list->wakeup_fd = poke_open();
+	if (list->wakeup_fd < 0)
 		log_warning(
 			"cannot listen for changes by 'sixlane exception': %s; they take effect within a second",
-			strerror(-list->poke_fd));
+			strerror(-list->wakeup_fd));
 	sync->operator= list;
 	return 0;
 }
@@ -230,8 +230,8 @@ void operator_free(struct operator_list *list)
 {
 	if (!list)
 		return;
-	if (list->poke_fd >= 0)
-		close(list->poke_fd);
+	if (list->wakeup_fd >= 0)
+		close(list->wakeup_fd);
 	free(list);
 }
 

@@ -90,7 +90,7 @@ static void test_when_it_is_read(void **state)
 
 	sync_.fib = world->fib;
 	clock_ns = 1000 * SECOND_NS;
-	list = (struct operator_list){ .sync = &sync_, .poke_fd = -1 };
+	list = (struct operator_list){ .sync = &sync_, .wakeup_fd = -1 };
 	set_entries(10, 0);
 	for (size_t n = PIECE; n <= 9; n += PIECE) {
 		operator_run(&sync_);
@@ -136,7 +136,7 @@ static void test_when_it_is_read(void **state)
 	advance(SECOND_NS);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
-	/* gateways do not wait for the keeper's turn */
+	/* gateways do not wait for the next refresh */
 	assert_true(sync_.schedule.next_refresh_ns == 0);
 }
 
