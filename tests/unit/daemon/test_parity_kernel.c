@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whether the hop of a forwarded packet agrees with an answer of the kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
 #include "../../../user/daemon/parity_kernel.h"
-#include "../../../user/rib/radix.h"
+#include "../fib/fib_world.h"
 #include "../netlink/netlink_build.h"
 #include "../unit.h"
 
 #define PORT 4u
-
-static union sixlane_addr addr(const char *text)
-{
-	struct prefix prefix;
-
-	assert_int_equal(prefix_parse(text, &prefix), 0);
-	return prefix.addr;
-}
 
 /* By a gateway, or on link. */
 static struct sixlane_sample sample_by(const char *next_hop)

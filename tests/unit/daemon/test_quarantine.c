@@ -2,16 +2,10 @@
 /*
  * How long prefixes are punted for a mismatch, and how many.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 
 #include "../../../user/daemon/quarantine.h"
-#include "../../../user/lib/util.h"
+#include "../fib/fib_world.h"
 #include "../unit.h"
 
 #define SECOND 1000000000ull
@@ -20,15 +14,7 @@
 
 static struct quarantine quarantine;
 
-static struct prefix pfx(const char *text)
-{
-	struct prefix prefix;
-
-	assert_int_equal(prefix_parse(text, &prefix), 0);
-	return prefix;
-}
-
-static int setup(void **state)
+static int empty(void **state)
 {
 	quarantine = (struct quarantine){ 0 };
 	return 0;
@@ -138,10 +124,10 @@ static void is_full(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(lasts_60_seconds, setup),
-		cmocka_unit_test_setup(doubles_up_to_an_hour, setup),
-		cmocka_unit_test_setup(ends_early, setup),
-		cmocka_unit_test_setup(is_full, setup),
+		cmocka_unit_test_setup(lasts_60_seconds, empty),
+		cmocka_unit_test_setup(doubles_up_to_an_hour, empty),
+		cmocka_unit_test_setup(ends_early, empty),
+		cmocka_unit_test_setup(is_full, empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
