@@ -87,8 +87,7 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	int ret;
 
 	report(sync, program);
-	/* The rules of an earlier daemon stay in force if they are the same: the tables fit them.
-	 */
+	/* Rules of an earlier daemon stay in force if they are the same: its tables fit. */
 	if (sync->schedule.quiet && !known)
 		meta_hold(sync);
 	ret = maps_set_rules(sync->maps, program->rules, n);

@@ -99,9 +99,8 @@ static void correct(struct sync *sync, const struct audit_place *place, bool cou
 
 	for (int i = 0; i < TRIES; i++) {
 		difference = RIB_SAME;
-		if (!sockets_follow(&sync->sockets, &sync->schedule,
-				    &sync->statistics)) /* more messages wait: a difference may be
-							   due to them */
+		/* if more messages wait, a difference may be due to them */
+		if (!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics))
 			continue;
 		if (read_kernel(sync, place->table, &place->dst, &difference) ||
 		    difference == RIB_SAME)

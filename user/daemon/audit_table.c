@@ -26,8 +26,7 @@ void audit_tables_free(struct audit *audit)
 	free(audit->tables);
 }
 
-/* A multiplication moves bits only upwards: without the shift changes of upper halves could cancel.
- */
+/* Multiplication moves bits only upwards: without the shift upper halves could cancel out. */
 uint64_t audit_table_sum(uint64_t sum, const void *data, size_t bytes)
 {
 	const uint64_t *words = data;
@@ -125,8 +124,8 @@ void audit_tables_list(struct sync *sync)
 	audit->listed_ns = sync->schedule.backlog ? audit->listed_ns : util_now_ns();
 	rib_each_table(sync->stores.rib, add_table, audit);
 	for (size_t i = 0; i < sync->stores.program.n; i++)
-		if (sync->stores.program.rules[i].table) /* 0: no lookup, or by the table of a VRF,
-							    which the RIB lists */
+		/* 0: no lookup, or by the table of a VRF, which the RIB lists */
+		if (sync->stores.program.rules[i].table)
 			add_table(audit, sync->stores.program.rules[i].table);
 	if (nexthops_count(sync->stores.nexthops))
 		add_table(audit, KERNEL_READER_OBJECTS);

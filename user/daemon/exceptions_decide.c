@@ -11,8 +11,7 @@
 #include "operator.h"
 #include "ports.h"
 
-/* A Path MTU becomes punt this long before its end: the datapath's clock is up to two ticks late.
- */
+/* A Path MTU is punt this long before its end: the datapath's clock is two ticks late at most. */
 #define AHEAD_NS 100000000ull
 
 /* Packets to dst are routed by the prefix at which the finding is stored. */

@@ -146,8 +146,7 @@ static void write_ports(struct sync *sync)
 
 void guard_apply_all(struct sync *sync)
 {
-	/* First add what is newly held back, then free the rest: no packet slips through between.
-	 */
+	/* First hold back more, then free the rest: no packet slips through between. */
 	meta_update(sync);
 	guard_ports_write_all(sync, true);
 	sync->guard.tightens = true;

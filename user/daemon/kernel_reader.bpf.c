@@ -214,8 +214,7 @@ static __always_inline __u64 first_table(__u32 id)
 	return (__u64)BPF_CORE_READ(heads, first);
 }
 
-/* Checks a table of the bucket; the walk begins at its root if it is the one. Not 0: the call ends.
- */
+/* Checks a table of the bucket: the walk begins at the root of the right one. Not 0: it ends. */
 __noinline int table_step(void)
 {
 	const struct hlist_node *node = (const void *)kr.table;

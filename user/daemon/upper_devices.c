@@ -105,8 +105,7 @@ static void update(struct sync *sync, struct device *device)
 	ports_update(sync, device->ifindex);
 }
 
-/* Packets that come in by it may be forwarded: the program is on it, below its tags or on its bond.
- */
+/* Its packets may be forwarded: the program is on it, below its VLAN tags or on its bond. */
 static bool is_served(const struct sync *sync, const struct device *device)
 {
 	union sixlane_tag tags[2];
