@@ -426,12 +426,9 @@ int ports_attach(struct sync *sync, char *err)
 		/* it is gone, or its MTU is too large: attach_new() tries again */
 		if (ret == -ENODEV || ret == -EMSGSIZE)
 			continue;
-		if (ret) {
-			detach_ports(ports, attached);
-			return ret;
-		}
-		attached[i] = true;
-		ret = check_attached(sync, ifindex, name, err);
+		attached[i] = !ret;
+		if (!ret)
+			ret = check_attached(sync, ifindex, name, err);
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;
