@@ -13,10 +13,10 @@
 #include "report.h"
 
 /* The table of the routes to a device's prefixes: addrconf_prefix_route(). */
-static uint32_t prefix_table(const struct sync *sync, uint32_t ifindex)
+static uint32_t prefix_table(const struct links *links, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->stores.links, ifindex);
-	const struct device *vrf = device ? links_vrf(&sync->stores.links, device) : NULL;
+	const struct device *device = links_find(links, ifindex);
+	const struct device *vrf = device ? links_vrf(links, device) : NULL;
 
 	return vrf ? vrf->link.vrf_table : RT_TABLE_MAIN;
 }
@@ -25,7 +25,7 @@ static uint32_t prefix_table(const struct sync *sync, uint32_t ifindex)
  * modify_prefix_route(), cleanup_prefix_route(). */
 static void read_prefixes(struct sync *sync, const struct address *address)
 {
-	const uint32_t table = prefix_table(sync, address->ifindex);
+	const uint32_t table = prefix_table(&sync->stores.links, address->ifindex);
 	const struct prefix peer = { .addr = address->peer, .len = 128 };
 
 	if (sync->schedule.dumping)
@@ -44,7 +44,7 @@ int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	audit_place_read_soon(sync, prefix_table(sync, ifindex), &prefix);
+	audit_place_read_soon(sync, prefix_table(&sync->stores.links, ifindex), &prefix);
 	audit_place_read_unsteady(sync, ifindex);
 	return 0;
 }

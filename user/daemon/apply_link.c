@@ -41,12 +41,12 @@ struct former {
 	uint32_t master; /* ifindex */
 };
 
-static struct former former_of(const struct sync *sync, uint32_t ifindex)
+static struct former former_of(const struct links *links, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->stores.links, ifindex);
+	const struct device *device = links_find(links, ifindex);
 
 	return (struct former){
-		.ignored = links_ignored(&sync->stores.links, ifindex),
+		.ignored = links_ignored(links, ifindex),
 		.up = device && device->has_link && device->link.flags & IFF_UP,
 		.master = device && device->has_link ? device->link.master : 0,
 	};
@@ -54,7 +54,7 @@ static struct former former_of(const struct sync *sync, uint32_t ifindex)
 
 static void device_changed(struct sync *sync, uint32_t ifindex, const struct former *was)
 {
-	const struct former is = former_of(sync, ifindex);
+	const struct former is = former_of(&sync->stores.links, ifindex);
 
 	recheck_next_hops_by(sync, ifindex);
 	if (sync->schedule.quiet)
@@ -199,7 +199,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return -EBADMSG;
 	if (!ret)
 		report_unknown_attr(&sync->statistics, REPORT_DEVICE, link.unknown_attr);
-	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
+	was = former_of(&sync->stores.links, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
 	if (!ret)
@@ -235,7 +235,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->stores.links, &device->link);
 	if (device)
-		ports_removed(sync, device, link.moved);
+		ports_removed(&sync->stores, device, link.moved);
 	links_delete(&sync->stores.links, link.ifindex);
 	upper_devices_message(&sync->stores.links, &sync->schedule, &link);
 	operator_device_changed(sync->operator);
@@ -259,7 +259,8 @@ int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELNETCONF) {
 		if (netconf.ifindex > 0) {
-			const struct former was = former_of(sync, (uint32_t)netconf.ifindex);
+			const struct former was =
+				former_of(&sync->stores.links, (uint32_t)netconf.ifindex);
 
 			clear_ipv6(sync, (uint32_t)netconf.ifindex);
 			mark_routes_stale(sync, (uint32_t)netconf.ifindex);

@@ -19,10 +19,10 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-static void prune_routes_by(struct sync *sync, uint32_t id)
+static void prune_routes_by(const struct stores *stores, uint32_t id)
 {
-	if (rib_by_object(sync->stores.rib, id).n)
-		rib_prune(sync->stores.rib, uses_next_hop, &id);
+	if (rib_by_object(stores->rib, id).n)
+		rib_prune(stores->rib, uses_next_hop, &id);
 }
 
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
@@ -87,7 +87,7 @@ void apply_next_hop_changed(void *ctx, uint32_t id)
 		return;
 	set_object(sync, id);
 	if (!nexthops_view(sync->stores.nexthops, id, &view))
-		prune_routes_by(sync, id);
+		prune_routes_by(&sync->stores, id);
 }
 
 void apply_all_next_hops(struct sync *sync)
@@ -111,7 +111,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 			sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 		/* also if the object was not known: its routes are gone */
 		if (!sync->schedule.quiet)
-			prune_routes_by(sync, next_hop.id);
+			prune_routes_by(&sync->stores, next_hop.id);
 		return 0;
 	}
 	/* The message lacks the buckets; later moves are announced only in part. */

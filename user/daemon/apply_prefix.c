@@ -22,17 +22,17 @@ static void add_egress_ports(struct sync *sync, const struct fib_target *target)
 }
 
 /* What the FIB gets instead of target, if the parity check disagreed about the prefix. */
-static const struct fib_target *unless_quarantined(struct sync *sync, uint32_t table,
+static const struct fib_target *unless_quarantined(struct quarantine *quarantine, uint32_t table,
 						   const struct prefix *dst,
 						   const struct fib_target *target)
 {
 	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
 
-	if (!sync->quarantine.n_active)
+	if (!quarantine->n_active)
 		return target;
 	if (target)
-		return quarantine_has(&sync->quarantine, table, dst) ? &punt : target;
-	quarantine_end(&sync->quarantine, table, dst, util_now_ns());
+		return quarantine_has(quarantine, table, dst) ? &punt : target;
+	quarantine_end(quarantine, table, dst, util_now_ns());
 	return NULL;
 }
 
@@ -47,8 +47,9 @@ void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 	if (!exceptions_is_empty(sync->exceptions))
 		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
 	if (ret >= 0)
-		ret = fib_set(sync->fib, table, dst,
-			      unless_quarantined(sync, table, dst, ret ? target : NULL));
+		ret = fib_set(
+			sync->fib, table, dst,
+			unless_quarantined(&sync->quarantine, table, dst, ret ? target : NULL));
 	if (ret == -ENOMEM)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }

@@ -26,11 +26,11 @@
  * nexthop_replace_notify() sends such messages for unchanged routes. Nor do queued messages, which
  * may be older than the dump.
  */
-static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
+static bool is_by_fib6_add(const struct schedule *schedule, const struct nlmsghdr *nlh,
 			   const struct route *route)
 {
 	return nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_CREATE &&
-	       !route->cloned && !sync->schedule.dumping && !sync->schedule.replaying;
+	       !route->cloned && !schedule->dumping && !schedule->replaying;
 }
 
 /* A local route announces an address that has no message of its own. A dump has all addresses. */
@@ -54,12 +54,10 @@ static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
  * A route that expires within 10 ms, or has expired, is reported as one without a lifetime. Returns
  * when the known route of this metric and source expires; 0: there is none.
  */
-static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
+static uint64_t known_end_ns(const struct stores *stores, const struct route *route)
 {
 	const struct rib_dest *dest =
-		rib_unsteady(sync->stores.rib)
-			? rib_find(sync->stores.rib, route->table, &route->dst)
-			: NULL;
+		rib_unsteady(stores->rib) ? rib_find(stores->rib, route->table, &route->dst) : NULL;
 	const struct rib_route *known = dest ? dest->routes : NULL;
 
 	while (known && !(known->expires && known->metric == route->metric &&
@@ -122,7 +120,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (nlh->nlmsg_type == RTM_NEWROUTE && route.unknown_attr)
 		report_unknown_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
 	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
-		end_ns = known_end_ns(sync, &route);
+		end_ns = known_end_ns(&sync->stores, &route);
 	set_lifetime(sync, &route, end_ns);
 	if (!sync->schedule.dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_link_ipv6_toggled(sync, &route);
@@ -143,7 +141,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	/* it changes all other routes by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)
 		apply_all_prefixes(sync);
-	if (is_by_fib6_add(sync, nlh, &route))
+	if (is_by_fib6_add(&sync->schedule, nlh, &route))
 		nexthops_renewed(sync->stores.nexthops);
 	return read_rest(sync, nlh, &route, ret, end_ns != 0);
 }

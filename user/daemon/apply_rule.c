@@ -22,15 +22,15 @@
  * The kernel also accepts an alternative name of a device as `iif`, which links lack. Packets that
  * reach such a rule pass.
  */
-static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr *nlh,
+static bool names_unknown_device(const struct links *links, const struct nlmsghdr *nlh,
 				 const struct rule *rule)
 {
 	const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(nlh);
 
 	if (!rule->iif[0] || header->flags & FIB_RULE_IIF_DETACHED)
 		return false;
-	for (size_t i = 0; i < sync->stores.links.n; i++) {
-		const struct device *device = &sync->stores.links.devices[i];
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *device = &links->devices[i];
 
 		if (device->has_link && !strcmp(device->link.name, rule->iif))
 			return false;
@@ -61,7 +61,7 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 	/* Older kernels compare the ECN bits as well as the DSCP. */
 	if (rule.tclass_mask && kernel_before(5, 18))
 		rule.unknown = true;
-	if (names_unknown_device(sync, nlh, &rule)) {
+	if (names_unknown_device(&sync->stores.links, nlh, &rule)) {
 		rule.iif[0] = '\0';
 		rule.unknown = true;
 	}

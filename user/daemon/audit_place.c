@@ -240,10 +240,10 @@ struct outlook {
 	uint64_t end_ns; /* when the first route expires; UINT64_MAX: never */
 };
 
-static struct outlook outlook_of(const struct sync *sync, const struct audit_place *place,
+static struct outlook outlook_of(const struct stores *stores, const struct audit_place *place,
 				 uint32_t ifindex)
 {
-	const struct rib_dest *dest = rib_find(sync->stores.rib, place->table, &place->dst);
+	const struct rib_dest *dest = rib_find(stores->rib, place->table, &place->dst);
 	struct outlook outlook = { .end_ns = UINT64_MAX };
 
 	for (const struct rib_route *at = dest ? dest->routes : NULL; at; at = at->next) {
@@ -263,7 +263,7 @@ void audit_place_read_unsteady(struct sync *sync, uint32_t advertised_by)
 	struct audit_place *place, *next;
 
 	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
-		const struct outlook outlook = outlook_of(sync, place, advertised_by);
+		const struct outlook outlook = outlook_of(&sync->stores, place, advertised_by);
 
 		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
 		if (advertised_by ? outlook.advertised : outlook.mtu)
@@ -281,7 +281,7 @@ void audit_place_route_changed(struct sync *sync, uint32_t table, const struct p
 	audit_table_invalidate(audit, table, dst);
 	if (!audit->reader || (!rib_unsteady(sync->stores.rib) && !audit->places))
 		return;
-	unsteady = outlook_of(sync, &key, 0).unsteady;
+	unsteady = outlook_of(&sync->stores, &key, 0).unsteady;
 	place = find_place(audit, &key, unsteady);
 	if (place)
 		set_due(audit, place, check_ns(util_now_ns(), 0));
@@ -296,7 +296,7 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 {
 	struct audit *audit = sync->audit;
 	const bool wanted = place->n_left, counted = place->counted;
-	struct outlook outlook = outlook_of(sync, place, 0);
+	struct outlook outlook = outlook_of(&sync->stores, place, 0);
 
 	place->counted = false;
 	audit_place_begin(place, now_ns);
@@ -307,7 +307,7 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 	}
 	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
 		correct(sync, place, counted);
-	outlook = outlook_of(sync, place, 0);
+	outlook = outlook_of(&sync->stores, place, 0);
 	set_due(audit, place, check_ns(now_ns, outlook.end_ns));
 	if (place->due_ns == UINT64_MAX && !outlook.unsteady)
 		drop_place(audit, place);

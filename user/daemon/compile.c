@@ -11,13 +11,13 @@
 #define FIRST_WAIT_NS 1000000000ull
 #define LONGEST_WAIT_NS (64 * FIRST_WAIT_NS)
 
-static void report_failure(struct sync *sync, int err)
+static void report_failure(struct compile_state *compile, int err)
 {
-	if (!sync->compile.failed)
+	if (!compile->failed)
 		log_warning(
 			"no compiled FIB: %s; lookups use the slower LPM trie; sixlaned tries again",
 			strerror(-err));
-	sync->compile.failed = true;
+	compile->failed = true;
 }
 
 static void report_build(struct sync *sync)
@@ -35,12 +35,12 @@ static void report_build(struct sync *sync)
 }
 
 /* A change found no memory, and dropped it. */
-static void report_loss(struct sync *sync)
+static void report_loss(struct compile_state *compile)
 {
-	if (!sync->compile.built)
+	if (!compile->built)
 		return;
-	sync->compile.built = false;
-	sync->compile.failed = true;
+	compile->built = false;
+	compile->failed = true;
 	log_warning_limited(
 		"out of memory while changing the compiled FIB; lookups use the slower LPM trie until it is rebuilt; add memory or filter routes");
 }
@@ -78,7 +78,7 @@ uint64_t compile_run(struct sync *sync)
 			sync->compile.wait_ns = FIRST_WAIT_NS;
 		return UINT64_MAX;
 	}
-	report_loss(sync);
+	report_loss(&sync->compile);
 	if (util_now_ns() < sync->compile.next_ns)
 		return sync->compile.next_ns;
 	err = fib_compile(sync->fib);
@@ -87,6 +87,6 @@ uint64_t compile_run(struct sync *sync)
 		set_retry(sync);
 		return UINT64_MAX;
 	}
-	report_failure(sync, err);
+	report_failure(&sync->compile, err);
 	return set_retry(sync);
 }

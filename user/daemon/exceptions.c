@@ -146,10 +146,9 @@ static bool is_outdated(const struct sync *sync, const struct exception_dest *de
 }
 
 /* Half of a redirect's lease is over, or it has no entry since the operator's was in its place. */
-static bool needs_renewal(const struct sync *sync, const struct exception_dest *dest,
-			  uint64_t now_ns)
+static bool needs_renewal(const struct fib *fib, const struct exception_dest *dest, uint64_t now_ns)
 {
-	const struct fib_exception *entry = fib_exception(sync->fib, &dest->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(fib, &dest->node.prefix.addr);
 
 	return !entry ||
 	       (!dest->found.expires && entry->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
@@ -159,7 +158,7 @@ static void check_one(struct sync *sync, struct exception_dest *dest, uint64_t n
 		      uint64_t read_since_ns)
 {
 	apply_pass(sync, dest, read_since_ns);
-	if (dest->state == EXCEPTION_EXACT && needs_renewal(sync, dest, now_ns))
+	if (dest->state == EXCEPTION_EXACT && needs_renewal(sync->fib, dest, now_ns))
 		exceptions_decide(sync, dest);
 	if (exceptions_has_any(dest) && is_outdated(sync, dest, now_ns))
 		exceptions_read_soon(sync->exceptions, dest, now_ns);

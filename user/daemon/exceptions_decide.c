@@ -15,17 +15,17 @@
 #define AHEAD_NS 100000000ull
 
 /* Packets to dst are routed by the prefix at which the finding is stored. */
-static bool routes_by(const struct sync *sync, const struct finding *finding,
+static bool routes_by(const struct stores *stores, const struct finding *finding,
 		      const struct prefix *dst)
 {
-	const struct radix *radix = rib_table(sync->stores.rib, finding->table), *local = NULL;
+	const struct radix *radix = rib_table(stores->rib, finding->table), *local = NULL;
 	const struct radix_node *node = radix ? radix_match(radix, dst) : NULL;
 
 	if (finding->table == RT_TABLE_LOCAL || !node ||
 	    !prefix_equal(&node->prefix, &finding->prefix))
 		return false;
-	if (finding->table == RT_TABLE_MAIN && sync->stores.view.local_first)
-		local = rib_table(sync->stores.rib, RT_TABLE_LOCAL);
+	if (finding->table == RT_TABLE_MAIN && stores->view.local_first)
+		local = rib_table(stores->rib, RT_TABLE_LOCAL);
 	return !local || !radix_match(local, dst);
 }
 
@@ -58,17 +58,17 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 }
 
 /* An unresolved neighbour may be about to fail, see exceptions_neigh_changed(). */
-static bool is_resolved(const struct sync *sync, const struct exception_dest *dest)
+static bool is_resolved(const struct stores *stores, const struct exception_dest *dest)
 {
-	const struct neigh *neigh = neighs_find(sync->stores.neighs, dest->found.hop.ifindex,
-						exceptions_neighbour(dest));
+	const struct neigh *neigh =
+		neighs_find(stores->neighs, dest->found.hop.ifindex, exceptions_neighbour(dest));
 
 	return neigh && neigh_usable(neigh);
 }
 
-static bool is_operators(const struct sync *sync, const struct exception_dest *dest)
+static bool is_operators(const struct fib *fib, const struct exception_dest *dest)
 {
-	const struct fib_exception *entry = fib_exception(sync->fib, &dest->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(fib, &dest->node.prefix.addr);
 
 	return entry && entry->origin == FIB_OPERATOR;
 }
@@ -86,9 +86,10 @@ bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *d
 		return false;
 	if (!finding->plain && !(always && finding->several))
 		return false;
-	if (exceptions_observe(sync) && is_operators(sync, dest))
+	if (exceptions_observe(sync) && is_operators(sync->fib, dest))
 		return false;
-	if (!is_resolved(sync, dest) || !routes_by(sync, finding, &dest->node.prefix) ||
+	if (!is_resolved(&sync->stores, dest) ||
+	    !routes_by(&sync->stores, finding, &dest->node.prefix) ||
 	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) <= 0 ||
 	    !exceptions_target_matches(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
@@ -99,7 +100,7 @@ bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *d
 /* With "observe" the operator's entry stays. */
 static void remove_entry(struct sync *sync, const struct exception_dest *dest)
 {
-	if (!exceptions_observe(sync) || !is_operators(sync, dest))
+	if (!exceptions_observe(sync) || !is_operators(sync->fib, dest))
 		fib_set_exception(sync->fib, &dest->node.prefix.addr, NULL);
 }
 

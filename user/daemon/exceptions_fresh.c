@@ -62,15 +62,15 @@ void exceptions_fresh_read(struct sync *sync)
 				    strerror(-n));
 }
 
-int exceptions_fresh_fd(const struct sync *sync)
+int exceptions_fresh_fd(const struct icmp_events *events)
 {
 	/* events that wait are read when they are due */
-	return sync->icmp_events.next_read_ns ? -1 : maps_ring_fd(sync->icmp_events.ring);
+	return events->next_read_ns ? -1 : maps_ring_fd(events->ring);
 }
 
-uint64_t exceptions_fresh_read_due_ns(const struct sync *sync)
+uint64_t exceptions_fresh_read_due_ns(const struct icmp_events *events)
 {
-	return sync->icmp_events.next_read_ns ? sync->icmp_events.next_read_ns : UINT64_MAX;
+	return events->next_read_ns ? events->next_read_ns : UINT64_MAX;
 }
 
 /* Unless some destinations need a lookup whatever their route is. */

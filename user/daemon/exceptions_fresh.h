@@ -18,8 +18,8 @@ struct icmp_events {
 
 /* Read the events. _fd: -1 while they are left to wait. */
 void exceptions_fresh_read(struct sync *sync);
-int exceptions_fresh_fd(const struct sync *sync);
-uint64_t exceptions_fresh_read_due_ns(const struct sync *sync);
+int exceptions_fresh_fd(const struct icmp_events *events);
+uint64_t exceptions_fresh_read_due_ns(const struct icmp_events *events);
 
 /* Clear the half of sl_fresh whose destinations were all read. */
 void exceptions_fresh_run(struct sync *sync, uint64_t now_ns);

@@ -13,13 +13,11 @@ static bool wants(const struct sync *sync, const struct device *device)
 }
 
 /* The id of our program on a device, perhaps under a dispatcher; 0: it is gone. */
-static uint32_t program_of(const struct sync *sync, const struct device *device)
+static uint32_t program_of(const struct loader_maps *fds, const struct device *device)
 {
 	struct loader_prog prog;
 
-	return loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS
-		       ? 0
-		       : prog.id;
+	return loader_query(device->ifindex, fds, &prog) || prog.owner != LOADER_OURS ? 0 : prog.id;
 }
 
 static void report(struct sync *sync, int rc, const char *err)
@@ -64,7 +62,7 @@ bool flows_run(struct sync *sync)
 	sync->schedule.wanted &= ~SCHEDULE_FLOWS;
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (wants(sync, &sync->stores.links.devices[i]))
-			prog_ids[i] = program_of(sync, &sync->stores.links.devices[i]);
+			prog_ids[i] = program_of(sync->fds, &sync->stores.links.devices[i]);
 	report(sync,
 	       loader_flows_extend(sync->flows.extension, sync->config->object, prog_ids,
 				   sync->stores.links.n, err),

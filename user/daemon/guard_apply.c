@@ -63,16 +63,16 @@ static const struct {
 	[GUARD_TC] = { SIXLANE_PORT_IN_TC, SIXLANE_PORT_OUT_TC },
 };
 
-static bool holds_back_pair(const struct sync *sync, enum guard_cause cause, uint32_t in,
+static bool holds_back_pair(const struct maps *maps, enum guard_cause cause, uint32_t in,
 			    uint32_t out)
 {
-	const struct sixlane_port *at = sync->maps->ports;
+	const struct sixlane_port *at = maps->ports;
 
 	if (in == out)
 		return false;
 	return at[out].flags & flags_of[cause].out ||
 	       (cause == GUARD_NETFILTER && at[in].flags & SIXLANE_PORT_GUARD &&
-		!maps_pair_is_free(sync->maps, in, out));
+		!maps_pair_is_free(maps, in, out));
 }
 
 /* Whether a cause holds back packets of any port with the program. True: reason is filled. */
@@ -90,7 +90,7 @@ static bool find_held(const struct sync *sync, enum guard_cause cause, char *rea
 			return guard_reason(sync->guard.guard, &sync->stores.links, cause,
 					    ports.devices[in], NULL, NULL, NULL, reason);
 		for (size_t out = 0; out < ports.n; out++)
-			if (holds_back_pair(sync, cause, ports.slots[in], ports.slots[out]))
+			if (holds_back_pair(sync->maps, cause, ports.slots[in], ports.slots[out]))
 				return guard_reason(sync->guard.guard, &sync->stores.links, cause,
 						    ports.devices[in], ports.devices[out], NULL,
 						    NULL, reason);

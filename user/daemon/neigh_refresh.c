@@ -79,9 +79,9 @@ static void put_use(char *buf, const struct neigh *neigh, uint16_t flags)
 }
 
 /* Whether the slot is in use. Neighbours on a link that are gone have no slot any more. */
-static bool has_slot(const struct sync *sync, uint32_t slot, const struct sixlane_neigh_key *key)
+static bool has_slot(const struct maps *maps, uint32_t slot, const struct sixlane_neigh_key *key)
 {
-	return key->ifindex && maps_neigh_slot(sync->maps, key->ifindex, &key->addr) == slot;
+	return key->ifindex && maps_neigh_slot(maps, key->ifindex, &key->addr) == slot;
 }
 
 /* Put the message about a neighbour in use, if it needs one. Returns its bytes. */
@@ -100,16 +100,16 @@ static size_t put_message(struct sync *sync, uint32_t slot, char *buf)
 		return 0;
 	if (neigh && needs_refresh(neigh))
 		put_use(buf, neigh, 0);
-	else if (needs_resolving(neigh) && has_slot(sync, slot, key))
+	else if (needs_resolving(neigh) && has_slot(sync->maps, slot, key))
 		put_use(buf, &unknown, NLM_F_CREATE);
 	else
 		return 0;
 	return ((struct nlmsghdr *)buf)->nlmsg_len;
 }
 
-static void send_batch(struct sync *sync, const char *buf, size_t size)
+static void send_batch(struct sockets *sockets, const char *buf, size_t size)
 {
-	int ret = size ? nl_socket_send(sync->sockets.dump, buf, size) : 0;
+	int ret = size ? nl_socket_send(sockets->dump, buf, size) : 0;
 
 	if (ret)
 		log_warning_limited(
@@ -142,12 +142,12 @@ static void send_used(struct sync *sync)
 		size += more;
 		n += more != 0;
 		if (size + REFRESH_MESSAGE_BYTES > sizeof(buf)) {
-			send_batch(sync, buf, size);
+			send_batch(&sync->sockets, buf, size);
 			size = 0;
 		}
 	}
 	sync->refresh.from = slot % SIXLANE_MAX_NEIGHBOURS;
-	send_batch(sync, buf, size);
+	send_batch(&sync->sockets, buf, size);
 }
 
 void neigh_refresh_run(struct sync *sync)

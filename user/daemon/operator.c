@@ -37,14 +37,14 @@ struct operator_list {
 };
 
 /* False: there is no device of that name. */
-static bool set_hop(const struct sync *sync, const struct sixlane_operator *entry,
+static bool set_hop(const struct links *links, const struct sixlane_operator *entry,
 		    struct fib_exception *exception)
 {
 	char name[sizeof(entry->device) + 1] = "";
 	const struct device *device;
 
 	memcpy(name, entry->device, sizeof(entry->device));
-	device = links_find_name(&sync->stores.links, name);
+	device = links_find_name(links, name);
 	if (!device)
 		return false;
 	exception->has_hop = exception->hop.has_gateway = true;
@@ -82,7 +82,7 @@ static int set_entry(const struct operator_list *list, const union sixlane_addr 
 		drop(sync, dst);
 		return 0;
 	}
-	if (*entry->device && !set_hop(sync, entry, &exception))
+	if (*entry->device && !set_hop(&sync->stores.links, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_add_egress(sync, exception.hop.ifindex);
@@ -113,9 +113,9 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	return 0;
 }
 
-static uint64_t count_changes(const struct sync *sync)
+static uint64_t count_changes(const struct maps *maps)
 {
-	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&maps->meta->operator_changes, __ATOMIC_ACQUIRE);
 }
 
 /* Changes during the reading are not counted in changes, and so lead to another reading. */
@@ -125,7 +125,7 @@ static void begin(struct operator_list *list)
 		.sync = list->sync,
 		.wakeup_fd = list->wakeup_fd,
 		.reading = true,
-		.changes = count_changes(list->sync),
+		.changes = count_changes(list->sync->maps),
 		.number = list->number + 1,
 		.next_ns = UINT64_MAX,
 		.next_expire_ns = UINT64_MAX,
@@ -202,7 +202,7 @@ uint64_t operator_due_ns(const struct sync *sync)
 {
 	const struct operator_list *list = sync->operator;
 
-	return list->reading || count_changes(sync) != list->changes ? 0 : list->next_ns;
+	return list->reading || count_changes(sync->maps) != list->changes ? 0 : list->next_ns;
 }
 
 int operator_fd(const struct operator_list *list)

@@ -95,9 +95,9 @@ static void draw(struct sync *sync, uint64_t now_ns)
 
 /* --- a difference --------------------------------------------------------------------------- */
 
-static const char *name_of(const struct sync *sync, uint32_t ifindex)
+static const char *name_of(const struct links *links, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->stores.links, ifindex);
+	const struct device *device = links_find(links, ifindex);
 
 	return device && device->link.name[0] ? device->link.name : "a device that is gone";
 }
@@ -108,7 +108,7 @@ static void format_hop(const struct sync *sync, const union sixlane_addr *next_h
 	char text[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, next_hop, text, sizeof(text));
-	snprintf(buf, size, "%s by %s", text, name_of(sync, ifindex));
+	snprintf(buf, size, "%s by %s", text, name_of(&sync->stores.links, ifindex));
 }
 
 static void format_answer(const struct sync *sync, const struct sixlane_sample *sample,
@@ -136,8 +136,8 @@ static void report(const struct sync *sync, const struct sixlane_sample *sample,
 	format_answer(sync, sample, answer, by_kernel, sizeof(by_kernel));
 	log_warning_limited(
 		"parity check: XDP sends packets from %s for %s to %s; the kernel sends them to %s; %s in table %u passes to the kernel for %llu s; please report this",
-		name_of(sync, sample->ingress), to, by_xdp, by_kernel, prefix, sample->table,
-		(unsigned long long)(length_ns / NS_PER_S));
+		name_of(&sync->stores.links, sample->ingress), to, by_xdp, by_kernel, prefix,
+		sample->table, (unsigned long long)(length_ns / NS_PER_S));
 }
 
 static struct maps_flow flow_of(const struct sixlane_sample *sample)
@@ -152,29 +152,29 @@ static struct maps_flow flow_of(const struct sixlane_sample *sample)
 }
 
 /* Whether packets from the same port are still looked up in that table, and sent to that hop. */
-static bool still_forwards(const struct sync *sync, const struct sixlane_sample *sample,
+static bool still_forwards(const struct maps *maps, const struct sixlane_sample *sample,
 			   uint8_t *len)
 {
-	const uint32_t slot = maps_port_slot(sync->maps, sample->ingress);
-	const struct sixlane_port *port = &sync->maps->ports[slot];
+	const uint32_t slot = maps_port_slot(maps, sample->ingress);
+	const struct sixlane_port *port = &maps->ports[slot];
 	const struct maps_flow flow = flow_of(sample);
 
 	return slot && port->iif == sample->iif &&
 	       (port->flags & SIXLANE_PORT_RULES || port->table == sample->table) &&
-	       maps_may_lead(sync->maps, &flow, util_now_ns(), len);
+	       maps_may_lead(maps, &flow, util_now_ns(), len);
 }
 
 /*
  * The prefix that decided, or that should have decided. If the maps have one too many, it is the
  * one that they name, which is longer. If they lack one, it is that of the FIB.
  */
-static struct prefix deciding_prefix(const struct sync *sync, const struct sixlane_sample *sample,
+static struct prefix deciding_prefix(const struct fib *fib, const struct sixlane_sample *sample,
 				     uint8_t len)
 {
 	struct prefix found = { .addr = sample->dst, .len = len > 128 ? 128 : len }, own;
 
 	prefix_mask(&found);
-	if (fib_find_prefix(sync->fib, sample->table, &sample->dst, &own) && own.len > found.len)
+	if (fib_find_prefix(fib, sample->table, &sample->dst, &own) && own.len > found.len)
 		return own;
 	return found;
 }
@@ -208,25 +208,25 @@ static void handle_difference(struct sync *sync, const struct sixlane_sample *sa
 {
 	const struct prefix host = { .addr = sample->dst, .len = 128 };
 	/* An exception of the kernel concerns one destination only. */
-	const struct prefix dst = answer->by_exception ? host : deciding_prefix(sync, sample, len);
+	const struct prefix dst =
+		answer->by_exception ? host : deciding_prefix(sync->fib, sample, len);
 
 	sync->parity->checked++;
 	sync->parity->differed++;
 	fib_rewrite(sync->fib, sample->table, &dst);
-	if (!punt_prefix(sync, sample, answer, &dst) || !still_forwards(sync, sample, &len))
+	if (!punt_prefix(sync, sample, answer, &dst) || !still_forwards(sync->maps, sample, &len))
 		return;
 	/* The compiled FIB may be wrong; or another prefix than the maps name decides. */
 	compile_invalidate(sync);
-	if (still_forwards(sync, sample, &len))
+	if (still_forwards(sync->maps, sample, &len))
 		punt_prefix(sync, sample, answer, &host);
 }
 
 /* --- checking again --------------------------------------------------------------------------- */
 
 /* As far as is known the maps agree with all notifications. */
-static bool may_compare(const struct sync *sync)
+static bool may_compare(const struct schedule *schedule)
 {
-	const struct schedule *schedule = &sync->schedule;
 	const uint32_t unread = SCHEDULE_TABLES | SCHEDULE_RULES | SCHEDULE_NEXT_HOPS;
 
 	return schedule->in_sync && !schedule->backlog && !schedule->held &&
@@ -243,8 +243,8 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 		return parity;
 	sync->schedule.backlog =
 		!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
-	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
-	    !still_forwards(sync, &pending->sample, len))
+	if (!may_compare(&sync->schedule) || sync->maps->meta->rules.word != pending->rules ||
+	    !still_forwards(sync->maps, &pending->sample, len))
 		return PARITY_UNKNOWN;
 	return PARITY_DIFFERS;
 }
@@ -272,7 +272,7 @@ static void run_pending(struct sync *sync, uint64_t now_ns)
 	for (size_t i = 0; i < n; i++) {
 		struct pending pending = state->pending[i];
 
-		if (now_ns >= pending.due_ns && may_compare(sync)) {
+		if (now_ns >= pending.due_ns && may_compare(&sync->schedule)) {
 			recheck(sync, &pending);
 			continue;
 		}
@@ -307,7 +307,7 @@ static void read_samples(struct sync *sync)
 
 	if (n < 0)
 		log_warning_limited("cannot read the samples of the datapath: %s", strerror(-n));
-	for (int i = 0; i < n && may_compare(sync); i++)
+	for (int i = 0; i < n && may_compare(&sync->schedule); i++)
 		check_sample(sync, &samples[i]);
 }
 
@@ -339,9 +339,9 @@ uint64_t parity_due_ns(const struct sync *sync)
 	return due_ns;
 }
 
-int parity_fd(const struct sync *sync)
+int parity_fd(const struct parity_state *state)
 {
-	return maps_ring_fd(sync->parity->reader);
+	return maps_ring_fd(state->reader);
 }
 
 void parity_write_meta(const struct sync *sync, struct sixlane_meta *meta)

@@ -17,7 +17,7 @@ int parity_new(struct sync *sync);
 void parity_free(struct parity_state *state);
 /* Call when parity_due_ns() has come or parity_fd() has input. */
 void parity_run(struct sync *sync);
-int parity_fd(const struct sync *sync);
+int parity_fd(const struct parity_state *state);
 uint64_t parity_due_ns(const struct sync *sync);
 void parity_write_meta(const struct sync *sync, struct sixlane_meta *meta);
 

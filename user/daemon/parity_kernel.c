@@ -108,10 +108,10 @@ static int store_object(const struct nlmsghdr *nlh, void *ctx)
 	return 0;
 }
 
-static bool get_object(struct sync *sync, struct request *q, uint32_t id)
+static bool get_object(struct sockets *sockets, struct request *q, uint32_t id)
 {
 	q->parsed = false;
-	return !request_next_hop(&sync->sockets, id, store_object, q) && q->parsed;
+	return !request_next_hop(sockets, id, store_object, q) && q->parsed;
 }
 
 static bool is_same_hop(const struct route_hop *a, const struct route_hop *b)
@@ -130,10 +130,10 @@ static enum parity ask_object(struct sync *sync, struct request *q, uint32_t id)
 	struct request member = { .sample = q->sample };
 	bool has_chosen_hop = false, has_packet_hop = false;
 
-	if (!get_object(sync, q, id) || q->next_hop.kind == NEXT_HOP_OTHER)
+	if (!get_object(&sync->sockets, q, id) || q->next_hop.kind == NEXT_HOP_OTHER)
 		return PARITY_UNKNOWN;
 	for (uint32_t i = 0; i < q->next_hop.n_members; i++) {
-		if (!get_object(sync, &member, q->members[i].id))
+		if (!get_object(&sync->sockets, &member, q->members[i].id))
 			return PARITY_UNKNOWN;
 		if (member.next_hop.kind != NEXT_HOP_ONE)
 			continue;
@@ -158,16 +158,16 @@ static enum parity ask_route(struct sync *sync, struct request *q)
 }
 
 /* Rules match what the request cannot contain. */
-static bool is_beyond_request(const struct sync *sync, const struct sixlane_sample *sample)
+static bool is_beyond_request(const struct maps *maps, const struct sixlane_sample *sample)
 {
-	const union sixlane_rules list = { .word = sync->maps->meta->rules.word };
+	const union sixlane_rules list = { .word = maps->meta->rules.word };
 	const uint32_t l4 = SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT;
 	uint32_t flags = 0;
 
 	if (request_takes_protocol(sample->next_header))
 		return false;
 	for (uint32_t i = 0; i < list.n && list.first + i < 2 * SIXLANE_MAX_RULES; i++)
-		flags |= sync->maps->rules[list.first + i].flags;
+		flags |= maps->rules[list.first + i].flags;
 	return flags & l4;
 }
 
@@ -178,7 +178,7 @@ enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 	bool *understood = &kernel->understood[request_takes_protocol(sample->next_header)];
 	int ret;
 
-	if (is_beyond_request(sync, sample))
+	if (is_beyond_request(sync->maps, sample))
 		return PARITY_UNKNOWN;
 	*answer = (struct parity_answer){ 0 };
 	ret = request_packet(&sync->sockets, sample, false, store_choice, &q);

@@ -45,13 +45,13 @@ static void detach(struct device *device, uint32_t mtu, const char *why)
 		name, device->link.mtu, why);
 }
 
-static void attach_again(struct sync *sync, struct device *device)
+static void attach_again(const struct config *config, struct device *device)
 {
 	const char *name = device->link.name;
 	uint32_t mtu = mtu_now(device);
 	char err[LOADER_ERR];
 
-	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
+	if (loader_attach(config->object, name, LOADER_NATIVE, err)) {
 		device->refused_mtu = mtu;
 		log_warning("%s: cannot attach again at MTU %u: %s", name, device->link.mtu, err);
 		return;
@@ -112,7 +112,7 @@ void port_mtu_update(struct sync *sync, struct device *device)
 	if ((!is_back && !is_new) || !has_its_name(device))
 		return;
 	if (is_back)
-		attach_again(sync, device);
+		attach_again(sync->config, device);
 	if (is_new)
 		check_program(sync, device);
 }

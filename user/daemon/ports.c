@@ -64,7 +64,7 @@ static const char *const mode_names[] = {
 	[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
 };
 
-static void report_program(const struct sync *sync, const struct device *device,
+static void report_program(const struct config *config, const struct device *device,
 			   const struct loader_prog *prog)
 {
 	const char *name = device->link.name;
@@ -72,7 +72,7 @@ static void report_program(const struct sync *sync, const struct device *device,
 	if (prog->owner == LOADER_OURS && !prog->no_arena)
 		loader_refusal_forget(name);
 	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
-	    sync->config->mode != LOADER_GENERIC)
+	    config->mode != LOADER_GENERIC)
 		log_warning(
 			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
 			name);
@@ -89,14 +89,14 @@ static void report_program(const struct sync *sync, const struct device *device,
 			name, loader_pin_dir());
 }
 
-static bool pins_are_ours(const struct sync *sync)
+static bool pins_are_ours(const struct loader_maps *fds)
 {
 	struct loader_maps pins;
 	bool ours;
 
 	if (loader_open_maps(&pins, true, NULL))
 		return false;
-	ours = !memcmp(pins.id, sync->fds->id, sizeof(pins.id));
+	ours = !memcmp(pins.id, fds->id, sizeof(pins.id));
 	loader_close_maps(&pins);
 	return ours;
 }
@@ -111,7 +111,7 @@ static bool is_to_be_replaced(const struct sync *sync, const struct device *devi
 	if (prog->id == device->kept_prog_id)
 		return false;
 	if (prog->no_arena)
-		return pins_are_ours(sync);
+		return pins_are_ours(sync->fds);
 	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
 }
 
@@ -168,7 +168,7 @@ static void query_program(struct sync *sync, struct device *device)
 			    strerror(-ret));
 		return;
 	}
-	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync)) {
+	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync->fds)) {
 		log_error(
 			"%s: not served: the maps pinned in %s no longer belong to this daemon; restart sixlaned",
 			device->link.name, loader_pin_dir());
@@ -180,16 +180,15 @@ static void query_program(struct sync *sync, struct device *device)
 	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
 		return;
 	device->ours = prog.owner == LOADER_OURS;
-	report_program(sync, device, &prog);
+	report_program(sync->config, device, &prog);
 }
 
 /* A device keeps these settings when it loses the name: pass_ports must not end unnoticed. */
-static void apply_names(struct sync *sync, struct device *device)
+static void apply_names(const struct stores *stores, struct device *device)
 {
-	device->pass |=
-		port_names_has(sync->stores.port_names, PORT_NAMES_PASS_PORTS, device->ifindex);
+	device->pass |= port_names_has(stores->port_names, PORT_NAMES_PASS_PORTS, device->ifindex);
 	device->assume_xmit |=
-		port_names_has(sync->stores.port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
+		port_names_has(stores->port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
 }
 
 /* Attach to a port that appeared, or got a configured name, after the start. */
@@ -217,7 +216,7 @@ static void attach_new(struct sync *sync, struct device *device)
 	}
 }
 
-void ports_removed(const struct sync *sync, const struct device *device, bool moved)
+void ports_removed(const struct stores *stores, const struct device *device, bool moved)
 {
 	const char *name = device->link.name;
 
@@ -229,7 +228,7 @@ void ports_removed(const struct sync *sync, const struct device *device, bool mo
 		log_warning(
 			"%s: the device moved to another network namespace, where the kernel forwards its packets",
 			name);
-	else if (port_names_has(sync->stores.port_names, PORT_NAMES_PORTS, device->ifindex))
+	else if (port_names_has(stores->port_names, PORT_NAMES_PORTS, device->ifindex))
 		log_warning("%s: the device was removed; sixlaned attaches again when it reappears",
 			    name);
 	else
@@ -250,7 +249,7 @@ static void read_driver(struct device *device)
 
 static void inspect(struct sync *sync, struct device *device)
 {
-	apply_names(sync, device);
+	apply_names(&sync->stores, device);
 	read_driver(device);
 	query_program(sync, device);
 	port_mtu_update(sync, device);
@@ -391,11 +390,11 @@ static void detach_ports(const struct config_ports *ports, const bool attached[]
 }
 
 /* To recognise an attached program takes more rights than to attach it. */
-static int check_attached(const struct sync *sync, unsigned int ifindex, const char *name,
+static int check_attached(const struct loader_maps *fds, unsigned int ifindex, const char *name,
 			  char *err)
 {
 	struct loader_prog prog;
-	int ret = loader_query(ifindex, sync->fds, &prog);
+	int ret = loader_query(ifindex, fds, &prog);
 
 	if (!ret && prog.owner == LOADER_OURS)
 		return 0;
@@ -428,7 +427,7 @@ int ports_attach(struct sync *sync, char *err)
 			continue;
 		attached[i] = !ret;
 		if (!ret)
-			ret = check_attached(sync, ifindex, name, err);
+			ret = check_attached(sync->fds, ifindex, name, err);
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;
@@ -437,7 +436,7 @@ int ports_attach(struct sync *sync, char *err)
 	return 0;
 }
 
-int ports_detach_all(struct sync *sync)
+int ports_detach_all(const struct loader_maps *fds)
 {
 	struct if_nameindex *devices = if_nameindex();
 	struct loader_prog prog;
@@ -445,7 +444,7 @@ int ports_detach_all(struct sync *sync)
 	int result = devices ? 0 : -errno;
 
 	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
-		int ret = loader_query(device->if_index, sync->fds, &prog);
+		int ret = loader_query(device->if_index, fds, &prog);
 
 		if (ret || prog.owner != LOADER_OURS)
 			continue;

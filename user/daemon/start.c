@@ -192,7 +192,7 @@ int daemon_teardown(struct sync *sync)
 	int ret;
 
 	__atomic_store_n(&sync->maps->meta->flags, 0, __ATOMIC_RELEASE);
-	ret = ports_detach_all(sync);
+	ret = ports_detach_all(sync->fds);
 	if (ret)
 		return ret;
 	ret = loader_unpin(err);

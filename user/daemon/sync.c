@@ -86,7 +86,7 @@ static void sweep(struct sync *sync)
 
 	for (size_t i = 0; i < stores->links.n; i++)
 		if (stores->links.devices[i].generation != stores->links.generation)
-			ports_removed(sync, &stores->links.devices[i], false);
+			ports_removed(&sync->stores, &stores->links.devices[i], false);
 	links_sweep(&stores->links);
 	addrs_sweep(&stores->addrs);
 	neighs_sweep(stores->neighs, NULL, NULL);
@@ -176,9 +176,9 @@ static void start_exceptions(struct sync *sync)
 	exceptions_check(sync);
 }
 
-static uint64_t poll_interval_ns(const struct sync *sync)
+static uint64_t poll_interval_ns(const struct config *config)
 {
-	return (uint64_t)sync->config->poll_ms * NS_PER_MS;
+	return (uint64_t)config->poll_ms * NS_PER_MS;
 }
 
 static void synchronise(struct sync *sync)
@@ -199,7 +199,7 @@ static void synchronise(struct sync *sync)
 	mark(&sync->stores);
 	sysctl_read(sync->maps, &sync->stores);
 	/* a message from now on may ask for an earlier poll */
-	schedule->next_poll_ns = start_ns + poll_interval_ns(sync);
+	schedule->next_poll_ns = start_ns + poll_interval_ns(sync->config);
 	sync->sockets.sent_after_ns = start_ns;
 	usable = finish_dump(sync, dump_all(sync));
 	if (usable) {
@@ -307,9 +307,9 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 }
 
 /* Exceptions and samples mean something only beside a FIB that is filled. */
-static bool fib_is_filled(const struct sync *sync)
+static bool fib_is_filled(const struct schedule *schedule)
 {
-	return sync->schedule.complete && !sync->schedule.quiet;
+	return schedule->complete && !schedule->quiet;
 }
 
 /* What is done before the first synchronisation, too, and what only after it. */
@@ -332,9 +332,9 @@ static uint64_t earliest(const struct sync *sync)
 		next_ns = util_earlier(next_ns, schedule->next_refresh_ns);
 		next_ns = util_earlier(next_ns, audit_due_ns(sync));
 	}
-	if (fib_is_filled(sync)) {
+	if (fib_is_filled(&sync->schedule)) {
 		next_ns = util_earlier(next_ns, exceptions_due_ns(sync));
-		next_ns = util_earlier(next_ns, exceptions_fresh_read_due_ns(sync));
+		next_ns = util_earlier(next_ns, exceptions_fresh_read_due_ns(&sync->icmp_events));
 		next_ns = util_earlier(next_ns, operator_due_ns(sync));
 		next_ns = util_earlier(next_ns, parity_due_ns(sync));
 	}
@@ -374,7 +374,8 @@ int sync_run(struct sync *sync)
 	guard_apply_run(sync);
 	now_ns = util_now_ns();
 	run_wanted(sync);
-	if (schedule->complete && due(now_ns, &schedule->next_poll_ns, poll_interval_ns(sync)))
+	if (schedule->complete &&
+	    due(now_ns, &schedule->next_poll_ns, poll_interval_ns(sync->config)))
 		poll_settings(sync);
 	/* Before that no neighbour is known, and permanent ones would be resolved anew. */
 	if (schedule->complete && due(now_ns, &schedule->next_refresh_ns, REFRESH_INTERVAL_NS))
@@ -383,7 +384,7 @@ int sync_run(struct sync *sync)
 		fib_retry(sync->fib);
 	if (now_ns >= schedule->next_sync_ns)
 		synchronise(sync);
-	if (fib_is_filled(sync)) {
+	if (fib_is_filled(&sync->schedule)) {
 		exceptions_fresh_read(sync);
 		operator_run(sync);
 		exceptions_run(sync);
@@ -405,8 +406,8 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 {
 	fds[0] = nl_socket_fd(sync->sockets.notify);
 	fds[1] = sync->sockets.genl_notify ? nl_socket_fd(sync->sockets.genl_notify) : -1;
-	fds[2] = fib_is_filled(sync) ? exceptions_fresh_fd(sync) : -1;
-	fds[3] = fib_is_filled(sync) ? operator_fd(sync->operator) : -1;
-	fds[4] = fib_is_filled(sync) ? parity_fd(sync) : -1;
+	fds[2] = fib_is_filled(&sync->schedule) ? exceptions_fresh_fd(&sync->icmp_events) : -1;
+	fds[3] = fib_is_filled(&sync->schedule) ? operator_fd(sync->operator) : -1;
+	fds[4] = fib_is_filled(&sync->schedule) ? parity_fd(sync->parity) : -1;
 	guard_fds(sync->guard.guard, fds + 5);
 }

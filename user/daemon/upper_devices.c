@@ -106,12 +106,12 @@ static void update(struct sync *sync, struct device *device)
 }
 
 /* Its packets may be forwarded: the program is on it, below its VLAN tags or on its bond. */
-static bool is_served(const struct sync *sync, const struct device *device)
+static bool is_served(const struct links *links, const struct device *device)
 {
 	union sixlane_tag tags[2];
 	unsigned int n_tags;
-	const struct device *bottom = links_bottom(&sync->stores.links, device, &n_tags, tags);
-	const struct device *bond = links_bond(&sync->stores.links, device);
+	const struct device *bottom = links_bottom(links, device, &n_tags, tags);
+	const struct device *bond = links_bond(links, device);
 
 	return (bottom && bottom->ours) || (bond && bond->ours);
 }
@@ -131,7 +131,8 @@ void upper_devices_check(struct sync *sync, bool all)
 	for (size_t i = 0; i < sync->stores.links.n; i++) {
 		struct device *device = &sync->stores.links.devices[i];
 
-		if (device->has_link && (all || device->owner_stale) && is_served(sync, device))
+		if (device->has_link && (all || device->owner_stale) &&
+		    is_served(&sync->stores.links, device))
 			update(sync, device);
 	}
 }

@@ -14,9 +14,9 @@
 #define PIECE_PREFIXES 4000u
 #define MAX_REPORTED 10
 
-static uint64_t requests(const struct sync *sync)
+static uint64_t requests(const struct maps *maps)
 {
-	return __atomic_load_n(&sync->maps->meta->fib_verify_wanted, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&maps->meta->fib_verify_wanted, __ATOMIC_ACQUIRE);
 }
 
 static void report_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
@@ -57,7 +57,7 @@ uint64_t verify_run(struct sync *sync)
 
 	if (!state->running) {
 		/* requests that come later need another run */
-		state->number = requests(sync);
+		state->number = requests(sync->maps);
 		if (!sync->schedule.complete || sync->schedule.quiet ||
 		    state->number == sync->maps->meta->fib_verify_done)
 			return UINT64_MAX;
@@ -71,5 +71,5 @@ uint64_t verify_run(struct sync *sync)
 	    (fib_verify_some(sync->fib, &state->run, PIECE_PREFIXES, report_wrong, state) <= 0 ||
 	     state->run.wrong))
 		finish(sync);
-	return state->running || requests(sync) != state->number ? 0 : UINT64_MAX;
+	return state->running || requests(sync->maps) != state->number ? 0 : UINT64_MAX;
 }

@@ -32,10 +32,10 @@ static bool nic_strips(const struct device *device, int fd)
 }
 
 /* The flag of the bond itself means nothing: its slaves receive the frames. */
-static bool any_slave_strips(const struct sync *sync, uint32_t bond, int fd)
+static bool any_slave_strips(const struct links *links, uint32_t bond, int fd)
 {
-	for (size_t i = 0; i < sync->stores.links.n; i++) {
-		const struct device *slave = &sync->stores.links.devices[i];
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
 
 		if (slave->has_link && slave->link.master == bond && nic_strips(slave, fd))
 			return true;
@@ -46,7 +46,7 @@ static bool any_slave_strips(const struct sync *sync, uint32_t bond, int fd)
 static void update(struct sync *sync, struct device *device, int fd)
 {
 	bool strips = !strcmp(device->link.kind, "bond")
-			      ? any_slave_strips(sync, device->ifindex, fd)
+			      ? any_slave_strips(&sync->stores.links, device->ifindex, fd)
 			      : nic_strips(device, fd);
 
 	if (strips == device->strips_tags)
