@@ -1,39 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages about devices: into the links, and from there to the datapath's ports. Also what follows
- * for routes when a device goes or loses IPv6, of which the kernel does not always tell.
+ * See apply_link.h. Also what follows for routes when a device goes down or loses IPv6, which the
+ * kernel does not always report.
  */
+#include "apply_link.h"
+
 #include <errno.h>
-#include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "../netlink/parse.h"
-#include "state.h"
+#include "apply_prefix.h"
+#include "apply_rule.h"
+#include "audit_place.h"
+#include "daemon.h"
+#include "exceptions_event.h"
+#include "guard_apply.h"
+#include "guard_ports.h"
+#include "operator.h"
+#include "port_names.h"
+#include "ports.h"
+#include "report.h"
+#include "schedule.h"
+#include "upper_devices.h"
 
 /*
- * The kernel removes objects by a device that goes down, and does not say so. It may have done so
- * under a dump that had told them already.
+ * The kernel removes next-hop objects of a device that goes down without a message, perhaps in the
+ * middle of a dump.
  */
-static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
+static void recheck_next_hops_by(struct sync *sync, uint32_t ifindex)
 {
-	if (nexthops_use_device(sync->nexthops, ifindex))
-		sync->next_hops_wanted = true;
+	if (nexthops_use_device(sync->stores.nexthops, ifindex))
+		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 }
 
-/* What was so of a device before a message that changes it. */
+/* State of a device before a message is applied. */
 struct former {
 	bool ignored;	 /* links_ignored() */
 	bool up;	 /* IFF_UP */
 	uint32_t master; /* ifindex */
 };
 
-static struct former former_of(const struct sync *sync, uint32_t ifindex)
+static struct former former_of(const struct links *links, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->links, ifindex);
+	const struct device *device = links_find(links, ifindex);
 
 	return (struct former){
-		.ignored = links_ignored(&sync->links, ifindex),
+		.ignored = links_ignored(links, ifindex),
 		.up = device && device->has_link && device->link.flags & IFF_UP,
 		.master = device && device->has_link ? device->link.master : 0,
 	};
@@ -41,26 +54,27 @@ static struct former former_of(const struct sync *sync, uint32_t ifindex)
 
 static void device_changed(struct sync *sync, uint32_t ifindex, const struct former *was)
 {
-	const struct former is = former_of(sync, ifindex);
+	const struct former is = former_of(&sync->stores.links, ifindex);
 
-	note_next_hops_by(sync, ifindex);
-	if (sync->quiet)
+	recheck_next_hops_by(sync, ifindex);
+	if (sync->schedule.quiet)
 		return;
-	if (guarding_devices_changed(sync))
-		ports_tell_all(sync);
-	/* by a VRF rules know it, too: pairs before the port */
+	if (guard_ports_devices_changed(sync))
+		ports_write_all(sync);
+	/* Rules match the VRF, too: write the pairs before the port. */
 	if (was->master != is.master)
-		guarding_apply(sync);
+		guard_apply_all(sync);
 	ports_update(sync, ifindex);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
-	/* whose addresses it has: a VRF's; and one that is down may keep some */
+	/* the source of ICMPv6 errors may be an address of the VRF; a device that is down may keep
+	 * some */
 	if (was->master != is.master || was->up != is.up)
-		sync->addrs_wanted = true;
+		sync->schedule.wanted |= SCHEDULE_SOURCES;
 	apply_rules(sync);
-	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
+	/* ignore_routes_with_linkdown: routes become usable or not without a message */
 	if (was->ignored != is.ignored)
-		apply_all_routes(sync);
+		apply_all_prefixes(sync);
 }
 
 static bool skip_notify_on_dev_down(void)
@@ -74,96 +88,95 @@ static bool skip_notify_on_dev_down(void)
 
 /*
  * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
- * down or loses IPv6 without a word. Until they have been read anew, packets that would leave
- * by the device pass. The message may come before the kernel has removed them, so that a dump
- * at once might still see them: a moment later.
+ * down or loses IPv6 without a message. Packets that would leave by it pass until all tables are
+ * read again: after a moment, since the message may come before the removal.
  */
 #define AFTER_DOWN_NS 200000000u
 
-static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
+static void mark_routes_stale(struct sync *sync, uint32_t ifindex)
 {
-	struct device *device = links_find(&sync->links, ifindex);
+	struct device *device = links_find(&sync->stores.links, ifindex);
 
 	if (!device || !skip_notify_on_dev_down())
 		return;
-	device->routes_stale = true;
-	sync_want(sync, AFTER_DOWN_NS);
-	if (!sync->quiet)
+	device->doubtful = true;
+	schedule_tables(&sync->schedule, AFTER_DOWN_NS);
+	if (!sync->schedule.quiet)
 		ports_update(sync, ifindex);
 }
 
 /*
- * ff00::/8 of a device in the local table comes with its IPv6 and goes with it: the only
- * announcement of disable_ipv6=1, and of a change to and fro that is over before the settings are
- * read.
+ * ff00::/8 of a device in the local table comes and goes with its IPv6. Nothing else announces
+ * disable_ipv6=1, or that it was set and reset between two polls.
  */
-void apply_ipv6_toggled(struct sync *sync, const struct route *route)
+void apply_link_ipv6_toggled(struct sync *sync, const struct route *route)
 {
-	sync->next_poll_ns = 0;
+	sync->schedule.next_poll_ns = 0;
 	for (uint16_t i = 0; i < route->n_hops; i++)
-		doubt_routes_by(sync, route->hops[i].ifindex);
+		mark_routes_stale(sync, route->hops[i].ifindex);
 }
 
-/* Its features may have been announced before an old device of that ifindex was seen to go. */
+/* Its features may have been announced while an old device still had that ifindex. */
 static void note_new(struct sync *sync, const struct link *link)
 {
-	const struct device *device = links_find(&sync->links, link->ifindex);
+	const struct device *device = links_find(&sync->stores.links, link->ifindex);
 
 	if (!device || !device->has_link)
-		sync->features_wanted = true;
+		sync->schedule.wanted |= SCHEDULE_FEATURES;
 	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
-		operator_device_changed(sync);
+		operator_device_changed(sync->operator);
 }
 
-/* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
+/* IPv6 takes over a larger MTU only after the device announced it, without a message. */
 static void note_mtu(struct sync *sync, const struct link *link)
 {
-	const struct device *device = links_find(&sync->links, link->ifindex);
+	const struct device *device = links_find(&sync->stores.links, link->ifindex);
 
 	if (!device || !device->has_link || device->link.mtu == link->mtu)
 		return;
-	sync->next_poll_ns = 0;
-	exceptions_mtu_changes(sync);
-	audit_read_unsteady(sync, 0);
+	sync->schedule.next_poll_ns = 0;
+	exceptions_mtu_changed(sync);
+	audit_place_read_unsteady(sync, 0);
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
 {
-	const struct device *device = links_find(&sync->links, link->ifindex);
+	const struct device *device = links_find(&sync->stores.links, link->ifindex);
 	bool was_up = device && device->has_link && (device->link.flags & IFF_UP);
 	bool known = device && device->has_link;
 	int ret;
 
 	note_new(sync, link);
 	note_mtu(sync, link);
-	ret = links_set(&sync->links, link, changed);
+	ret = links_set(&sync->stores.links, link, changed);
 	if (!ret && known && was_up != !!(link->flags & IFF_UP))
-		doubt_routes_by(sync, link->ifindex);
+		mark_routes_stale(sync, link->ifindex);
 	if (!ret && was_up && !(link->flags & IFF_UP))
-		sync->addrs_wanted |= addrs_device_down(&sync->addrs, link->ifindex);
+		if (addrs_device_down(&sync->stores.addrs, link->ifindex))
+			sync->schedule.wanted |= SCHEDULE_SOURCES;
 	return ret;
 }
 
 static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *changed)
 {
-	const struct device *device = links_find(&sync->links, ipv6->ifindex);
+	const struct device *device = links_find(&sync->stores.links, ipv6->ifindex);
 	bool goes = device && device->has_ipv6 && !device->ipv6.disabled && ipv6->disabled;
 	bool mtu_changed = device && device->has_ipv6 && device->ipv6.mtu6 != ipv6->mtu6;
-	int ret = links_set_ipv6(&sync->links, ipv6, changed);
+	int ret = links_set_ipv6(&sync->stores.links, ipv6, changed);
 
 	if (!ret && goes)
-		doubt_routes_by(sync, ipv6->ifindex);
+		mark_routes_stale(sync, ipv6->ifindex);
 	if (!ret && mtu_changed)
-		audit_read_unsteady(sync, 0);
+		audit_place_read_unsteady(sync, 0);
 	return ret;
 }
 
 static bool clear_ipv6(struct sync *sync, uint32_t ifindex)
 {
-	bool changed = links_clear_ipv6(&sync->links, ifindex);
+	bool changed = links_clear_ipv6(&sync->stores.links, ifindex);
 
 	if (changed)
-		doubt_routes_by(sync, ifindex);
+		mark_routes_stale(sync, ifindex);
 	return changed;
 }
 
@@ -182,27 +195,27 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return ipv6_ret;
 	if (ret && ipv6_ret)
 		return -ENOMSG;
-	if (!ret && names_note(sync->names, nlh, link.ifindex, &names_changed))
+	if (!ret && port_names_update(sync->stores.port_names, nlh, link.ifindex, &names_changed))
 		return -EBADMSG;
 	if (!ret)
-		apply_note_unknown(sync, SYNC_DEVICE, link.unknown_attr);
-	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
+		report_unknown_attr(&sync->statistics, REPORT_DEVICE, link.unknown_attr);
+	was = former_of(&sync->stores.links, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
 	if (!ret)
-		owners_note(sync, &link);
+		upper_devices_message(&sync->stores.links, &sync->schedule, &link);
 	if (ipv6_ret)
 		ipv6_changed = clear_ipv6(sync, link.ifindex);
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
 		return -ENOMEM;
 	if (link_changed || ipv6_changed || names_changed)
 		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, &was);
-	if (names_changed && !sync->quiet)
-		names_report(sync->names, &sync->links);
+	if (names_changed && !sync->schedule.quiet)
+		port_names_report(sync->stores.port_names, &sync->stores.links);
 	return 0;
 }
 
-/* All routes of a device, as fib6_ifdown removes them; multipath ones are announced in any case. */
+/* Routes that fib6_ifdown() removes with a device. Multipath routes are announced in any case. */
 static bool uses_device(const struct route *route, void *ctx)
 {
 	uint32_t ifindex = *(const uint32_t *)ctx;
@@ -218,20 +231,20 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	device = links_find(&sync->links, link.ifindex);
+	device = links_find(&sync->stores.links, link.ifindex);
 	if (link.moved && device && device->has_link)
-		links_note_moved(&sync->links, &device->link);
+		links_note_moved(&sync->stores.links, &device->link);
 	if (device)
-		ports_gone(sync, device, link.moved);
-	links_delete(&sync->links, link.ifindex);
-	owners_note(sync, &link);
-	operator_device_changed(sync);
-	if (rib_may_use_device(sync->rib, link.ifindex))
-		rib_prune(sync->rib, uses_device, &link.ifindex);
-	note_next_hops_by(sync, link.ifindex);
-	if (sync->quiet)
+		ports_removed(&sync->stores, device, link.moved);
+	links_delete(&sync->stores.links, link.ifindex);
+	upper_devices_message(&sync->stores.links, &sync->schedule, &link);
+	operator_device_changed(sync->operator);
+	if (rib_may_use_device(sync->stores.rib, link.ifindex))
+		rib_prune(sync->stores.rib, uses_device, &link.ifindex);
+	recheck_next_hops_by(sync, link.ifindex);
+	if (sync->schedule.quiet)
 		return 0;
-	names_report(sync->names, &sync->links);
+	port_names_report(sync->stores.port_names, &sync->stores.links);
 	ports_update_all(sync);
 	apply_rules(sync);
 	return 0;
@@ -246,36 +259,33 @@ int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELNETCONF) {
 		if (netconf.ifindex > 0) {
-			const struct former was = former_of(sync, (uint32_t)netconf.ifindex);
+			const struct former was =
+				former_of(&sync->stores.links, (uint32_t)netconf.ifindex);
 
 			clear_ipv6(sync, (uint32_t)netconf.ifindex);
-			doubt_routes_by(sync, (uint32_t)netconf.ifindex);
+			mark_routes_stale(sync, (uint32_t)netconf.ifindex);
 			device_changed(sync, (uint32_t)netconf.ifindex, &was);
 		}
 		return 0;
 	}
-	if (links_set_netconf(&sync->links, &netconf) && !sync->quiet)
+	if (links_set_netconf(&sync->stores.links, &netconf) && !sync->schedule.quiet)
 		ports_update_all(sync);
-	/* not all of a device's values are told here: force_forwarding comes without its value */
-	sync->next_poll_ns = 0;
+	/* A message lacks some values: that of force_forwarding. */
+	sync->schedule.next_poll_ns = 0;
 	return 0;
 }
 
-void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh)
+int apply_features(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	uint32_t ifindex;
 	uint64_t features;
 	bool changed;
-	int ret;
+	int ret = parse_netdev(nlh, &ifindex, &features);
 
-	if (nlh->nlmsg_type != sync->netdev_family)
-		return;
-	ret = parse_netdev(nlh, &ifindex, &features);
-	/* may come before the link itself, by another socket: kept until then */
-	if (!ret) {
-		ret = links_set_features(&sync->links, ifindex, features, &changed);
-		if (!ret && changed && !sync->quiet)
-			ports_update(sync, ifindex);
-	}
-	apply_note(sync, "device", ret);
+	/* It may come before the link, by another socket: the store keeps it until then. */
+	if (!ret)
+		ret = links_set_features(&sync->stores.links, ifindex, features, &changed);
+	if (!ret && changed && !sync->schedule.quiet)
+		ports_update(sync, ifindex);
+	return ret;
 }

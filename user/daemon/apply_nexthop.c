@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Next-hop objects: messages into the store, and what an object means into the FIB, which
- * brings it to every route that names the object in one store. Routes go with their object, of
- * which nothing tells with net.ipv4.nexthop_compat_mode=0.
+ * See apply_nexthop.h. The FIB brings a changed object to all its routes in one store. Routes go
+ * with their object; with net.ipv4.nexthop_compat_mode=0 no message says so.
  */
+#include "apply_nexthop.h"
+
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
 #include "../netlink/parse.h"
-#include "state.h"
+#include "daemon.h"
+#include "ports.h"
+#include "report.h"
+#include "schedule.h"
 
 static bool uses_next_hop(const struct route *route, void *ctx)
 {
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-/* Routes go with their object, whether or not that is told. */
-static void prune_routes_by(struct sync *sync, uint32_t id)
+static void prune_routes_by(const struct stores *stores, uint32_t id)
 {
-	if (rib_by_object(sync->rib, id).n)
-		rib_prune(sync->rib, uses_next_hop, &id);
+	if (rib_by_object(stores->rib, id).n)
+		rib_prune(stores->rib, uses_next_hop, &id);
 }
 
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
@@ -33,7 +36,7 @@ static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct
 			.weight = view->weights[i],
 			.has_gateway = hop->has_gateway,
 		};
-		ports_need(sync, hop->ifindex);
+		ports_add_egress(sync, hop->ifindex);
 	}
 }
 
@@ -60,7 +63,7 @@ static void set_object(void *ctx, uint32_t id)
 	struct fib_hop hops[NEXT_HOP_MAX_MEMBERS];
 	struct nexthop_view view;
 	struct fib_object object = { 0 };
-	bool known = nexthops_view(sync->nexthops, id, &view);
+	bool known = nexthops_view(sync->stores.nexthops, id, &view);
 
 	if (known)
 		object.verdict = verdict_of(&view);
@@ -72,7 +75,7 @@ static void set_object(void *ctx, uint32_t id)
 		object.n_buckets = view.n_buckets;
 	}
 	if (fib_set_object(sync->fib, id, known ? &object : NULL))
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
 void apply_next_hop_changed(void *ctx, uint32_t id)
@@ -80,16 +83,16 @@ void apply_next_hop_changed(void *ctx, uint32_t id)
 	struct sync *sync = ctx;
 	struct nexthop_view view;
 
-	if (sync->quiet)
+	if (sync->schedule.quiet)
 		return;
 	set_object(sync, id);
-	if (!nexthops_view(sync->nexthops, id, &view))
-		prune_routes_by(sync, id);
+	if (!nexthops_view(sync->stores.nexthops, id, &view))
+		prune_routes_by(&sync->stores, id);
 }
 
 void apply_all_next_hops(struct sync *sync)
 {
-	nexthops_each(sync->nexthops, set_object, sync);
+	nexthops_each(sync->stores.nexthops, set_object, sync);
 }
 
 int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
@@ -100,21 +103,21 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	apply_note_unknown(sync, SYNC_NEXT_HOP, next_hop.unknown_attr);
+	report_unknown_attr(&sync->statistics, REPORT_NEXT_HOP, next_hop.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
-		nexthops_delete(sync->nexthops, next_hop.id);
-		/* buckets of a member that goes move to others without a word */
-		if (nexthops_any_resilient(sync->nexthops) && !sync->dumping)
-			sync->next_hops_wanted = true;
-		/* of an object that is not known: its routes, too, are gone */
-		if (!sync->quiet)
-			prune_routes_by(sync, next_hop.id);
+		nexthops_delete(sync->stores.nexthops, next_hop.id);
+		/* the buckets of a member that goes move to others without a message */
+		if (nexthops_any_resilient(sync->stores.nexthops) && !sync->schedule.dumping)
+			sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
+		/* also if the object was not known: its routes are gone */
+		if (!sync->schedule.quiet)
+			prune_routes_by(&sync->stores, next_hop.id);
 		return 0;
 	}
-	/* which bucket is whose is not told here, and only of some later moves */
-	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
-		sync->next_hops_wanted = true;
-	return nexthops_set(sync->nexthops, &next_hop);
+	/* The message lacks the buckets; later moves are announced only in part. */
+	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->schedule.dumping)
+		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
+	return nexthops_set(sync->stores.nexthops, &next_hop);
 }
 
 int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
@@ -124,12 +127,12 @@ int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	apply_note_unknown(sync, SYNC_NEXT_HOP, bucket.unknown_attr);
-	ret = nexthops_set_bucket(sync->nexthops, &bucket);
+	report_unknown_attr(&sync->statistics, REPORT_NEXT_HOP, bucket.unknown_attr);
+	ret = nexthops_set_bucket(sync->stores.nexthops, &bucket);
 	if (ret != -ENOENT)
 		return ret;
-	/* of an IPv4 group, or of one that has gone: the list as a whole tells */
-	if (!sync->dumping)
-		sync->next_hops_wanted = true;
+	/* of an IPv4 group, or of one that is gone: read all objects */
+	if (!sync->schedule.dumping)
+		sync->schedule.wanted |= SCHEDULE_NEXT_HOPS;
 	return 0;
 }

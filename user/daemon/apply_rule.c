@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: a list read as a whole, compiled, and published as a whole. While it is being read or
- * changed every packet passes, and so it does for good if the list cannot be expressed.
+ * See apply_rule.h. While the list is being read or changed every packet passes; so it does for
+ * good if the list cannot be expressed.
  */
+#include "apply_rule.h"
+
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <string.h>
 
 #include "../lib/kernel.h"
 #include "../netlink/parse.h"
-#include "state.h"
+#include "apply_prefix.h"
+#include "daemon.h"
+#include "meta.h"
+#include "ports.h"
+#include "report.h"
+#include "schedule.h"
 
 /*
- * An `iif` may be given by an alternative name of a device, which the kernel attaches the rule to
- * and which links do not have. What gets to such a rule is the kernel's.
+ * The kernel also accepts an alternative name of a device as `iif`, which links lack. Packets that
+ * reach such a rule pass.
  */
-static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr *nlh,
+static bool names_unknown_device(const struct links *links, const struct nlmsghdr *nlh,
 				 const struct rule *rule)
 {
 	const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(nlh);
 
 	if (!rule->iif[0] || header->flags & FIB_RULE_IIF_DETACHED)
 		return false;
-	for (size_t i = 0; i < sync->links.n; i++) {
-		const struct device *device = &sync->links.devices[i];
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *device = &links->devices[i];
 
 		if (device->has_link && !strcmp(device->link.name, rule->iif))
 			return false;
@@ -31,30 +38,34 @@ static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr 
 	return true;
 }
 
+/* Every packet passes until the list is read again. */
+static int rules_changed(struct sync *sync)
+{
+	sync->schedule.wanted |= SCHEDULE_RULES;
+	sync->stores.rules_ready = false;
+	meta_update(sync);
+	return 0;
+}
+
 int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct rule rule;
-	int ret = parse_rule(nlh, &rule);
+	int ret;
 
+	if (!sync->schedule.dumping)
+		return rules_changed(sync);
+	ret = parse_rule(nlh, &rule);
 	if (ret)
 		return ret;
-	apply_note_unknown(sync, SYNC_RULE, rule.unknown_attr);
-	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
+	report_unknown_attr(&sync->statistics, REPORT_RULE, rule.unknown_attr);
+	/* Older kernels compare the ECN bits as well as the DSCP. */
 	if (rule.tclass_mask && kernel_before(5, 18))
 		rule.unknown = true;
-	if (names_unknown_device(sync, nlh, &rule)) {
+	if (names_unknown_device(&sync->stores.links, nlh, &rule)) {
 		rule.iif[0] = '\0';
 		rule.unknown = true;
 	}
-	return rules_add(&sync->rules, &rule);
-}
-
-/* In doubt punt at once; the list is then read anew as a whole. */
-void apply_rules_changed(struct sync *sync)
-{
-	sync->rules_wanted = true;
-	sync->rules_ready = false;
-	apply_meta(sync);
+	return rules_add(&sync->stores.rules, &rule);
 }
 
 static void report(const struct sync *sync, const struct rules_program *program)
@@ -63,34 +74,33 @@ static void report(const struct sync *sync, const struct rules_program *program)
 		log_warning(
 			"'ip -6 rule' has more than %u rules: EVERY PACKET PASSES to the kernel; remove some rules",
 			SIXLANE_MAX_RULES);
-	else if (!sync->program.expressible && sync->complete)
+	else if (!sync->stores.program.expressible && sync->schedule.complete)
 		log_info("'ip -6 rule' is within the limit again");
 }
 
-/* The datapath forwards by the new list from here on. */
 static int publish(struct sync *sync, const struct rules_program *program)
 {
-	bool moved = program->local_first != sync->view.local_first;
-	bool parted = program->local_within != sync->view.local_within;
+	bool moved = program->local_first != sync->stores.view.local_first;
+	bool parted = program->local_within != sync->stores.view.local_within;
 	uint32_t n = program->expressible ? program->n : 0;
 	bool known = maps_has_rules(sync->maps, program->rules, n);
 	int ret;
 
 	report(sync, program);
-	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
-	if (sync->quiet && !known)
-		apply_hold(sync);
+	/* Rules of an earlier daemon stay in force if they are the same: its tables fit. */
+	if (sync->schedule.quiet && !known)
+		meta_hold(sync);
 	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;
-	sync->program = *program;
-	sync->view.local_first = program->local_first;
-	sync->view.local_within = program->local_within;
-	if (!sync->quiet && moved)
-		apply_all_routes(sync);
-	else if (!sync->quiet && parted)
-		apply_routes_of(sync, RT_TABLE_LOCAL);
-	if (!sync->quiet)
+	sync->stores.program = *program;
+	sync->stores.view.local_first = program->local_first;
+	sync->stores.view.local_within = program->local_within;
+	if (!sync->schedule.quiet && moved)
+		apply_all_prefixes(sync);
+	else if (!sync->schedule.quiet && parted)
+		apply_prefixes_in(sync, RT_TABLE_LOCAL);
+	if (!sync->schedule.quiet)
 		ports_update_all(sync);
 	return 0;
 }
@@ -107,21 +117,21 @@ void apply_rules(struct sync *sync)
 	struct rules_program program;
 	int ret = 0;
 
-	if (!sync->rules_known)
+	if (!sync->stores.rules_known)
 		return;
 	memset(&program, 0, sizeof(program));
-	rules_compile(&sync->rules, &sync->links, &program);
-	if (!sync->published || !same_program(&program, &sync->program)) {
-		sync->rules_ready = false;
-		apply_meta(sync);
+	rules_compile(&sync->stores.rules, &sync->stores.links, &program);
+	if (!sync->stores.rules_published || !same_program(&program, &sync->stores.program)) {
+		sync->stores.rules_ready = false;
+		meta_update(sync);
 		ret = publish(sync, &program);
 	}
-	sync->published = !ret;
-	sync->rules_ready = !ret && !sync->rules_wanted;
+	sync->stores.rules_published = !ret;
+	sync->stores.rules_ready = !ret && !(sync->schedule.wanted & SCHEDULE_RULES);
 	if (ret) {
 		log_warning_limited(
 			"cannot write the rules to the maps: %s; packets pass to the kernel",
 			strerror(-ret));
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	}
 }

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
- * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). Tables take turns, some pieces each in the budget, and by the usual one none is
- * passed through more than once a second. The exceptions that stand behind the routes are handed
- * on, and those of next-hop objects, which are as a table of their own here.
+ * Passes through all tables, in pieces. A pass goes through the kernel's table and the RIB side by
+ * side, in their common order. A destination that differs is read once more and corrected
+ * (audit_place.c). Tables take turns, some pieces each, within the budget. With the usual budget no
+ * table is passed through more than once a second. The exceptions behind the routes go to
+ * exceptions_note.c; those of next-hop objects count as a table of their own.
  *
- * A piece is what one call reads, and is known by its last destination. It is not compared if it
- * begins where it did in the last pass and has the same routes, by their sum, and the RIB has not
- * changed there.
+ * A piece is not compared if neither the kernel nor the RIB has changed there (audit_table.c).
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
+#include "audit.h"
+
 #include <errno.h>
-#include <linux/ipv6_route.h>
 #include <string.h>
 
-#include "audit_internal.h"
-#include "state.h"
+#include "audit_place.h"
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_note.h"
+#include "exceptions_store.h"
+#include "kernel_reader.h"
+#include "kernel_routes.h"
+#include "schedule.h"
 
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 512u /* at most, see kernel_reader_walk() */
-#define BURST_NS 10000000u /* of pieces: the first one finds nothing in the caches */
+#define BURST_NS 10000000u /* pieces in a row: for the first one the caches are cold */
 
-static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
+static const struct prefix all;
 
 struct audit *audit_new(void)
 {
@@ -34,7 +39,7 @@ struct audit *audit_new(void)
 
 	if (!audit)
 		return NULL;
-	audit->all.due_ns = audit->next_soon_ns = audit->next_look_ns = UINT64_MAX;
+	audit->all.due_ns = audit->next_soon_ns = audit->next_check_ns = UINT64_MAX;
 	TAILQ_INIT(&audit->list);
 	if (kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
 		log_warning(
@@ -45,41 +50,30 @@ struct audit *audit_new(void)
 
 void audit_free(struct audit *audit)
 {
-	struct radix_node *piece;
-
 	if (!audit)
 		return;
 	kernel_reader_close(audit->reader);
 	audit_places_free(audit);
-	for (size_t i = 0; i < audit->n_tables; i++)
-		while ((piece = radix_first_under(&audit->tables[i].pieces, &all)))
-			radix_remove(&audit->tables[i].pieces, piece);
-	free(audit->tables);
+	audit_tables_free(audit);
 	free(audit);
-}
-
-struct kernel_reader *audit_reader(const struct audit *audit)
-{
-	return audit->reader;
 }
 
 /* --- a piece of a table ----------------------------------------------------------------------- */
 
-/* The RIB's destinations up to that of the kernel (NULL: to the table's end), which has none of
- * them. */
-static int suspect_before(struct sync *sync, uint32_t table, const struct radix_node **node,
-			  const struct prefix *dst)
+/* The kernel lacks the RIB's destinations before dst (NULL: up to the end of the table). */
+static int add_differences_before(struct sync *sync, uint32_t table, const struct radix_node **node,
+				  const struct prefix *dst)
 {
 	int err = 0;
 
-	while (!err && *node && (!dst || audit_prefix_compare(&(*node)->prefix, dst) < 0)) {
-		err = audit_suspect(sync->audit, table, &(*node)->prefix);
+	while (!err && *node && (!dst || audit_table_compare(&(*node)->prefix, dst) < 0)) {
+		err = audit_place_add_difference(sync->audit, table, &(*node)->prefix);
 		*node = radix_next_under(*node, &all);
 	}
 	return err;
 }
 
-/* What the RIB has of it may be NULL. */
+/* dest: the destination in the RIB; NULL: it is not there. */
 static int compare_destination(struct sync *sync, uint32_t table, const struct prefix *dst,
 			       const struct rib_dest *dest, const struct kernel_view *view,
 			       const struct kernel_record *records, size_t n)
@@ -90,20 +84,20 @@ static int compare_destination(struct sync *sync, uint32_t table, const struct p
 	kernel_routes_fill(routes, view, table, records, n);
 	difference = rib_compare(dest, routes->routes, routes->n, view->now_ns);
 	if (difference == RIB_RENEWED)
-		audit_place_put(sync, table, dst);
+		audit_place_store(sync, table, dst);
 	else if (difference != RIB_SAME)
-		return audit_suspect(sync->audit, table, dst);
+		return audit_place_add_difference(sync->audit, table, dst);
 	return 0;
 }
 
-/* A route of the same destination, or an exception of it. */
+/* b is a route of the same destination as a, or an exception of it. */
 static bool belongs_to(const struct kernel_record *a, const struct kernel_record *b)
 {
 	return b->kind == KERNEL_RECORD_EXCEPTION ||
 	       (a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst)));
 }
 
-/* node: the RIB's next destination. */
+/* node: the next destination of the RIB. */
 static int compare_view(struct sync *sync, uint32_t table, const struct radix_node *node,
 			const struct kernel_view *view)
 {
@@ -118,7 +112,7 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 		end = begin + 1;
 		while (end < view->n && belongs_to(records, &view->records[end]))
 			end++;
-		err = suspect_before(sync, table, &node, &dst);
+		err = add_differences_before(sync, table, &node, &dst);
 		if (node && prefix_equal(&node->prefix, &dst)) {
 			same = node;
 			node = radix_next_under(node, &all);
@@ -128,20 +122,10 @@ static int compare_view(struct sync *sync, uint32_t table, const struct radix_no
 						  view, records, end - begin);
 		exceptions_note(sync, table, view, records, end - begin);
 	}
-	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
+	return !err && view->end ? add_differences_before(sync, table, &node, NULL) : err;
 }
 
-/* Factors move bits up alone: upper halves are added below, or changes there might cancel out. */
-static uint64_t add_to_sum(uint64_t sum, const void *data, size_t bytes)
-{
-	const uint64_t *words = data;
-
-	for (size_t i = 0; i < bytes / sizeof(*words); i++)
-		sum = sum * 0x9e3779b97f4a7c15 + (words[i] ^ words[i] >> 32);
-	return sum;
-}
-
-/* A destination with more exceptions than a view takes: those of a hop at a time do fit. */
+/* A destination with more exceptions than fit into a view: read those of one hop at a time. */
 static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL, .hop = 1 };
@@ -158,7 +142,7 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 		for (uint32_t i = 0; !err && i < view.n; i++) {
 			if (view.records[i].kind != KERNEL_RECORD_ROUTE)
 				continue;
-			sum = add_to_sum(sum, &view.records[i], sizeof(view.records[i]));
+			sum = audit_table_sum(sum, &view.records[i], sizeof(view.records[i]));
 			n_routes++;
 		}
 		if (!err && choice.hop > 1 && sum != before)
@@ -167,51 +151,6 @@ static int note_by_hop(struct sync *sync, uint32_t table, const struct prefix *d
 	if (err)
 		log_info_limited("audit: a route in table %u was not read whole", table);
 	return err;
-}
-
-/* radix may be NULL. */
-static struct radix_node *node_behind(const struct radix *radix, const struct kernel_cursor *cursor)
-{
-	if (!radix)
-		return NULL;
-	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
-}
-
-/* 0: there are lifetimes, or exceptions, which have to be looked at in any case. */
-static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_view *view)
-{
-	uint64_t sum = add_to_sum(from->started + 2u * from->last.len, &from->last.addr,
-				  sizeof(from->last.addr));
-
-	for (uint32_t i = 0; i < view->n; i++) {
-		if (view->cut || view->records[i].kind != KERNEL_RECORD_ROUTE ||
-		    view->records[i].flags & RTF_EXPIRES)
-			return 0;
-		sum = add_to_sum(sum, &view->records[i], sizeof(view->records[i]));
-	}
-	return sum;
-}
-
-/* Keeps the sum of a piece. True: neither the kernel nor the RIB has changed there. */
-static bool renew_piece(struct radix *pieces, const struct kernel_cursor *from,
-			const struct prefix *last, const struct kernel_view *view)
-{
-	const uint64_t sum = sum_of(from, view);
-	struct audit_piece *piece;
-	bool known = sum != 0;
-
-	while ((piece = (struct audit_piece *)node_behind(pieces, from)) &&
-	       audit_prefix_compare(&piece->node.prefix, last) < 0) {
-		radix_remove(pieces, &piece->node); /* none ends there any more */
-		known = false;
-	}
-	piece = (struct audit_piece *)radix_find(pieces, last)
-			?: radix_add(pieces, last, sizeof(*piece));
-	if (!piece)
-		return false;
-	known &= sum == piece->sum;
-	piece->sum = sum;
-	return known;
 }
 
 static int compare_piece(struct sync *sync, struct audit_table *table, struct kernel_view *view)
@@ -228,151 +167,52 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 		table->incomplete |= exceptions_note(sync, table->id, view, view->records, view->n);
 		return 0;
 	}
-	if (renew_piece(&table->pieces, &from, view->end ? &greatest : &table->cursor.last, view) &&
+	if (audit_table_renew_piece(table, &from, view) &&
 	    !sync->audit->quiet) /* a dump may put what is known into another order */
 		return 0;
-	err = compare_view(sync, table->id, node_behind(rib_table(sync->rib, table->id), &from),
+	err = compare_view(sync, table->id,
+			   audit_table_node_after(rib_table(sync->stores.rib, table->id), &from),
 			   view);
 	if (!err && view->cut)
 		table->incomplete |= note_by_hop(sync, table->id, &table->cursor.last) != 0;
 	return err;
 }
 
-/* The next piece of a table's pass. Returns whether that is at its end. */
+/* Read the next piece of a table. True: the pass is at its end. */
 static bool read_piece(struct sync *sync, struct audit_table *table)
 {
 	struct kernel_view view = { 0 };
 	int err = compare_piece(sync, table, &view);
 
-	if (err == -EAGAIN) /* the kernel is just changing what comes next */
+	if (err == -EAGAIN) /* the kernel is changing the next destination */
 		return false;
 	if (err) {
-		sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, err == -E2BIG ? 0 : SCHEDULE_LATER_NS);
 		log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again",
 				    table->id,
 				    err == -E2BIG ? "too many routes are not as the kernel has them"
 						  : strerror(-err));
 	}
-	table->incomplete |= err != 0; /* what is missing is not known */
-	audit_places_run(sync);	       /* does not change the list of tables */
+	table->incomplete |= err != 0;
+	audit_places_run(sync); /* does not change the list of tables */
 	return err || view.end;
 }
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static struct audit_table *find_table(const struct audit *audit, uint32_t id)
-{
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id)
-			return &audit->tables[i];
-	return NULL;
-}
-
-void audit_forget(struct audit *audit, uint32_t id, const struct prefix *dst)
-{
-	const struct audit_table *table = find_table(audit, id);
-	struct radix_node *piece = table ? radix_find(&table->pieces, dst) : NULL;
-
-	if (table && !piece)
-		piece = radix_after(&table->pieces, dst);
-	if (piece)
-		((struct audit_piece *)piece)->sum = 0;
-}
-
-static void note_table(void *ctx, uint32_t id)
-{
-	struct audit *audit = ctx;
-	struct audit_table *list;
-
-	if (find_table(audit, id))
-		return;
-	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
-	if (!list) { /* looked for again in a second */
-		audit->listed_ns = 0;
-		return;
-	}
-	audit->tables = list;
-	list[audit->n_tables++] = (struct audit_table){ .id = id };
-}
-
-/* Those that are known to have routes, as a VRF's has, and those that rules name. */
-static void find_tables(struct sync *sync)
-{
-	struct audit *audit = sync->audit;
-
-	audit->listed_ns = sync->behind ? audit->listed_ns : util_now_ns();
-	rib_each_table(sync->rib, note_table, audit);
-	for (size_t i = 0; i < sync->program.n; i++)
-		if (sync->program.rules[i].table) /* 0: of no lookup, or of a VRF's */
-			note_table(audit, sync->program.rules[i].table);
-	if (nexthops_count(sync->nexthops))
-		note_table(audit, KERNEL_READER_OBJECTS);
-}
-
-/* Whose turn is next. NULL: there are no tables. */
-static struct audit_table *next_table(const struct audit *audit)
-{
-	struct audit_table *next = NULL;
-
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (!next || audit->tables[i].turn_ns < next->turn_ns)
-			next = &audit->tables[i];
-	return next;
-}
-
-/* Of a CPU. Passes that exceptions cannot do without come even where they are switched off. */
+/* The budget, of one CPU. Passes that exceptions need come even if the audit is switched off. */
 static uint32_t permille(const struct sync *sync)
 {
-	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_want_pass(sync);
+	return sync->config->audit_permille ?: USUAL_PERMILLE * exceptions_need_pass(sync);
 }
 
-/* With a larger budget than usual more often than every second. */
+/* Between two passes through a table; shorter with a larger budget than usual. */
 static uint64_t interval_ns(const struct sync *sync)
 {
 	return INTERVAL_NS * USUAL_PERMILLE / util_later(permille(sync), USUAL_PERMILLE);
 }
 
-/* When the oldest reading of a table began. */
-static uint64_t oldest_ns(const struct audit *audit)
-{
-	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
-
-	for (size_t i = 0; i < audit->n_tables; i++)
-		since_ns = util_earlier(since_ns, audit->tables[i].read_since_ns);
-	return since_ns;
-}
-
-/* A table that came after the last time that they were listed has not been read. */
-uint64_t audit_read_since_ns(const struct audit *audit)
-{
-	return util_earlier(oldest_ns(audit), audit->listed_ns);
-}
-
-/* Perhaps all have been read since the last time that they had. */
-static void end_pass(struct audit *audit, struct audit_table *table)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (!table->incomplete) {
-		/* a walk through the objects may miss some, two do not */
-		table->read_since_ns =
-			table->id == KERNEL_READER_OBJECTS ? table->before_ns : table->begin_ns;
-		table->before_ns = table->begin_ns;
-	}
-	table->begin_ns = 0;
-	if (audit_read_since_ns(audit) <= audit->passed_ns)
-		return;
-	audit->passes++;
-	audit->pass_ns = now_ns - oldest_ns(audit);
-	audit->passed_ns = now_ns;
-}
-
-uint64_t audit_passes(const struct audit *audit)
-{
-	return audit->passes;
-}
-
-/* The next piece of a table. Returns whether its pass is through. */
+/* Read the next piece of a table. True: its pass is complete. */
 static bool run_piece(struct sync *sync, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
@@ -386,7 +226,7 @@ static bool run_piece(struct sync *sync, struct audit_table *table)
 	end = read_piece(sync, table);
 	table->turn_ns = end ? table->begin_ns + interval_ns(sync) : now_ns;
 	if (end)
-		end_pass(sync->audit, table);
+		audit_table_end_pass(sync->audit, table);
 	return end;
 }
 
@@ -395,10 +235,10 @@ void audit_read_all(struct sync *sync)
 	struct audit *audit = sync->audit;
 
 	if (!audit->reader) {
-		audit->passes++; /* a dump was one */
+		audit->passes++; /* the dump was one */
 		return;
 	}
-	find_tables(sync);
+	audit_tables_list(sync);
 	audit->quiet = true;
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		audit->tables[i].begin_ns = 0;
@@ -410,16 +250,15 @@ void audit_read_all(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* So much time must pass for the budget, which may have become 0, to have been kept. */
+/* Time until the budget allows for another such cost. The budget may have become 0. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 {
 	return cost_ns * 1000 / util_later(permille(sync), 1);
 }
 
-/* UINT64_MAX: there is nothing to do. */
 static uint64_t piece_due_ns(const struct audit *audit)
 {
-	const struct audit_table *table = next_table(audit);
+	const struct audit_table *table = audit_tables_next(audit);
 
 	return util_later(table ? table->turn_ns : UINT64_MAX, audit->next_piece_ns);
 }
@@ -434,7 +273,7 @@ void audit_run(struct sync *sync)
 	if (!audit->reader)
 		return;
 	if (now_ns >= audit->all.due_ns) {
-		audit_place_take(&audit->all, now_ns);
+		audit_place_begin(&audit->all, now_ns);
 		audit_read_all(sync);
 	}
 	audit_places_run(sync);
@@ -442,12 +281,12 @@ void audit_run(struct sync *sync)
 		return;
 	if (now_ns >= audit->next_tables_ns) {
 		audit->next_tables_ns = now_ns + interval_ns(sync);
-		find_tables(sync);
+		audit_tables_list(sync);
 	}
 	if (now_ns < piece_due_ns(audit))
 		return;
 	cpu_ns = util_cpu_ns();
-	table = next_table(audit);
+	table = audit_tables_next(audit);
 	while (!run_piece(sync, table) && util_cpu_ns() - cpu_ns < BURST_NS)
 		;
 	audit->next_piece_ns = now_ns + rest_ns(sync, util_cpu_ns() - cpu_ns);
@@ -456,7 +295,7 @@ void audit_run(struct sync *sync)
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	const uint64_t next_place_ns = util_earlier(audit->next_soon_ns, audit->next_look_ns);
+	const uint64_t next_place_ns = util_earlier(audit->next_soon_ns, audit->next_check_ns);
 	const uint64_t next_ns = util_earlier(audit->all.due_ns, next_place_ns);
 
 	if (!audit->reader)
@@ -473,11 +312,11 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 	return util_now_ns() + util_later(INTERVAL_NS, rest_ns(sync, cost_ns));
 }
 
-void audit_tell(const struct audit *audit, struct sixlane_meta *meta)
+void audit_write_meta(const struct audit *audit, struct sixlane_meta *meta)
 {
 	meta->audit_reader = audit->reader != NULL;
 	meta->audit_passes = audit->passes;
 	meta->audit_pass_ns = audit->pass_ns;
 	for (size_t i = 0; i < RIB_N_DIFFERENCES; i++)
-		meta->audit_corrected[i] = audit->mended[i];
+		meta->audit_corrected[i] = audit->corrected[i];
 }

@@ -1,71 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kernel changes routes without a message. The audit compares the RIB with the kernel's own
- * tables all the time, under a budget of CPU time, and reads at once what an event points at. Where
- * the two differ, the RIB takes over what the kernel has.
+ * tables all the time, under a budget of CPU time. Where the two differ, the RIB takes over what
+ * the kernel has. Its parts: audit_table.c (the tables and their pieces), audit_place.c (single
+ * destinations that are read out of turn) and audit.c (passes through the tables).
  *
- * Without the kernel reader (no BTF, no right to read) the tables are dumped instead; what dumps do
- * not tell is punted.
+ * Without the kernel reader (no BTF, or no right to read) the tables are dumped instead, and what
+ * dumps leave out is punted.
  */
 #ifndef USER_DAEMON_AUDIT_H
 #define USER_DAEMON_AUDIT_H
 
-#include <linux/netlink.h>
-
 #include "../rib/rib.h"
+#include "audit_place.h"
+#include "audit_table.h"
+#include "kernel_routes.h"
 
 struct sync;
-struct audit;
-struct kernel_reader;
 
-/* Without a kernel reader, with a warning that says why. NULL: no memory. */
+struct audit {
+	struct kernel_reader *reader; /* NULL: the tables are dumped */
+	struct kernel_routes routes;  /* of the destination that was read last */
+
+	/* audit_table.c */
+	struct audit_table *tables;
+	size_t n_tables;
+	uint64_t listed_ns;	  /* when the list was last complete */
+	uint64_t passes, pass_ns; /* passes through all tables; duration of the last one */
+	uint64_t passed_ns;	  /* ... and its end */
+
+	/* audit.c */
+	uint64_t next_tables_ns, next_piece_ns;
+	bool quiet; /* differences found now are expected, and not counted */
+
+	/* audit_place.c. The list: first the places that are to be read, then the others. */
+	TAILQ_HEAD(audit_places, audit_place) list;
+	void *places;		/* the same as a tree of tsearch() */
+	size_t n_soon;		/* places that are to be read */
+	uint64_t next_soon_ns;	/* none of those is due earlier */
+	uint64_t next_check_ns; /* none of the others is due earlier */
+	struct audit_place all; /* stands for all tables */
+	uint64_t corrected[RIB_N_DIFFERENCES];
+};
+
+/* Opens the kernel reader; if that fails a warning says why. NULL: out of memory. */
 struct audit *audit_new(void);
 void audit_free(struct audit *audit);
 
-/* By which the kernel's own tables can be read; NULL: they cannot. */
-struct kernel_reader *audit_reader(const struct audit *audit);
-/* All tables that are known, and their exceptions, were read after that time; 0: not yet. */
-uint64_t audit_read_since_ns(const struct audit *audit);
-/* How often that was so anew. */
-uint64_t audit_passes(const struct audit *audit);
 /*
- * Read all of them now, as after a dump, which may have left routes out, and does not tell all of a
- * set. Differences are not counted.
+ * Read all tables now, as after a dump, which may leave routes out and not say all of them.
+ * Differences are not counted.
  */
 void audit_read_all(struct sync *sync);
 
-/*
- * Routes of a destination, as the kernel's own table has them now, into the RIB. Call it when a
- * message does not tell all. False: they cannot be read.
- */
-bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst);
-
-/*
- * The same for a destination that the kernel is about to change: within some milliseconds, and
- * once more, in case that it was busy.
- */
-void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst);
-/*
- * … of all that a router may have advertised on this device; 0: of all with an MTU of their own,
- * which may follow that of a device.
- */
-void audit_read_unsteady(struct sync *sync, uint32_t advertised_by);
-
-/* Something changed there: follow it, if it has routes that may change without a message. */
-void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);
-
-/* A piece of the audit, and what is to be read by now. */
+/* Read the next piece and what else is due. */
 void audit_run(struct sync *sync);
 uint64_t audit_due_ns(const struct sync *sync);
-
 /*
- * Without a kernel reader, when the next synchronisation is due as an audit, after one that took so
- * much CPU time. UINT64_MAX: never.
+ * Without a kernel reader: when the next full synchronisation is due as an audit, after one that
+ * took cost_ns of CPU time. UINT64_MAX: never.
  */
 uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns);
 
-/* What the CLI shows of it, into sl_meta. */
 struct sixlane_meta;
-void audit_tell(const struct audit *audit, struct sixlane_meta *meta);
+void audit_write_meta(const struct audit *audit, struct sixlane_meta *meta);
 
 #endif

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places that are read out of turn: those that events point at, those with a lifetime that is
- * about to end, and those where a pass saw a difference. The kernel changes routes after an event,
- * or before it, so that each is then read several times.
+ * See audit_place.h. The kernel may change routes before or after the event that points at them, so
+ * a place is read several times.
  *
  * All destinations whose routes may change without a message (rib_route_is_unsteady()) are places,
- * so that no event looks for them in the whole RIB. Only audit_places_run() removes any.
+ * so that no event needs a search through the RIB. Only audit_places_run() removes places.
  */
+#include "audit_place.h"
+
 #include <errno.h>
 #include <search.h>
 #include <string.h>
 
-#include "audit_internal.h"
-#include "state.h"
+#include "audit.h"
+#include "audit_table.h"
+#include "cached_routes.h"
+#include "daemon.h"
+#include "kernel_reader.h"
+#include "kernel_routes.h"
+#include "schedule.h"
+#include "sockets.h"
 
 #define NS_PER_MS 1000000u
-/* How long each reading is after the event or the reading before, by how many are left then. */
+/* Delay of a reading after the event, or after the reading before, by the readings left. */
 static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
-/* Looks at what expires fall on multiples of this, so that many are one; less than RIB_RENEW_NS. */
-#define LOOK_NS (1000ull * NS_PER_MS)
-/* If events point at more places all tables are read. */
+/* Checks of lifetimes fall on multiples of this, so that one does for many. Below RIB_RENEW_NS. */
+#define CHECK_NS (1000ull * NS_PER_MS)
+/* If events point at more places, all tables are read. */
 #define MAX_EVENTS 1024u
-/* If more differ at once messages were lost, and a dump is what helps. */
+/* If more differ at once, messages were lost: all tables are dumped. */
 #define MAX_SOON 4096u
-/* A change may be read before its message is sent: then there is no difference any more. */
+/* A change may be read before its message is applied; the next try finds no difference then. */
 #define TRIES 3
-
-int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
-{
-	const int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
-
-	return order ? order : a->len - b->len;
-}
 
 /* --- one destination -------------------------------------------------------------------------- */
 
-/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
+/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is changing its tree there. */
 static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst,
 		       enum rib_difference *difference)
 {
@@ -54,25 +54,25 @@ static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *d
 	if (ret)
 		return ret;
 	kernel_routes_fill(routes, &view, table, view.records, view.n);
-	*difference = rib_compare(rib_find(sync->rib, table, dst), routes->routes, routes->n,
+	*difference = rib_compare(rib_find(sync->stores.rib, table, dst), routes->routes, routes->n,
 				  view.now_ns);
 	return 0;
 }
 
-void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_store(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct kernel_routes *routes = &sync->audit->routes;
 	bool by_object = false;
 
 	for (size_t i = 0; i < routes->n; i++)
 		by_object |= routes->routes[i].next_hop_id != 0;
-	if (rib_put(sync->rib, table, dst, routes->routes, routes->n))
-		sync_want(sync, SYNC_LATER_NS);
+	if (rib_put(sync->stores.rib, table, dst, routes->routes, routes->n))
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	if (by_object)
-		sync_renew_cached(sync);
+		cached_routes_flush(&sync->stores);
 }
 
-bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
+bool audit_place_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	enum rib_difference difference;
 	int ret;
@@ -81,36 +81,37 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 		return false;
 	ret = read_kernel(sync, table, dst, &difference);
 	if (ret == -EAGAIN)
-		audit_read_soon(sync, table, dst);
+		audit_place_read_soon(sync, table, dst);
 	else if (!ret && difference != RIB_SAME)
-		audit_place_put(sync, table, dst);
+		audit_place_store(sync, table, dst);
 	return !ret || ret == -EAGAIN;
 }
 
 /*
- * Apply all messages, read a place, and if the two differ take over what the kernel has. Messages
- * that come later may be older than what was read, and end where that is. counted: a difference is
- * counted and said.
+ * Apply all messages, read a place, and take over what the kernel has if that differs. Messages
+ * that come later may be older than what was read; they end in the same state. counted: a
+ * difference is counted and logged.
  */
-static void mend(struct sync *sync, const struct audit_place *place, bool counted)
+static void correct(struct sync *sync, const struct audit_place *place, bool counted)
 {
 	enum rib_difference difference = RIB_SAME;
 	char text[PREFIX_STRLEN];
 
 	for (int i = 0; i < TRIES; i++) {
 		difference = RIB_SAME;
-		if (!sync_follow(sync)) /* there are more; what was read is another's, perhaps */
+		/* if more messages wait, a difference may be due to them */
+		if (!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics))
 			continue;
 		if (read_kernel(sync, place->table, &place->dst, &difference) ||
 		    difference == RIB_SAME)
 			return;
 	}
-	if (difference == RIB_SAME) /* too many messages: the next pass comes by here, too */
+	if (difference == RIB_SAME) /* too many messages: left to the next pass */
 		return;
-	audit_place_put(sync, place->table, &place->dst);
+	audit_place_store(sync, place->table, &place->dst);
 	if (!counted || difference == RIB_RENEWED)
 		return;
-	sync->audit->mended[difference]++;
+	sync->audit->corrected[difference]++;
 	log_info_limited("audit: %s in table %u was not as the kernel has it (%s); corrected",
 			 prefix_format(&place->dst, text), place->table,
 			 rib_difference_names[difference]);
@@ -124,10 +125,10 @@ static int compare_places(const void *x, const void *y)
 
 	if (a->table != b->table)
 		return a->table < b->table ? -1 : 1;
-	return audit_prefix_compare(&a->dst, &b->dst);
+	return audit_table_compare(&a->dst, &b->dst);
 }
 
-/* NULL: it is none, or if it is to be added there is no memory. */
+/* NULL: not there, or with add: out of memory. */
 static struct audit_place *find_place(struct audit *audit, const struct audit_place *key, bool add)
 {
 	struct audit_place **found = tfind(key, &audit->places, compare_places), *place;
@@ -159,26 +160,26 @@ void audit_places_free(struct audit *audit)
 		drop_place(audit, TAILQ_FIRST(&audit->list));
 }
 
-/* Nothing puts it off. */
+/* Never later than it was due before. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
-	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_look_ns;
+	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_check_ns;
 
 	place->due_ns = util_earlier(place->due_ns, due_ns);
 	*next_ns = util_earlier(*next_ns, place->due_ns);
 }
 
-/* When to look at what is to be read before it ends; UINT64_MAX: never. */
-static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
+/* When to check a place that is to be read before end_ns; UINT64_MAX: never. */
+static uint64_t check_ns(uint64_t now_ns, uint64_t end_ns)
 {
 	const uint64_t from_ns = util_later(now_ns + RIB_RENEW_NS, end_ns) - RIB_RENEW_NS;
 
-	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / LOOK_NS + 1) * LOOK_NS;
+	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / CHECK_NS + 1) * CHECK_NS;
 }
 
 /* --- soon ------------------------------------------------------------------------------------- */
 
-/* A place that is to be read. NULL: there are too many, or no memory. */
+/* A place that is to be read. NULL: there are max already, or out of memory. */
 static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst,
 				    size_t max)
 {
@@ -194,13 +195,13 @@ static struct audit_place *get_soon(struct audit *audit, uint32_t table, const s
 	return place;
 }
 
-void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct audit *audit = sync->audit;
 	struct audit_place *place = NULL;
 
 	if (!audit->reader) {
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 		return;
 	}
 	if (!audit->all.n_left)
@@ -211,11 +212,11 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 	set_due(audit, place, util_now_ns() + readings_ns[N_READINGS]);
 }
 
-int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
+int audit_place_add_difference(struct audit *audit, uint32_t table, const struct prefix *dst)
 {
 	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
 
-	audit_forget(audit, table, dst);
+	audit_table_invalidate(audit, table, dst);
 	if (!place)
 		return -E2BIG;
 	place->counted |= !audit->quiet;
@@ -223,7 +224,7 @@ int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
 	return 0;
 }
 
-void audit_place_take(struct audit_place *place, uint64_t now_ns)
+void audit_place_begin(struct audit_place *place, uint64_t now_ns)
 {
 	place->n_left -= place->n_left > 0;
 	place->due_ns = place->n_left ? now_ns + readings_ns[place->n_left] : UINT64_MAX;
@@ -235,14 +236,14 @@ void audit_place_take(struct audit_place *place, uint64_t now_ns)
 struct outlook {
 	bool unsteady; /* anything */
 	bool mtu;
-	bool advertised; /* by a router on the device that is asked for */
+	bool advertised; /* a route was, by a router on the given device */
 	uint64_t end_ns; /* when the first route expires; UINT64_MAX: never */
 };
 
-static struct outlook outlook_of(const struct sync *sync, const struct audit_place *place,
+static struct outlook outlook_of(const struct stores *stores, const struct audit_place *place,
 				 uint32_t ifindex)
 {
-	const struct rib_dest *dest = rib_find(sync->rib, place->table, &place->dst);
+	const struct rib_dest *dest = rib_find(stores->rib, place->table, &place->dst);
 	struct outlook outlook = { .end_ns = UINT64_MAX };
 
 	for (const struct rib_route *at = dest ? dest->routes : NULL; at; at = at->next) {
@@ -256,75 +257,75 @@ static struct outlook outlook_of(const struct sync *sync, const struct audit_pla
 	return outlook;
 }
 
-/* By which device a route with a next-hop object leaves is not known here. */
-void audit_read_unsteady(struct sync *sync, uint32_t advertised_by)
+/* Routes by next-hop objects have no device here, and are left to the passes. */
+void audit_place_read_unsteady(struct sync *sync, uint32_t advertised_by)
 {
 	struct audit_place *place, *next;
 
 	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
-		const struct outlook outlook = outlook_of(sync, place, advertised_by);
+		const struct outlook outlook = outlook_of(&sync->stores, place, advertised_by);
 
 		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
 		if (advertised_by ? outlook.advertised : outlook.mtu)
-			audit_read_soon(sync, place->table, &place->dst);
+			audit_place_read_soon(sync, place->table, &place->dst);
 	}
 }
 
-void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
+void audit_place_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct audit_place key = { .table = table, .dst = *dst };
 	struct audit *audit = sync->audit;
 	struct audit_place *place;
 	bool unsteady;
 
-	audit_forget(audit, table, dst);
-	if (!audit->reader || (!rib_unsteady(sync->rib) && !audit->places))
+	audit_table_invalidate(audit, table, dst);
+	if (!audit->reader || (!rib_unsteady(sync->stores.rib) && !audit->places))
 		return;
-	unsteady = outlook_of(sync, &key, 0).unsteady;
+	unsteady = outlook_of(&sync->stores, &key, 0).unsteady;
 	place = find_place(audit, &key, unsteady);
 	if (place)
-		set_due(audit, place, look_ns(util_now_ns(), 0));
+		set_due(audit, place, check_ns(util_now_ns(), 0));
 	else if (unsteady)
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* A place is due: read it if an event or what is about to expire wants it. */
+/* A place is due: read it for an event, or if a lifetime is about to end. */
 static void run_place(struct sync *sync, struct audit_place *place, uint64_t now_ns)
 {
 	struct audit *audit = sync->audit;
 	const bool wanted = place->n_left, counted = place->counted;
-	struct outlook outlook = outlook_of(sync, place, 0);
+	struct outlook outlook = outlook_of(&sync->stores, place, 0);
 
 	place->counted = false;
-	audit_place_take(place, now_ns);
+	audit_place_begin(place, now_ns);
 	if (wanted && !place->n_left) {
 		audit->n_soon--;
 		TAILQ_REMOVE(&audit->list, place, in_list);
 		TAILQ_INSERT_TAIL(&audit->list, place, in_list);
 	}
 	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
-		mend(sync, place, counted);
-	outlook = outlook_of(sync, place, 0);
-	set_due(audit, place, look_ns(now_ns, outlook.end_ns));
+		correct(sync, place, counted);
+	outlook = outlook_of(&sync->stores, place, 0);
+	set_due(audit, place, check_ns(now_ns, outlook.end_ns));
 	if (place->due_ns == UINT64_MAX && !outlook.unsteady)
 		drop_place(audit, place);
 }
 
-/* An event does not pass by all places, but by those that are to be read: they are the first. */
+/* After an event only the places that are to be read are visited: they come first. */
 void audit_places_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 	const uint64_t now_ns = util_now_ns();
-	const bool look = now_ns >= audit->next_look_ns;
+	const bool look = now_ns >= audit->next_check_ns;
 	struct audit_place *place, *next;
 
 	if (!look && now_ns < audit->next_soon_ns)
 		return;
 	audit->next_soon_ns = UINT64_MAX;
 	if (look)
-		audit->next_look_ns = UINT64_MAX;
+		audit->next_check_ns = UINT64_MAX;
 	for (place = TAILQ_FIRST(&audit->list); place && (look || place->n_left); place = next) {
 		next = TAILQ_NEXT(place, in_list);
 		if (place->due_ns <= now_ns)

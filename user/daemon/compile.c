@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
- * tried less and less often, since a large table costs half a second.
+ * See compile.h. Building is tried less and less often, since a large table costs half a second.
  */
+#include "compile.h"
+
 #include <string.h>
 
-#include "state.h"
+#include "daemon.h"
 
 #define FIRST_WAIT_NS 1000000000ull
 #define LONGEST_WAIT_NS (64 * FIRST_WAIT_NS)
 
-static void report_failure(struct sync *sync, int err)
+static void report_failure(struct compile_state *compile, int err)
 {
-	if (!sync->compile.failed)
+	if (!compile->failed)
 		log_warning(
 			"no compiled FIB: %s; lookups use the slower LPM trie; sixlaned tries again",
 			strerror(-err));
-	sync->compile.failed = true;
+	compile->failed = true;
 }
 
 static void report_build(struct sync *sync)
@@ -33,19 +34,19 @@ static void report_build(struct sync *sync)
 	sync->compile.built_at = (uint64_t)time(NULL);
 }
 
-/* A change found no room: there would be little for the next one, either. */
-static void note_loss(struct sync *sync)
+/* A change found no memory, and dropped it. */
+static void report_loss(struct compile_state *compile)
 {
-	if (!sync->compile.built)
+	if (!compile->built)
 		return;
-	sync->compile.built = false;
-	sync->compile.failed = true;
+	compile->built = false;
+	compile->failed = true;
 	log_warning_limited(
 		"out of memory while changing the compiled FIB; lookups use the slower LPM trie until it is rebuilt; add memory or filter routes");
 }
 
-/* … after a while. Returns when. */
-static uint64_t try_later(struct sync *sync)
+/* Schedule the next attempt. Returns its time. */
+static uint64_t set_retry(struct sync *sync)
 {
 	struct compile_state *compile = &sync->compile;
 
@@ -57,35 +58,35 @@ static uint64_t try_later(struct sync *sync)
 	return compile->next_ns;
 }
 
-void compile_distrust(struct sync *sync)
+void compile_invalidate(struct sync *sync)
 {
 	fib_decompile(sync->fib);
 	sync->compile.failed = true;
 	sync->compile.built = false;
-	try_later(sync);
+	set_retry(sync);
 }
 
 uint64_t compile_run(struct sync *sync)
 {
 	int err;
 
-	if (!sync->complete || sync->quiet || sync->maps->no_fib)
+	if (!sync->schedule.complete || sync->schedule.quiet || sync->maps->no_fib)
 		return UINT64_MAX;
 	if (fib_is_compiled(sync->fib)) {
-		/* it has lasted */
+		/* it has lasted: forget earlier failures */
 		if (util_now_ns() > sync->compile.next_ns + LONGEST_WAIT_NS)
 			sync->compile.wait_ns = FIRST_WAIT_NS;
 		return UINT64_MAX;
 	}
-	note_loss(sync);
+	report_loss(&sync->compile);
 	if (util_now_ns() < sync->compile.next_ns)
 		return sync->compile.next_ns;
 	err = fib_compile(sync->fib);
 	if (!err) {
 		report_build(sync);
-		try_later(sync);
+		set_retry(sync);
 		return UINT64_MAX;
 	}
-	report_failure(sync, err);
-	return try_later(sync);
+	report_failure(&sync->compile, err);
+	return set_retry(sync);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settings by one table: name, type, bounds and place. The file (libconfig) and the command line
- * go through the same checks, so that they accept and refuse the same values in the same words.
+ * One table of settings: name, type, bounds and place. The file (libconfig) and the command line
+ * use the same checks, and so accept the same values.
  */
 #include "config.h"
 
@@ -331,7 +331,7 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	return -EINVAL;
 }
 
-/* An included file is named by libconfig, the outermost one is not. */
+/* libconfig names included files, but not the outermost one. */
 static const char *place_of(const char *included, const char *path)
 {
 	return included ? included : path;

@@ -21,11 +21,11 @@ struct config_ports {
 	unsigned int n;
 };
 
-/* Whose word counts for forwarded packets; the operator's always does. */
+/* Which exceptions apply to forwarded packets. The operator's always do. */
 enum config_exceptions {
-	CONFIG_EXCEPTIONS_KERNEL,  /* what the kernel has learnt, where it would heed it itself */
-	CONFIG_EXCEPTIONS_ALWAYS,  /* … and its Path MTUs whatever next hop a packet goes by */
-	CONFIG_EXCEPTIONS_OBSERVE, /* what the kernel has learnt is counted and not applied */
+	CONFIG_EXCEPTIONS_KERNEL,  /* the kernel's, where the kernel would apply them */
+	CONFIG_EXCEPTIONS_ALWAYS,  /* ... and its Path MTUs whatever the next hop */
+	CONFIG_EXCEPTIONS_OBSERVE, /* the kernel's are counted and not applied */
 };
 
 struct config {
@@ -39,11 +39,11 @@ struct config {
 	uint32_t max_routes;
 	uint32_t rcvbuf_bytes;	 /* of the notification socket */
 	uint32_t poll_ms;	 /* how often settings are read that the kernel does not announce */
-	uint32_t audit_permille; /* of one CPU, for the audit at most; 0: only when needed */
-	uint32_t fib; /* SIXLANE_ENGINE_*: which one answers, until `sixlane fib` says else */
+	uint32_t audit_permille; /* of one CPU for the audit; 0: only when needed */
+	uint32_t fib; /* SIXLANE_ENGINE_*: answers lookups, until `sixlane fib` changes it */
 	enum config_exceptions exceptions;
 	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_KERNEL_EXCEPTIONS */
-	uint32_t answer_rate;	 /* Packet Too Big made in XDP, a second and CPU; 0: any number */
+	uint32_t answer_rate;	 /* Packet Too Big from XDP, per second and CPU; 0: no limit */
 	bool answer_too_big;	 /* also to packets over the plain MTU of a route or device */
 	uint32_t bypass;	 /* bit n: enum guard_cause n holds nothing back */
 	bool pass_all;		 /* pass every packet of every port */

@@ -1,56 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the kernel's exceptions are read. The audit's passes read all of them; what an event, or a
- * change of a route, is about is read a moment after it, within a budget of CPU time. What is not
- * read yet is punt, by sl_fresh (exceptions_event.c) or by sl_punted.
+ * See exceptions.h. The passes of the audit read all exceptions. A single destination is read a
+ * moment after an event or a change of its route, within a budget of CPU time. What has not been
+ * read is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
  */
 #include "exceptions.h"
 
-#include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
+
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_decide.h"
+#include "exceptions_event.h"
+#include "exceptions_fresh.h"
+#include "exceptions_note.h"
+#include "exceptions_store.h"
+#include "kernel_reader.h"
+#include "operator.h"
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Readings take at most a 50th of a CPU, and so do looks through the store. */
+/* Readings take at most a 50th of a CPU, and so do checks of the store. */
 #define BUDGET_PART 50
-#define BURST_NS (20 * NS_PER_MS) /* of readings, which are followed by a rest then */
+#define BURST_NS (20 * NS_PER_MS) /* readings in a row, followed by a rest */
 
-#define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
-#define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
-
-/* --- the queue -------------------------------------------------------------------------------- */
-
-void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted,
-			  uint64_t asked_ns)
-{
-	if (excepted->due_ns)
-		return;
-	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
-		exceptions->left_ns = util_now_ns();
-		return;
-	}
-	excepted->asked_ns = asked_ns;
-	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
-	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
-	exceptions->n_soon++;
-}
-
-void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted)
-{
-	excepted->heard_ns = util_now_ns();
-	exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
-}
-
-static void dequeue(struct exceptions *exceptions, struct excepted *excepted)
-{
-	if (!excepted->due_ns)
-		return;
-	TAILQ_REMOVE(&exceptions->soon, excepted, soon);
-	excepted->due_ns = 0;
-	exceptions->n_soon--;
-}
+#define CHECK_NS NS_PER_S /* between two checks of the store, or more by the budget */
 
 /* --- reading one ------------------------------------------------------------------------------ */
 
@@ -65,7 +40,7 @@ static void read_table(void *ctx, uint32_t table)
 {
 	struct reading *reading = ctx;
 	const struct prefix host = { .addr = reading->choice.dst, .len = 128 };
-	const struct radix *radix = rib_table(reading->sync->rib, table);
+	const struct radix *radix = rib_table(reading->sync->stores.rib, table);
 	const struct radix_node *node = radix ? radix_match(radix, &host) : NULL;
 	struct kernel_view view;
 
@@ -89,42 +64,41 @@ static void read_objects(struct reading *reading)
 							  &view, view.records, view.n);
 }
 
-/* All that the kernel has of it, under every route that covers it and at every object. */
-static void read_one(struct sync *sync, struct excepted *excepted)
+/* Read all exceptions of the destination: at each route that covers it, and at each object. */
+static void read_one(struct sync *sync, struct exception_dest *dest)
 {
 	struct reading reading = {
 		.sync = sync,
 		.reader = audit_reader(sync->audit),
-		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE,
-			    .dst = excepted->node.prefix.addr },
+		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE, .dst = dest->node.prefix.addr },
 	};
 
-	excepted->since_ns = util_now_ns();
-	rib_each_table(sync->rib, read_table, &reading);
-	for (int i = 0; i < 2 && nexthops_count(sync->nexthops); i++)
-		read_objects(&reading); /* a walk may miss some, two do not */
-	dequeue(sync->exceptions, excepted);
+	dest->since_ns = util_now_ns();
+	rib_each_table(sync->stores.rib, read_table, &reading);
+	for (int i = 0; i < 2 && nexthops_count(sync->stores.nexthops); i++)
+		read_objects(&reading); /* one walk may miss some, two do not */
+	exceptions_dequeue(sync->exceptions, dest);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
-		excepted->since_ns = 0; /* not known until a pass */
+		dest->since_ns = 0; /* unknown until a pass */
 		sync->exceptions->left_ns = util_now_ns();
-		exceptions_punt(sync, excepted);
+		exceptions_punt(sync, dest);
 		return;
 	}
-	exceptions_decide(sync, excepted);
+	exceptions_decide(sync, dest);
 }
 
 /* --- reading those that are due --------------------------------------------------------------- */
 
-static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
+static void read_next(struct sync *sync, struct exception_dest *dest, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	read_one(sync, excepted);
-	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
-		exceptions_read_soon(exceptions, excepted, excepted->heard_ns);
-	exceptions_forget(exceptions, excepted);
+	read_one(sync, dest);
+	if (dest->event_ns + EXCEPTIONS_DELAY_NS > now_ns)
+		exceptions_read_soon(exceptions, dest, dest->event_ns);
+	exceptions_forget(exceptions, dest);
 }
 
 static void read_due(struct sync *sync, uint64_t now_ns)
@@ -132,13 +106,14 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t begin_ns = util_cpu_ns();
 	uint64_t took_ns = 0;
-	struct excepted *excepted;
+	struct exception_dest *dest;
 
-	if (now_ns < exceptions->paused_until_ns || sync->behind) /* on routes, too */
+	if (now_ns < exceptions->paused_until_ns ||
+	    sync->schedule.backlog) /* on messages about routes, too */
 		return;
-	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
+	while ((dest = TAILQ_FIRST(&exceptions->queue)) && dest->due_ns <= now_ns &&
 	       took_ns < BURST_NS) {
-		read_next(sync, excepted, now_ns);
+		read_next(sync, dest, now_ns);
 		took_ns = util_cpu_ns() - begin_ns;
 	}
 	exceptions->paused_until_ns = now_ns + took_ns * BUDGET_PART;
@@ -146,84 +121,74 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* What was not seen by a pass that began later is gone. */
-static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
+/* A pass that began after the last event has read everything: what it did not find is gone. */
+static void apply_pass(struct sync *sync, struct exception_dest *dest, uint64_t read_since_ns)
 {
-	if (read_since_ns <= excepted->since_ns ||
-	    read_since_ns <= excepted->heard_ns + EXCEPTIONS_DELAY_NS)
+	if (read_since_ns <= dest->since_ns ||
+	    read_since_ns <= dest->event_ns + EXCEPTIONS_DELAY_NS)
 		return;
-	dequeue(sync->exceptions, excepted);
-	excepted->since_ns = read_since_ns;
-	if (excepted->state != EXCEPTED_EXACT || !exceptions_has_found(excepted))
-		exceptions_decide(sync, excepted);
+	exceptions_dequeue(sync->exceptions, dest);
+	dest->since_ns = read_since_ns;
+	if (dest->state != EXCEPTION_EXACT || !exceptions_has_found(dest))
+		exceptions_decide(sync, dest);
 }
 
-/* It is to be read again. */
-static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+static bool is_outdated(const struct sync *sync, const struct exception_dest *dest, uint64_t now_ns)
 {
-	const uint64_t expires_ns = excepted->found.expires_ns;
+	const uint64_t expires_ns = dest->found.expires_ns;
 	struct fib_exception exact;
 
-	return !exceptions_has_found(excepted) ||
+	return !exceptions_has_found(dest) ||
 	       (expires_ns ? expires_ns <= now_ns
-			   : excepted->found.seen_ns + EXCEPTIONS_LEASE_NS / 2 < now_ns) ||
-	       (excepted->state < EXCEPTED_NO_ROOM && excepted->state != EXCEPTED_EXACT &&
-		exceptions_is_exact(sync, excepted, &exact));
+			   : dest->found.seen_ns + EXCEPTIONS_LEASE_NS / 2 < now_ns) ||
+	       (dest->state < EXCEPTION_NO_ROOM && dest->state != EXCEPTION_EXACT &&
+		exceptions_is_exact(sync, dest, &exact));
 }
 
-/* Half of a redirect's lease is over, or it has no entry, since one of the operator's was there. */
-static bool needs_renewal(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+/* Half of a redirect's lease is over, or it has no entry since the operator's was in its place. */
+static bool needs_renewal(const struct fib *fib, const struct exception_dest *dest, uint64_t now_ns)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(fib, &dest->node.prefix.addr);
 
-	return !said ||
-	       (!excepted->found.expires && said->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
+	return !entry ||
+	       (!dest->found.expires && entry->expires_ns < now_ns + EXCEPTIONS_LEASE_NS / 2);
 }
 
-static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
-		    uint64_t read_since_ns)
+static void check_one(struct sync *sync, struct exception_dest *dest, uint64_t now_ns,
+		      uint64_t read_since_ns)
 {
-	take_pass(sync, excepted, read_since_ns);
-	if (excepted->state == EXCEPTED_EXACT && needs_renewal(sync, excepted, now_ns))
-		exceptions_decide(sync, excepted);
-	if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
-		exceptions_read_soon(sync->exceptions, excepted, now_ns);
-	exceptions_forget(sync->exceptions, excepted);
+	apply_pass(sync, dest, read_since_ns);
+	if (dest->state == EXCEPTION_EXACT && needs_renewal(sync->fib, dest, now_ns))
+		exceptions_decide(sync, dest);
+	if (exceptions_has_any(dest) && is_outdated(sync, dest, now_ns))
+		exceptions_read_soon(sync->exceptions, dest, now_ns);
+	exceptions_forget(sync->exceptions, dest);
 }
 
-uint64_t exceptions_read_since_ns(const struct sync *sync)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (audit_reader(sync->audit))
-		return audit_read_since_ns(sync->audit);
-	return now_ns > BLIND_NS ? now_ns - BLIND_NS : 0;
-}
-
-/* Nothing has an exception: no packet needs to look. */
-static void clear_marks(struct sync *sync)
+/* Nothing has an exception: no packet needs a lookup. */
+static void clear_flags(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
 	if (exceptions->ready && !exceptions->store.entries && !exceptions->dirty &&
-	    !exceptions_any_lost(exceptions) && !stats.exceptions)
+	    !exceptions_any_untracked(exceptions) && !stats.exceptions)
 		fib_clear_exception_flags(sync->fib);
 }
 
-/* Without a kernel reader it is not room that is wanting. */
+/* Destinations for which there was no room. Without a kernel reader all are kept there. */
 static uint64_t count_overflow(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
 	if (!audit_reader(sync->audit))
 		return 0;
-	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
+	return exceptions->n[EXCEPTION_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
 
-/* Those that found no room before all was read were read again, or are gone. */
-static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
+/* Everything was read: those that found no room before that were read again, or are gone. */
+static void age_overflow(struct sync *sync, uint64_t read_since_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
@@ -231,66 +196,66 @@ static void turn_overflow(struct sync *sync, uint64_t read_since_ns)
 		return;
 	if (exceptions->older.n) {
 		exceptions->dirty = true;
-		operator_want(sync);
+		operator_reread(sync->operator);
 	}
-	if (exceptions_any_lost(exceptions)) {
+	if (exceptions_any_untracked(exceptions)) {
 		exceptions->older = exceptions->overflow;
 		memset(&exceptions->overflow, 0, sizeof(exceptions->overflow));
 	}
 	exceptions->overflow_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
 }
 
-static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)
+static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *entry)
 {
 	struct exceptions *exceptions = ctx;
 
-	(void)said;
-	maps_punted_add(exceptions->shadow, dst);
+	(void)entry;
+	maps_punted_add(exceptions->next_punted, dst);
 }
 
-/* sl_punted loses the bits of those that have nothing any more. */
+/* Write sl_punted without the bits that no destination needs any more. */
 static void rebuild(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
 	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
-		exceptions->shadow[i] =
+		exceptions->next_punted[i] =
 			exceptions->overflow.filter[i] | exceptions->older.filter[i];
-	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
-		if (at->state >= EXCEPTED_PUNT)
-			maps_punted_add(exceptions->shadow, &at->node.prefix.addr);
+	for (struct exception_dest *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+		if (at->state >= EXCEPTION_PUNT)
+			maps_punted_add(exceptions->next_punted, &at->node.prefix.addr);
 	fib_exception_each(sync->fib, add_entry, exceptions);
-	maps_punted_set(sync->maps, exceptions->shadow);
+	maps_punted_set(sync->maps, exceptions->next_punted);
 	exceptions->dirty = false;
 }
 
-static void look_through(struct sync *sync)
+void exceptions_check(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns(), cpu_ns = util_cpu_ns();
 	const uint64_t read_since_ns = exceptions_read_since_ns(sync);
-	struct excepted *at = exceptions_first(exceptions), *after;
+	struct exception_dest *at = exceptions_first(exceptions), *after;
 
 	exceptions->passes = audit_passes(sync->audit);
 	for (; at; at = after) {
 		after = exceptions_next(at);
-		look_at(sync, at, now_ns, read_since_ns);
+		check_one(sync, at, now_ns, read_since_ns);
 	}
-	turn_overflow(sync, read_since_ns);
+	age_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
 		exceptions->ready = true;
-		operator_want(sync);
+		operator_reread(sync->operator);
 	}
 	if (exceptions->ready && exceptions->dirty)
 		rebuild(sync);
-	clear_marks(sync);
+	clear_flags(sync);
 	if (count_overflow(sync) && !exceptions->reported)
 		log_warning(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
 	exceptions->reported = count_overflow(sync);
-	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
+	exceptions->not_before_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
+	exceptions->next_check_ns = util_later(now_ns + CHECK_NS, exceptions->not_before_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -298,27 +263,25 @@ void exceptions_start(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	exceptions->start_ns = util_now_ns();
-	/* an earlier daemon's, which has not read all that they are about */
-	memcpy(exceptions->shadow, sync->maps->punted, sizeof(exceptions->shadow));
+	/* bits of an earlier daemon, about destinations that it had not read */
+	memcpy(exceptions->next_punted, sync->maps->punted, sizeof(exceptions->next_punted));
 	exceptions->fresh.lost_since = maps_fresh_count(sync->maps, sync->maps->meta->fresh);
-	/* it may have ended before it cleared a half, or just as it had turned them */
+	/* it may have ended before it cleared a half, or just after it turned them */
 	exceptions->fresh.draining = exceptions->fresh.lost =
 		maps_fresh_count(sync->maps, sync->maps->meta->fresh ^ 1);
 	exceptions->fresh.turned_ns = exceptions->start_ns + NS_PER_S;
-	audit_read_all(sync);
-	look_through(sync);
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* After a pass there is news of all; the budget holds in any case. */
-static uint64_t look_due_ns(const struct sync *sync)
+/* Immediately after a pass, if the budget allows. */
+static uint64_t check_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
 	return exceptions->passes != audit_passes(sync->audit)
-		       ? util_earlier(exceptions->next_look_ns, exceptions->rested_ns)
-		       : exceptions->next_look_ns;
+		       ? util_earlier(exceptions->next_check_ns, exceptions->not_before_ns)
+		       : exceptions->next_check_ns;
 }
 
 void exceptions_run(struct sync *sync)
@@ -327,33 +290,33 @@ void exceptions_run(struct sync *sync)
 
 	exceptions_mtu_run(sync, now_ns);
 	read_due(sync, now_ns);
-	if (now_ns >= look_due_ns(sync))
-		look_through(sync);
+	if (now_ns >= check_due_ns(sync))
+		exceptions_check(sync);
 	exceptions_fresh_run(sync, now_ns);
 }
 
 uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *first = TAILQ_FIRST(&exceptions->soon);
-	uint64_t next_ns = util_earlier(exceptions->mtu_look_ns, exceptions_fresh_due_ns(sync));
+	const struct exception_dest *first = TAILQ_FIRST(&exceptions->queue);
+	uint64_t next_ns = util_earlier(exceptions->mtu_check_ns, exceptions_fresh_due_ns(sync));
 
 	if (first)
 		next_ns = util_earlier(next_ns,
 				       util_later(first->due_ns, exceptions->paused_until_ns));
-	if (exceptions->store.entries || exceptions->dirty || exceptions_any_lost(exceptions))
-		next_ns = util_earlier(next_ns, look_due_ns(sync));
+	if (exceptions->store.entries || exceptions->dirty || exceptions_any_untracked(exceptions))
+		next_ns = util_earlier(next_ns, check_due_ns(sync));
 	return next_ns;
 }
 
-void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
+void exceptions_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
-	/* of all daemons */
-	meta->exception_passes += exceptions->passes - exceptions->passes_told;
-	exceptions->passes_told = exceptions->passes;
-	meta->punted = exceptions->n[EXCEPTED_PUNT] + exceptions->n[EXCEPTED_NO_ROOM];
+	/* the counter includes earlier daemons */
+	meta->exception_passes += exceptions->passes - exceptions->passes_counted;
+	exceptions->passes_counted = exceptions->passes;
+	meta->punted = exceptions->n[EXCEPTION_PUNT] + exceptions->n[EXCEPTION_NO_ROOM];
 	meta->exceptions_overflow = count_overflow(sync);
 }
 
@@ -363,15 +326,15 @@ struct exceptions *exceptions_new(void)
 
 	if (!exceptions)
 		return NULL;
-	TAILQ_INIT(&exceptions->soon);
-	exceptions->mtu_look_ns = UINT64_MAX;
-	exceptions->dirty = true; /* an earlier daemon's */
+	TAILQ_INIT(&exceptions->queue);
+	exceptions->mtu_check_ns = UINT64_MAX;
+	exceptions->dirty = true; /* bits of an earlier daemon */
 	return exceptions;
 }
 
 void exceptions_free(struct exceptions *exceptions)
 {
-	struct excepted *at;
+	struct exception_dest *at;
 
 	while (exceptions && (at = exceptions_first(exceptions)))
 		radix_remove(&exceptions->store, &at->node);

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What comes in the maps of what the kernel has of a destination: see the invariants of
- * exceptions.h.
- */
-#include "exceptions.h"
+/* See exceptions_decide.h, and the invariants in exceptions_store.h. */
+#include "exceptions_decide.h"
 
 #include <errno.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 
-/* A Path MTU is punt so long before its end: the datapath's clock is late by up to two ticks. */
+#include "daemon.h"
+#include "exceptions_store.h"
+#include "operator.h"
+#include "ports.h"
+
+/* A Path MTU is punt this long before its end: the datapath's clock is two ticks late at most. */
 #define AHEAD_NS 100000000ull
 
-/* The prefix is what packets to dst in this table go by. */
-static bool goes_by(const struct sync *sync, const struct finding *finding,
-		    const struct prefix *dst)
+/* Packets to dst are routed by the prefix at which the finding is stored. */
+static bool routes_by(const struct stores *stores, const struct finding *finding,
+		      const struct prefix *dst)
 {
-	const struct radix *radix = rib_table(sync->rib, finding->table), *local = NULL;
+	const struct radix *radix = rib_table(stores->rib, finding->table), *local = NULL;
 	const struct radix_node *node = radix ? radix_match(radix, dst) : NULL;
 
 	if (finding->table == RT_TABLE_LOCAL || !node ||
 	    !prefix_equal(&node->prefix, &finding->prefix))
 		return false;
-	if (finding->table == RT_TABLE_MAIN && sync->view.local_first)
-		local = rib_table(sync->rib, RT_TABLE_LOCAL);
+	if (finding->table == RT_TABLE_MAIN && stores->view.local_first)
+		local = rib_table(stores->rib, RT_TABLE_LOCAL);
 	return !local || !radix_match(local, dst);
 }
 
-bool exceptions_leads(const struct fib_target *target, const struct finding *finding)
+bool exceptions_target_matches(const struct fib_target *target, const struct finding *finding)
 {
 	if (target->verdict != SIXLANE_FORWARD)
 		return false;
 	if (finding->several)
 		return target->kind == FIB_HASHED || target->kind == FIB_ONE;
 	return target->kind == FIB_ONE && target->n_hops == 1 &&
-	       exceptions_same_hop(&target->hops[0], &finding->kept);
+	       exceptions_same_hop(&target->hops[0], &finding->stored_hop);
 }
 
-/* As an entry. What has neither an end nor another hop is just being deleted. */
+/* As an entry of the map. One without lifetime or another hop is just being deleted. */
 static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
-	const bool own = exceptions_same_hop(&finding->hop, &finding->kept);
+	const bool own = exceptions_same_hop(&finding->hop, &finding->stored_hop);
 
 	*out = (struct fib_exception){ .origin = FIB_KERNEL, .table = finding->table };
 	if (finding->expires) {
@@ -56,97 +57,98 @@ static bool express(const struct finding *finding, uint64_t now_ns, struct fib_e
 	return out->expires_ns > now_ns && (finding->expires ? finding->mtu >= IPV6_MIN_MTU : !own);
 }
 
-/* A neighbour that is not may be about to fail, see exceptions_neighbour_changes(). */
-static bool is_resolved(const struct sync *sync, const struct excepted *excepted)
+/* An unresolved neighbour may be about to fail, see exceptions_neigh_changed(). */
+static bool is_resolved(const struct stores *stores, const struct exception_dest *dest)
 {
-	const struct neigh *neigh = neighs_find(sync->neighs, excepted->found.hop.ifindex,
-						exceptions_neighbour(excepted));
+	const struct neigh *neigh =
+		neighs_find(stores->neighs, dest->found.hop.ifindex, exceptions_neighbour(dest));
 
 	return neigh && neigh_usable(neigh);
 }
 
-static bool is_operators(const struct sync *sync, const struct excepted *excepted)
+static bool is_operators(const struct fib *fib, const struct exception_dest *dest)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+	const struct fib_exception *entry = fib_exception(fib, &dest->node.prefix.addr);
 
-	return said && said->origin == FIB_OPERATOR;
+	return entry && entry->origin == FIB_OPERATOR;
 }
 
-bool exceptions_is_exact(const struct sync *sync, const struct excepted *excepted,
+bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *dest,
 			 struct fib_exception *out)
 {
-	const struct finding *finding = &excepted->found;
+	const struct finding *finding = &dest->found;
 	const struct fib_target *target;
 	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 
-	if (!exceptions_is_known(excepted) || !exceptions_has_found(excepted) || finding->object ||
-	    exceptions_counts(excepted, excepted->others_ns) ||
-	    sync->exceptions->mtu_look_ns != UINT64_MAX)
+	if (!exceptions_is_known(dest) || !exceptions_has_found(dest) || finding->object ||
+	    exceptions_counts(dest, dest->others_ns) ||
+	    sync->exceptions->mtu_check_ns != UINT64_MAX)
 		return false;
 	if (!finding->plain && !(always && finding->several))
 		return false;
-	if (exceptions_observe(sync) && is_operators(sync, excepted))
+	if (exceptions_observe(sync) && is_operators(sync->fib, dest))
 		return false;
-	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
-	    resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) <= 0 ||
-	    !exceptions_leads(target, finding) || !express(finding, util_now_ns(), out))
+	if (!is_resolved(&sync->stores, dest) ||
+	    !routes_by(&sync->stores, finding, &dest->node.prefix) ||
+	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) <= 0 ||
+	    !exceptions_target_matches(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;
 }
 
-/* What is only observed leaves the operator's where it is. */
-static void remove_entry(struct sync *sync, const struct excepted *excepted)
+/* With "observe" the operator's entry stays. */
+static void remove_entry(struct sync *sync, const struct exception_dest *dest)
 {
-	if (!exceptions_observe(sync) || !is_operators(sync, excepted))
-		fib_set_exception(sync->fib, &excepted->node.prefix.addr, NULL);
+	if (!exceptions_observe(sync) || !is_operators(sync->fib, dest))
+		fib_set_exception(sync->fib, &dest->node.prefix.addr, NULL);
 }
 
-void exceptions_punt(struct sync *sync, struct excepted *excepted)
+void exceptions_punt(struct sync *sync, struct exception_dest *dest)
 {
 	if (!exceptions_observe(sync))
-		maps_punted_add(sync->maps->punted, &excepted->node.prefix.addr);
-	exceptions_set_state(sync->exceptions, excepted,
-			     exceptions_observe(sync) ? EXCEPTED_NONE : EXCEPTED_PUNT);
-	remove_entry(sync, excepted);
+		maps_punted_add(sync->maps->punted, &dest->node.prefix.addr);
+	exceptions_set_state(sync->exceptions, dest,
+			     exceptions_observe(sync) ? EXCEPTION_NONE : EXCEPTION_PUNT);
+	remove_entry(sync, dest);
 }
 
-static int set_entry(struct sync *sync, const struct excepted *excepted,
+static int set_entry(struct sync *sync, const struct exception_dest *dest,
 		     const struct fib_exception *exact)
 {
-	if (excepted->state != EXCEPTED_EXACT &&
-	    sync->exceptions->n[EXCEPTED_EXACT] >= sync->config->max_exceptions)
+	if (dest->state != EXCEPTION_EXACT &&
+	    sync->exceptions->n[EXCEPTION_EXACT] >= sync->config->max_exceptions)
 		return -ENOSPC;
 	if (exact->has_hop)
-		ports_need(sync, exact->hop.ifindex);
-	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
+		ports_add_egress(sync, exact->hop.ifindex);
+	return fib_set_exception(sync->fib, &dest->node.prefix.addr, exact);
 }
 
-/* The kernel has nothing of it: what the operator said holds again. */
-static void give_up(struct sync *sync, struct excepted *excepted)
+/* The kernel has nothing of it: the operator's applies again. */
+static void give_up(struct sync *sync, struct exception_dest *dest)
 {
-	if (excepted->state != EXCEPTED_NONE)
-		operator_restore(sync, &excepted->node.prefix.addr);
-	exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NONE);
-	remove_entry(sync, excepted);
+	if (dest->state != EXCEPTION_NONE)
+		operator_restore(sync, &dest->node.prefix.addr);
+	exceptions_set_state(sync->exceptions, dest, EXCEPTION_NONE);
+	remove_entry(sync, dest);
 }
 
-void exceptions_decide(struct sync *sync, struct excepted *excepted)
+void exceptions_decide(struct sync *sync, struct exception_dest *dest)
 {
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
-	if (!exceptions_has_any(excepted)) {
-		give_up(sync, excepted);
+	if (!exceptions_has_any(dest)) {
+		give_up(sync, dest);
 		return;
 	}
-	if (exceptions_is_exact(sync, excepted, &exact))
-		ret = set_entry(sync, excepted, &exact);
+	if (exceptions_is_exact(sync, dest, &exact))
+		ret = set_entry(sync, dest, &exact);
 	if (!ret) {
-		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_EXACT);
+		exceptions_set_state(sync->exceptions, dest, EXCEPTION_EXACT);
 		return;
 	}
-	exceptions_punt(sync, excepted);
-	if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
-		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NO_ROOM);
+	exceptions_punt(sync, dest);
+	if ((ret == -ENOSPC || ret == -ENOMEM) && dest->state == EXCEPTION_PUNT)
+		exceptions_set_state(sync->exceptions, dest, EXCEPTION_NO_ROOM);
 }

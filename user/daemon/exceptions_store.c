@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the kernel has of single destinations, and sl_punted as a whole. A bit of that is set for a
- * destination at once, and goes with a rebuild of the whole filter, since it may be that of others.
- */
-#include "exceptions.h"
+/* See exceptions_store.h. */
+#include "exceptions_store.h"
 
-#include <errno.h>
-#include <linux/ipv6.h>
-#include <linux/ipv6_route.h>
-#include <linux/route.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
+
+#include "audit_table.h"
+#include "daemon.h"
+
+/* Without a kernel reader: the kernel forgets exceptions in less time. */
+#define FORGOTTEN_NS 900000000000ull
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
+struct exception_dest *exceptions_find(const struct exceptions *exceptions,
+				       const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
 
-	return excepted_of(radix_find(&exceptions->store, &host));
+	return exception_dest_of(radix_find(&exceptions->store, &host));
 }
 
-/* Nobody remembers which it is: it is looked for whatever the route. */
-void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
+/* Its routes are not flagged: packets look it up whatever their route is. */
+void exceptions_punt_untracked(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
@@ -35,60 +34,60 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 	maps_look(sync->maps);
 }
 
-bool exceptions_want_pass(const struct sync *sync)
+bool exceptions_need_pass(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 	const uint64_t since_ns = exceptions_read_since_ns(sync);
 
 	return !exceptions->ready || (exceptions->fresh.draining && exceptions->fresh.lost) ||
-	       exceptions_any_lost(exceptions) ||
+	       exceptions_any_untracked(exceptions) ||
 	       since_ns <= exceptions->left_ns + EXCEPTIONS_DELAY_NS;
 }
 
-bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
+bool exceptions_override(const struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *excepted = exceptions_find(exceptions, dst);
+	const struct exception_dest *dest = exceptions_find(exceptions, dst);
 
 	if (exceptions_observe(sync))
 		return false;
-	if ((excepted && excepted->state != EXCEPTED_NONE) ||
+	if ((dest && dest->state != EXCEPTION_NONE) ||
 	    maps_punted_has(exceptions->overflow.filter, dst) ||
 	    maps_punted_has(exceptions->older.filter, dst))
 		return true;
-	/* as an earlier daemon has left it */
+	/* as left by an earlier daemon */
 	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
-	       maps_punted_has(exceptions->shadow, dst);
+	       maps_punted_has(exceptions->next_punted, dst);
 }
 
-struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
+struct exception_dest *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
 	struct radix *store = &sync->exceptions->store;
-	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
+	struct exception_dest *dest = exceptions_find(sync->exceptions, dst);
 
-	if (!excepted && store->entries < SIXLANE_MAX_EXCEPTIONS)
-		excepted = radix_add(store, &host, sizeof(*excepted));
-	if (!excepted)
-		exceptions_lose(sync, dst);
-	return excepted;
+	if (!dest && store->entries < SIXLANE_MAX_EXCEPTIONS)
+		dest = radix_add(store, &host, sizeof(*dest));
+	if (!dest)
+		exceptions_punt_untracked(sync, dst);
+	return dest;
 }
 
-void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
-			  enum excepted_state state)
+void exceptions_set_state(struct exceptions *exceptions, struct exception_dest *dest,
+			  enum exception_state state)
 {
-	exceptions->dirty |= excepted->state != EXCEPTED_NONE && state == EXCEPTED_NONE;
-	exceptions->n[excepted->state]--;
+	exceptions->dirty |= dest->state != EXCEPTION_NONE && state == EXCEPTION_NONE;
+	exceptions->n[dest->state]--;
 	exceptions->n[state]++;
-	excepted->state = state;
+	dest->state = state;
 }
 
-void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
+void exceptions_forget(struct exceptions *exceptions, struct exception_dest *dest)
 {
-	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted) ||
-	    excepted->state != EXCEPTED_NONE)
+	if (dest->due_ns || !exceptions_is_known(dest) || exceptions_has_any(dest) ||
+	    dest->state != EXCEPTION_NONE)
 		return;
-	radix_remove(&exceptions->store, &excepted->node);
+	radix_remove(&exceptions->store, &dest->node);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
@@ -99,135 +98,50 @@ bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
 }
 
-static struct fib_hop hop_of(const struct kernel_record *record)
+void exceptions_read_soon(struct exceptions *exceptions, struct exception_dest *dest,
+			  uint64_t asked_ns)
 {
-	struct fib_hop hop = { .ifindex = record->ifindex };
-
-	memcpy(hop.gateway.bytes, record->gateway, sizeof(hop.gateway.bytes));
-	hop.has_gateway = !addr_is_zero(&hop.gateway);
-	return hop;
-}
-
-/* What is said of where it is kept; record: of the exception. */
-static struct finding finding_of(const struct finding *where, const struct kernel_view *view,
-				 const struct kernel_record *record)
-{
-	struct finding finding = *where;
-
-	finding.hop = hop_of(record);
-	finding.hop.has_gateway &= (record->flags & RTF_GATEWAY) != 0;
-	finding.mtu = record->mtu;
-	finding.mtu_locked = record->mtu_locked;
-	finding.expires = record->flags & RTF_EXPIRES ? record->expires : 0;
-	finding.expires_ns = kernel_reader_expires_ns(view, record);
-	finding.seen_ns = view->now_ns;
-	return finding;
-}
-
-static bool same_place(const struct finding *a, const struct finding *b)
-{
-	return a->object == b->object && a->table == b->table && a->metric == b->metric &&
-	       prefix_equal(&a->prefix, &b->prefix) && exceptions_same_hop(&a->kept, &b->kept);
-}
-
-static bool says_same(const struct finding *a, const struct finding *b)
-{
-	return a->plain == b->plain && a->several == b->several && a->mtu == b->mtu &&
-	       a->mtu_locked == b->mtu_locked && a->expires == b->expires &&
-	       exceptions_same_hop(&a->hop, &b->hop);
-}
-
-/* True: that is something else than was known. */
-static bool take(struct excepted *excepted, const struct finding *found)
-{
-	struct finding *known = &excepted->found;
-	const bool same = same_place(known, found);
-	bool news;
-
-	if (!same && exceptions_counts(excepted, known->seen_ns)) {
-		news = !exceptions_counts(excepted, excepted->others_ns);
-		excepted->others_ns = found->seen_ns;
-		return news;
-	}
-	news = !same || !says_same(known, found);
-	if (news) /* its end is another one in each view */
-		*known = *found;
-	known->seen_ns = found->seen_ns;
-	return news;
-}
-
-/* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
- * flag of sl_meta, which is cleared while nothing is known of any object. */
-static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found)
-{
-	const union sixlane_addr *dst = &excepted->node.prefix.addr;
-
-	if (found->object) {
-		sync->exceptions->object_ns = found->seen_ns;
-		maps_look(sync->maps);
-	} else {
-		fib_set_exception_flag(sync->fib, found->table, dst);
-		if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
-			fib_set_exception_flag(sync->fib, RT_TABLE_MAIN, dst);
-	}
-}
-
-static void note_one(struct sync *sync, const struct finding *found,
-		     const struct kernel_record *record)
-{
-	const struct prefix dst = kernel_routes_dst(record);
-	struct excepted *excepted;
-
-	/* the kernel does not heed it any more: rt6_find_cached_rt() */
-	if (found->expires_ns && found->expires_ns <= found->seen_ns)
+	if (dest->due_ns)
 		return;
-	excepted = exceptions_get(sync, &dst.addr);
-	if (!excepted)
+	if (exceptions->n_queued >= EXCEPTIONS_MAX_QUEUED) {
+		exceptions->left_ns = util_now_ns();
 		return;
-	mark(sync, excepted, found);
-	if (!take(excepted, found) && excepted->state != EXCEPTED_NONE)
-		return;
-	exceptions_punt(sync, excepted);
-	if (exceptions_is_known(excepted) && !excepted->due_ns)
-		exceptions_decide(sync, excepted);
-	else if (sync->exceptions->ready)
-		exceptions_read_soon(sync->exceptions, excepted, found->seen_ns);
+	}
+	dest->asked_ns = asked_ns;
+	dest->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
+	TAILQ_INSERT_TAIL(&exceptions->queue, dest, queued);
+	exceptions->n_queued++;
 }
 
-int exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
-		    const struct kernel_record *records, size_t n)
+void exceptions_note_event(struct exceptions *exceptions, struct exception_dest *dest)
 {
-	struct finding where = { 0 };
-	bool plain = true, several = true, any = false;
-	size_t n_routes = 0;
+	dest->event_ns = util_now_ns();
+	exceptions_read_soon(exceptions, dest, dest->event_ns);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		any |= records[i].kind == KERNEL_RECORD_EXCEPTION;
-		if (records[i].kind != KERNEL_RECORD_ROUTE)
-			continue;
-		n_routes++;
-		plain &= records[i].type == RTN_UNICAST && !records[i].src_len &&
-			 !records[i].next_hop_id && !records[i].encap;
-		several &= records[i].n_siblings && records[i].metric == records[0].metric;
-	}
-	for (size_t i = 0; any && i < n; i++) {
-		if (records[i].kind == KERNEL_RECORD_EXCEPTION) {
-			const struct finding found = finding_of(&where, view, &records[i]);
+void exceptions_dequeue(struct exceptions *exceptions, struct exception_dest *dest)
+{
+	if (!dest->due_ns)
+		return;
+	TAILQ_REMOVE(&exceptions->queue, dest, queued);
+	dest->due_ns = 0;
+	exceptions->n_queued--;
+}
 
-			note_one(sync, &found, &records[i]);
-			continue;
-		}
-		where = (struct finding){
-			.table = table,
-			.kept = hop_of(&records[i]),
-			.metric = records[i].metric,
-			.plain = n_routes == 1 && plain && !records[i].n_siblings,
-			.several = n_routes > 1 && plain && several,
-		};
-		if (records[i].kind == KERNEL_RECORD_OBJECT)
-			where.object = records[i].next_hop_id;
-		else
-			where.prefix = kernel_routes_dst(&records[i]);
-	}
-	return view->cut ? -E2BIG : 0;
+uint64_t exceptions_read_since_ns(const struct sync *sync)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	if (audit_reader(sync->audit))
+		return audit_read_since_ns(sync->audit);
+	return now_ns > FORGOTTEN_NS ? now_ns - FORGOTTEN_NS : 0;
+}
+
+void exceptions_operator_removed(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	exceptions->dirty = true; /* punt until the next check */
+	exceptions->next_check_ns =
+		util_earlier(exceptions->next_check_ns, exceptions->not_before_ns);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel reader's steps share: VIEW(), which makes a structure of the kernel readable, and
- * `kr`: question, answer and records, and where a call is.
+ * State of a call of the kernel reader (`kr`), and VIEW(), which makes a structure of the kernel
+ * readable.
  *
- * A VIEW is bpf_rdonly_cast() (Linux 6.2 and newer): loads that give 0 where nothing is mapped.
- * With KERNEL_READER_PROBE it is a copy of the whole structure. There is one copy a type, which
- * lasts until another one of that type is looked at.
+ * A VIEW is bpf_rdonly_cast() (Linux 6.2 and newer): loads yield 0 where nothing is mapped. With
+ * KERNEL_READER_PROBE it is a copy of the whole structure. There is one copy per type, valid until
+ * another structure of that type is viewed.
  *
- * What a step leaves for the next is in `kr`, not on the stack: Linux 6.1 takes a value known
- * there to stay what it is.
+ * Steps pass values in `kr`, not on the stack: the verifier of Linux 6.1 takes a known value on the
+ * stack for constant.
  */
 #ifndef USER_DAEMON_KERNEL_CALL_BPF_H
 #define USER_DAEMON_KERNEL_CALL_BPF_H
@@ -17,10 +17,10 @@
 #include "kernel_reader_abi.h"
 #include "kernel_structs.bpf.h"
 
-/* More than the nodes that wait: one a level of a destination's trie, and of its source subtree. */
+/* At most one node per level waits, of the trie and of a source subtree. */
 #define STACK 512u
 #define NO_BASE STACK
-#define VIEW_BYTES 512u /* no structure is larger, or else the verifier refuses the program */
+#define VIEW_BYTES 512u /* larger than any structure; the verifier checks it */
 
 enum view {
 	VIEW_fib6_node,
@@ -42,33 +42,33 @@ struct {
 	__type(value, struct kernel_record);
 } kr_records SEC(".maps");
 
-/* All global data. Not static, or clang splits it into variables that its BTF does not describe. */
+/* All global data. If it were static, clang would split it into variables that BTF lacks. */
 struct {
-	struct kernel_reader_call call; /* first: the daemon's, too */
+	struct kernel_reader_call call; /* first: shared with the daemon */
 	__u64 stack[STACK];		/* nodes to visit, the next one on top */
 	__u32 depth;			/* of the stack */
-	__u32 base;	  /* what lies above it is of the destination's source subtree */
-	__u64 prefetched; /* of no use */
-	__u64 leaf;	  /* of the node that is entered */
-	__u64 route;	  /* the destination's next one */
-	__u64 null_entry; /* stands for "no route" at a root */
-	__u64 key[2];	  /* of the question's prefix, or last object, in host order */
-	__u32 seeking;	  /* the key is still ahead */
-	__u32 cost;	  /* in records: what the call has done */
-	bool ends;	  /* the call, with this destination */
-	__u32 first;	  /* record of this destination */
-	__u64 object;	  /* the next-hop object behind the last one */
-	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
-	__u64 exception;  /* the next one of a chain */
-	__u64 table;	  /* the next one of a bucket */
-	bool has_root;	  /* the question's table was found */
+	__u32 base;			/* nodes above it belong to a source subtree */
+	__u64 prefetched;		/* not used */
+	__u64 leaf;			/* of the current node */
+	__u64 route;			/* next route of the destination */
+	__u64 null_entry;		/* stands for "no route" at a root */
+	__u64 key[2];	 /* of the question's prefix, or last object, in host order */
+	__u32 seeking;	 /* the key is still ahead */
+	__u32 cost;	 /* in records: what the call has done */
+	bool ends;	 /* the call ends with this destination */
+	__u32 first;	 /* first record of this destination */
+	__u64 object;	 /* next next-hop object */
+	__u64 hop;	 /* fib6_nh whose exceptions are to be added */
+	__u64 exception; /* next one of a chain */
+	__u64 table;	 /* next one of a bucket */
+	bool has_root;	 /* the question's table was found */
 #ifdef KERNEL_READER_PROBE
 	struct {
 		__u64 address;
 		__u64 words[VIEW_BYTES / sizeof(__u64)];
 	} views[N_VIEWS];
 #endif
-	/* a hop's; the last, so that the offsets of all others fit into an instruction */
+	/* of a hop; last, so that the offsets of the others fit into an instruction */
 	struct {
 		__u64 first;
 		__u64 depth;
@@ -89,7 +89,7 @@ static __always_inline const void *view_copy(enum view view, __u32 size, __u64 a
 {
 	if (kr.views[view].address != address) {
 		kr.views[view].address = address;
-		/* or all are 0 */
+		/* on failure all zero */
 		bpf_probe_read_kernel(kr.views[view].words, size, (const void *)address);
 	}
 	return kr.views[view].words;
@@ -98,7 +98,7 @@ static __always_inline const void *view_copy(enum view view, __u32 size, __u64 a
 #define VIEW(type, address)                                                           \
 	((const struct type *)view_copy(VIEW_##type, bpf_core_type_size(struct type), \
 					(__u64)(address)))
-/* A member of a VIEW that lies in a union, as what it is there. */
+/* A member of a union in a VIEW, with its type. */
 #define VIEW_MEMBER(type, member) ((const struct type *)(member))
 #define PREFETCH(address) bpf_probe_read_kernel(&kr.prefetched, sizeof(kr.prefetched), address)
 
@@ -161,8 +161,8 @@ static __always_inline struct kernel_record *add_record(enum kernel_record_kind 
 }
 
 /*
- * There is no room for all of the destination. True: the call ends, and the next one begins with
- * it. False: it was the first one, and is cut.
+ * The destination does not fit. True: its records are removed, and the next call begins with it.
+ * False: it was the first destination of the call, and is cut.
  */
 static __always_inline bool take_back(void)
 {
@@ -174,7 +174,7 @@ static __always_inline bool take_back(void)
 	return false;
 }
 
-/* A destination is through, if one was begun. Not 0: the call ends before the next one. */
+/* A destination is complete. Not 0: the call ends before the next one. */
 static __always_inline int end_destination(bool end)
 {
 	kr.first = kr.call.view.n;

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads fib6's own tries: every fib6_info, with its exceptions, as the kernel has it now; and the
- * namespace's next-hop objects, which are in a tree by id. Embedded in the daemon, which runs a
- * program for one bounded call (BPF_PROG_TEST_RUN of a raw tracepoint's program, under RCU) in the
- * network namespace that it is about.
+ * Reads the kernel's own tries of IPv6 routes (fib6): every fib6_info with its exceptions. Also
+ * reads the next-hop objects of the namespace, which are in a tree by id. The daemon runs the
+ * program for each bounded call (BPF_PROG_TEST_RUN of a raw tracepoint program, under RCU) in the
+ * network namespace that it asks about.
  *
  * A walk is in pre-order, left before right: by address, then by length. It takes no lock, and
- * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
- * lies below them has no address in common. A node that was taken out keeps its children, and a
- * call ends before one that is just being changed. So a route that stands all the while is reported
- * exactly once, whatever comes and goes beside it. A walk from a prefix on, or to one, begins at
- * the root as well, and skips the nodes that are not asked for.
+ * keeps only the last prefix between calls. It reads the children of each node once; their subtrees
+ * share no address. A removed node keeps its children, and a call ends before a node that is being
+ * changed. So a route that exists during the whole walk is reported exactly once. A walk from or to
+ * a prefix also starts at the root, and skips nodes.
  *
- * A destination is one step if it has one route.
+ * A destination with one route takes one step.
  */
 #include "kernel_record.bpf.h"
 
-/* Together more than a call takes: at most five nodes a record, in both tries. */
+/* Their product exceeds what a call needs: at most five nodes a record, in both tries. */
 #define STEPS 512
 #define STEPS_AT_ONCE 256
 #define MAX_TREE_DEPTH 64 /* of next-hop objects */
-#define MIN_COST 32	  /* of a call that ends where a destination says so */
+#define MIN_COST 32	  /* before ends_call() counts */
 
 /* --- the key --- */
 
@@ -29,13 +28,13 @@ static __always_inline __u64 load_be64(const void *bytes)
 	return __builtin_bswap64(*(const __u64 *)bytes);
 }
 
-/* The most significant bits, 0 to 64 of them. */
+/* A mask of the most significant bits, 0 to 64 of them. */
 static __always_inline __u64 mask_of(__u32 bits)
 {
 	return bits >= 64 ? ~0ull : ~(~0ull >> bits);
 }
 
-/* The key against an address, in their first bits: < 0, 0 or > 0. */
+/* Compares the first bits of the key and of an address: < 0, 0 or > 0. */
 static __always_inline int compare_key(const struct in6_addr *address, __u32 bits)
 {
 	for (__u32 i = 0; i < 2; i++) {
@@ -48,10 +47,10 @@ static __always_inline int compare_key(const struct in6_addr *address, __u32 bit
 	return 0;
 }
 
-/* What of a node is to be read. */
+/* Parts of a node that are to be read. */
 enum part { PART_NONE, PART_BELOW, PART_OWN, PART_ALL };
 
-/* Of nodes behind the key all, or, if only the key's is wanted, its own routes. */
+/* Nodes behind the key are read whole; with KERNEL_READ_AT only the routes of the key. */
 __noinline int part_wanted(__u32 bit)
 {
 	const bool only_key = kr.call.question.reading == KERNEL_READ_AT;
@@ -70,7 +69,7 @@ __noinline int part_wanted(__u32 bit)
 
 /* --- a destination --- */
 
-/* One in 256, by its address alone, for a reader that compares two walks call by call. */
+/* One destination in 256, by its address: calls of two walks begin at the same places. */
 static __always_inline bool ends_call(const struct kernel_record *record)
 {
 	const __u64 *dst = (const __u64 *)record->dst;
@@ -78,7 +77,7 @@ static __always_inline bool ends_call(const struct kernel_record *record)
 	return !((dst[0] ^ dst[1]) * 0x9e3779b97f4a7c15 >> 56);
 }
 
-/* Reports kr.route, and goes to the next one. Not 0: the call ends. */
+/* Adds a record of kr.route, and moves to the next route. Not 0: the call ends. */
 static __always_inline int add_route(void)
 {
 	const __u64 address = kr.route, hop = MEMBER(fib6_info, address, fib6_nh);
@@ -102,7 +101,7 @@ static __always_inline int add_route(void)
 	return add_exceptions_of(hop);
 }
 
-/* Whether the leaf is the node's own, not one from below, not that of its source subtree. */
+/* Whether the leaf belongs to the node, not to one below or to its source subtree. */
 static __always_inline bool is_own(const struct fib6_info *leaf, __u32 bit, bool by_source)
 {
 	const __u32 src_len = (__u32)leaf->fib6_src.plen;
@@ -113,9 +112,9 @@ static __always_inline bool is_own(const struct fib6_info *leaf, __u32 bit, bool
 }
 
 /*
- * Below a root a node always has a leaf, its own or one from below, but for the moment in which it
- * is changed. And fib6_add_1() links a node that is to branch before it gives it its children, so
- * that what is below cannot be reached for a moment.
+ * Every node but a root has a leaf, its own or one from below, except while it is being changed.
+ * fib6_add_1() also links a new branch node before it has its children, which cannot be reached for
+ * a moment.
  */
 static __always_inline bool is_unfinished(__u32 bit, bool branches, bool by_source)
 {
@@ -127,8 +126,8 @@ static __always_inline bool is_unfinished(__u32 bit, bool branches, bool by_sour
 }
 
 /*
- * A load that nothing waits for is the only prefetch there is: of a node's children a fifth of a
- * walk's time, and of what follows on these a tenth.
+ * A load whose result is not used is the only way to prefetch. Prefetching children saves a fifth
+ * of the time of a walk; prefetching what follows them saves another tenth.
  */
 static __always_inline void prefetch_behind(void)
 {
@@ -139,7 +138,7 @@ static __always_inline void prefetch_behind(void)
 	PREFETCH(&next->leaf->fib6_dst);
 }
 
-/* Not 0: the call ends before the destination, since it cannot go on now. */
+/* Not 0: the node is being changed, and the call ends before this destination. */
 static __always_inline int enter_node(__u64 address, bool by_source)
 {
 	const struct fib6_node *node = VIEW(fib6_node, address);
@@ -162,7 +161,7 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 		return 0;
 	PREFETCH(left);
 	PREFETCH(right);
-	asm volatile("" : "+r"(left), "+r"(right)); /* NULL, for all that the compiler knows */
+	asm volatile("" : "+r"(left), "+r"(right)); /* the compiler must not assume non-NULL */
 	if (!VIEW_IS_COPY && kr.depth)
 		prefetch_behind();
 	if (part == PART_OWN) {
@@ -173,7 +172,7 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 	}
 	if (part < PART_OWN)
 		return 0;
-	/* its own routes are next, and what is of its source subtree behind them */
+	/* its own routes come next, then its source subtree */
 	if (!by_source && subtree) {
 		kr.base = kr.depth;
 		push((__u64)subtree);
@@ -183,7 +182,7 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 	return 0;
 }
 
-/* A node with its first route, or another route of it. Not 0: the call ends. */
+/* Enters a node, or adds its next route. Not 0: the call ends. */
 __noinline int walk_step(void)
 {
 	if (!kr.route) {
@@ -204,7 +203,7 @@ __noinline int walk_step(void)
 
 /* --- the table --- */
 
-/* The first one of its bucket. */
+/* The first table in the hash bucket of id. */
 static __always_inline __u64 first_table(__u32 id)
 {
 	const struct netns_ipv6 *ipv6 = NULL;
@@ -215,7 +214,7 @@ static __always_inline __u64 first_table(__u32 id)
 	return (__u64)BPF_CORE_READ(heads, first);
 }
 
-/* The next one, at whose root the walk begins if it is the one. Not 0: the call ends. */
+/* Checks a table of the bucket: the walk begins at the root of the right one. Not 0: it ends. */
 __noinline int table_step(void)
 {
 	const struct hlist_node *node = (const void *)kr.table;
@@ -234,9 +233,9 @@ __noinline int table_step(void)
 	return 0;
 }
 
-/* --- next-hop objects, of which a single one of IPv6 has exceptions, for all routes by it --- */
+/* --- next-hop objects: a single IPv6 one has exceptions, shared by all its routes --- */
 
-/* kr.object: the one with the least id above the last one; 0: there is none. */
+/* Sets kr.object to the object with the next id; 0: there is none. */
 __noinline int search_object(void)
 {
 	__u64 node = (__u64)BPF_CORE_READ(the_net(), nexthop.rb_root.rb_node);
@@ -257,7 +256,7 @@ __noinline int search_object(void)
 	return 0;
 }
 
-/* The next object is reported, with its exceptions. Not 0: the call ends. */
+/* Adds the next object with its exceptions. Not 0: the call ends. */
 __noinline int object_step(void)
 {
 	const struct nexthop *object;

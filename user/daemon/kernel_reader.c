@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loads the program of kernel_reader.bpf.c, which is embedded here, and runs it for each call.
- * Question, answer and records are its global data, which this process has mapped.
+ * Request, result and records are its global data, which this process maps.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -17,7 +17,7 @@
 
 #define NS_PER_S 1000000000ll
 #define RECORD_BYTES (KERNEL_READER_RECORDS * sizeof(struct kernel_record))
-/* A millisecond. What is waited for takes nanoseconds, unless its virtual CPU is taken away. */
+/* A millisecond. The kernel needs nanoseconds, unless its virtual CPU is not running. */
 #define MAX_TRIES 1000
 
 #define EMBED(name, path)                                                                   \
@@ -52,7 +52,7 @@ void kernel_reader_close(struct kernel_reader *reader)
 	free(reader);
 }
 
-/* NULL, and errno: it cannot be mapped. */
+/* NULL and errno on failure. */
 static void *map_open(const struct bpf_object *object, const char *name, size_t bytes)
 {
 	const int fd = bpf_object__find_map_fd_by_name(object, name);
@@ -61,7 +61,7 @@ static void *map_open(const struct bpf_object *object, const char *name, size_t 
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* 0 or -errno; also on failure the caller closes it. */
+/* 0 or -errno; the caller closes it in any case. */
 static int reader_load(struct kernel_reader *reader)
 {
 	const bool cast = reader->kind == KERNEL_READER_CAST;
@@ -132,7 +132,7 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)
 
 /* --- calls --- */
 
-/* Again while it has read nothing, since the kernel is just linking a node. */
+/* Repeated while it reads nothing, since the kernel is linking a node. */
 static int ask(struct kernel_reader *reader, const struct kernel_reader_question *question,
 	       struct kernel_view *view)
 {
@@ -196,7 +196,7 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 
 /* --- time --- */
 
-/* TICK_NSEC, which is how often the coarse clock moves. */
+/* TICK_NSEC: the resolution of the coarse clock. */
 static int64_t jiffy_ns(void)
 {
 	struct timespec length;
@@ -205,7 +205,7 @@ static int64_t jiffy_ns(void)
 	return length.tv_sec * NS_PER_S + length.tv_nsec;
 }
 
-/* The kernel bounds lifetimes to 31 bits: nothing overflows. */
+/* Nothing overflows: the kernel bounds lifetimes to 31 bits. */
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the daemon (kernel_reader.c) asks the BPF program that reads fib6's own trie
- * (kernel_reader.bpf.c), and what that answers.
+ * Requests of the daemon (kernel_reader.c) to the BPF program that reads the kernel's tries
+ * (kernel_reader.bpf.c), and the records that it returns.
  */
 #ifndef USER_DAEMON_KERNEL_READER_ABI_H
 #define USER_DAEMON_KERNEL_READER_ABI_H
@@ -12,7 +12,7 @@
 #include "../../bpf/abi/sixlane.h"
 
 #define KERNEL_READER_RECORDS 16384u
-#define KERNEL_READER_OBJECTS 0u /* as a table, which no kernel has: the next-hop objects */
+#define KERNEL_READER_OBJECTS 0u /* not a table of any kernel: the next-hop objects */
 
 enum kernel_record_kind {
 	KERNEL_RECORD_ROUTE,	 /* one fib6_info: a route, or one hop of a multipath route */
@@ -22,7 +22,7 @@ enum kernel_record_kind {
 
 /* Addresses are in network order, integers in host order. */
 struct kernel_record {
-	__u8 dst[16], src[16]; /* host bits 0; of an object dst is its id, as a number */
+	__u8 dst[16], src[16]; /* host bits 0; of an object: its id */
 	__u8 gateway[16];      /* 0: none */
 	__u64 expires;	       /* jiffies; counts only with RTF_EXPIRES in flags */
 	__u32 flags;	       /* RTF_* */
@@ -46,20 +46,20 @@ struct kernel_record {
 };
 _Static_assert(sizeof(struct kernel_record) == 104, "both sides see the same");
 
-/* Which exceptions follow the record of the route, or object, that they are of. */
+/* Which exceptions follow the record of their route or object. */
 struct kernel_choice {
 	enum kernel_exceptions {
 		KERNEL_EXCEPTIONS_NONE,
 		KERNEL_EXCEPTIONS_ALL,
 		KERNEL_EXCEPTIONS_ONE, /* of one destination address */
 	} exceptions;
-	__u32 hop; /* of KERNEL_READ_AT: those of the route of this number, from 1 on; 0: of all */
+	__u32 hop; /* KERNEL_READ_AT: only those of the n-th route, from 1; 0: of all */
 	union sixlane_addr dst; /* of KERNEL_EXCEPTIONS_ONE */
 };
 
 enum kernel_reading {
-	KERNEL_READ_TABLE,  /* the destinations of a table … */
-	KERNEL_READ_BEHIND, /* … behind this one */
+	KERNEL_READ_TABLE,  /* the destinations of a table */
+	KERNEL_READ_BEHIND, /* those after dst */
 	KERNEL_READ_AT,	    /* exactly one destination */
 };
 
@@ -69,24 +69,24 @@ struct kernel_reader_question {
 	__u32 dst_len;
 	enum kernel_reading reading;
 	__u32 table;
-	__u32 budget; /* no destination begins behind so many records */
+	__u32 budget; /* after so many records no destination begins */
 };
 
-/* What a call has read. */
+/* Result of a call. */
 struct kernel_view {
-	/* Borrowed, valid until the next call. All of a destination is in one view: first its plain
-	 * routes, as the kernel has ordered them, then those of its sources. */
+	/* Valid until the next call. A destination is in one view as a whole: first its plain
+	 * routes in the kernel's order, then those with a source. */
 	const struct kernel_record *records;
-	__u64 now_ns;  /* CLOCK_MONOTONIC of the call … */
-	__u64 jiffies; /* … and the kernel's clock */
+	__u64 now_ns;  /* CLOCK_MONOTONIC of the call */
+	__u64 jiffies; /* the kernel's clock at that time */
 	__u32 n;       /* records */
-	bool end;      /* nothing is left behind these */
+	bool end;      /* nothing follows */
 	bool cut;      /* the last destination has more routes, or exceptions, than fit */
 };
 
 /*
- * The daemon maps the records, which are a map, and the program's global data, which begin with
- * this. It puts the address of the records into the view.
+ * The program's global data begin with this. The daemon maps them, and the map of records, whose
+ * address it puts into the view.
  */
 struct kernel_reader_call {
 	struct kernel_reader_question question;

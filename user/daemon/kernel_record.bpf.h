@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One fib6_info as a record: its own attributes, and those of its hop or next-hop object. And the
- * exceptions of one hop (rt6_exception): Path MTUs and redirects. The kernel keeps them in a hash
- * table of chains, which is copied as a whole. It stays when the last exception has gone.
+ * Records of one fib6_info with its hop, and of the exceptions of a hop (rt6_exception): Path MTUs
+ * and redirects. The kernel keeps exceptions in a hash table of chains, which is copied as a whole.
+ * The table stays when the last exception is gone.
  *
- * Bounded: a table costs as much as some records, and the routes of a destination keep room.
+ * Bounded: a table counts as several records, and room is reserved for the routes.
  */
 #ifndef USER_DAEMON_KERNEL_RECORD_BPF_H
 #define USER_DAEMON_KERNEL_RECORD_BPF_H
 
 #include "kernel_call.bpf.h"
 
-#define MAX_CHAIN 16				 /* the kernel lets at most 10 be */
+#define MAX_CHAIN 16				 /* the kernel allows 10 */
 #define BUCKET_COST 8				 /* in records: 3 microseconds */
 #define MAX_COST (KERNEL_READER_RECORDS - 2048u) /* the rest is for routes */
 
@@ -81,7 +81,7 @@ static __always_inline bool is_wanted(__u64 cached)
 	       (dst[0] == choice->dst.halves[0] && dst[1] == choice->dst.halves[1]);
 }
 
-/* Reports kr.exception if it is asked for, and goes to the next of its chain. Not 0: no room. */
+/* Adds kr.exception if it was asked for, and moves on in its chain. Not 0: no room. */
 __noinline int add_exception(void)
 {
 	const struct rt6_exception *exception = VIEW(
@@ -111,7 +111,7 @@ __noinline int add_chain(__u64 first)
 	return kr.exception != 0;
 }
 
-/* All that are asked for of kr.hop, which has a table of them. Not 0: more than fit. */
+/* Adds the exceptions of kr.hop that were asked for. Not 0: more than fit. */
 __noinline int add_exceptions(void)
 {
 	const struct fib6_nh *hop = (const void *)kr.hop;
@@ -129,16 +129,17 @@ __noinline int add_exceptions(void)
 	return 0;
 }
 
-/* Those of a fib6_nh behind its record, if any are asked for. Not 0: the call ends. */
+/* Adds the exceptions of a fib6_nh after its record, if any were asked for. Not 0: the call ends.
+ */
 static __always_inline int add_exceptions_of(__u64 hop)
 {
 	const struct kernel_choice *choice = &kr.call.question.choice;
 
-	/* before the wanted hop there are only routes */
+	/* the record of the wanted hop has this number: only routes precede it */
 	if (!choice->exceptions || (choice->hop && choice->hop != kr.call.view.n) ||
 	    !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
 		return 0;
-	kr.hop = hop; /* no argument: that must not be what the verifier takes for a pointer */
+	kr.hop = hop; /* not an argument: the verifier would refuse a pointer there */
 	return add_exceptions() && take_back();
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records of fib6_info into struct route, see kernel_routes.h. What rtnetlink would say of each is
- * in the record (rt6_fill_node); a set's hops, which fib6 keeps as routes of their own, are put
- * together here.
+ * See kernel_routes.h. A record has what rtnetlink would report of a route (rt6_fill_node). The
+ * hops of a multipath route are separate records, which are joined here.
  */
 #include "kernel_routes.h"
 
@@ -12,8 +11,8 @@
 
 #include "../netlink/parse.h"
 
-/* Hops that were given lifetimes in one request. */
-#define TOGETHER_NS 1000000000u
+/* Lifetimes of hops that differ by less were set by one request. */
+#define SAME_REQUEST_NS 1000000000u
 
 static void copy_prefix(struct prefix *out, const __u8 addr[16], __u8 len)
 {
@@ -34,7 +33,7 @@ static void add_hop(struct kernel_routes *out, struct route *route,
 {
 	struct route_hop *hop = &out->hops[out->n_hops];
 
-	if (!record->ifindex) /* by a next-hop object, which has it */
+	if (!record->ifindex) /* by a next-hop object, which has the hop */
 		return;
 	if (route->n_hops == ROUTE_MAX_HOPS) {
 		route->truncated = true;
@@ -70,17 +69,18 @@ static void fill_route(struct route *out, const struct kernel_view *view, uint32
 	copy_prefix(&out->src, record->src, record->src_len);
 }
 
-static bool ends_apart(uint64_t a_ns, uint64_t b_ns)
+static bool lifetimes_differ(uint64_t a_ns, uint64_t b_ns)
 {
-	return a_ns + TOGETHER_NS < b_ns || b_ns + TOGETHER_NS < a_ns;
+	return a_ns + SAME_REQUEST_NS < b_ns || b_ns + SAME_REQUEST_NS < a_ns;
 }
 
-/* One more hop of a set: to fib6 a route of its own, with attributes of its own. */
+/* Another hop of a set. fib6 has it as a route with attributes of its own. */
 static void join(struct route *set, const struct route *hop)
 {
 	set->unlike |= set->mtu != hop->mtu || set->mtu_locked != hop->mtu_locked ||
 		       set->type != hop->type || set->preference != hop->preference ||
-		       set->expires != hop->expires || ends_apart(set->expires_ns, hop->expires_ns);
+		       set->expires != hop->expires ||
+		       lifetimes_differ(set->expires_ns, hop->expires_ns);
 	if (hop->expires && hop->expires_ns < set->expires_ns)
 		set->expires_ns = hop->expires_ns;
 	set->encap |= hop->encap;
@@ -88,14 +88,14 @@ static void join(struct route *set, const struct route *hop)
 	set->unknown |= hop->unknown;
 }
 
-/* All hops of one level that have siblings are one set. */
+/* Routes of one metric and source that have siblings are hops of one set. */
 static bool same_set(const struct kernel_record *a, const struct kernel_record *b)
 {
 	return a->n_siblings && b->n_siblings && a->metric == b->metric &&
 	       a->src_len == b->src_len && !memcmp(a->src, b->src, sizeof(a->src));
 }
 
-/* The route of records[i], with the hops behind it if it is a set. */
+/* Add the route of records[i], with its further hops. */
 static void add_route(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
 		      const struct kernel_record *records, size_t i, size_t n)
 {
@@ -115,7 +115,7 @@ static void add_route(struct kernel_routes *out, const struct kernel_view *view,
 	}
 }
 
-/* Its set has been put together already. */
+/* Its set has been added already. */
 static bool is_known(const struct kernel_record *records, size_t i)
 {
 	for (size_t j = 0; records[i].n_siblings && j < i; j++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel reader's records of one destination as routes, in the form that the RIB has them.
- * Pure.
+ * Converts the kernel reader's records of one destination to routes as the RIB has them. Pure.
  */
 #ifndef USER_DAEMON_KERNEL_ROUTES_H
 #define USER_DAEMON_KERNEL_ROUTES_H
@@ -11,7 +10,7 @@
 #include "../rib/route.h"
 #include "kernel_reader.h"
 
-/* Room for all that a view can have. Zeroed: none. */
+/* Room for all routes of a view. Zeroed: none. */
 struct kernel_routes {
 	size_t n, n_hops;
 	struct route routes[KERNEL_READER_RECORDS];
@@ -19,9 +18,9 @@ struct kernel_routes {
 };
 
 /*
- * The routes of n records, all of one destination of a table, in place of what is there. A
- * multipath set is one route, at its first hop's place: of unlike hops it says so, and has the
- * first hop's attributes and the earliest end. Exceptions among them do not count.
+ * Replace out by the routes of n records of one destination of a table. The hops of a multipath
+ * route become one route, at the place of the first hop, with its attributes and the earliest
+ * lifetime. It is marked if the hops differ. Exceptions are ignored.
  */
 void kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
 			const struct kernel_record *records, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's structures that the kernel reader looks into, with the members that it reads. libbpf
- * finds the members by name (CO-RE), so neither order nor gaps matter here.
+ * Structures of the kernel with the members that the kernel reader reads. libbpf finds members by
+ * name (CO-RE), so order and gaps do not matter.
  */
 #ifndef USER_DAEMON_KERNEL_STRUCTS_BPF_H
 #define USER_DAEMON_KERNEL_STRUCTS_BPF_H

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlaned: the daemon. Options, one instance, signals and the event loop. What it does begins in
- * sync.c.
+ * sixlaned: options, one instance, signals and the event loop. What it does begins in sync.c.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -11,6 +10,9 @@
 #include <sys/signalfd.h>
 
 #include "../loader/arena.h"
+#include "../maps/maps.h"
+#include "config.h"
+#include "start.h"
 #include "sync.h"
 
 #define EXIT_USAGE 2
@@ -48,7 +50,6 @@ static const char usage_text[] =
 	"\n"
 	"Exit status: 0 after SIGTERM or SIGINT, 1 on failure, 2 on wrong usage.\n";
 
-/* Options whose value is a setting of the file's name in config.c. */
 static const struct option options[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "mode", required_argument, NULL, 'm' },
@@ -60,7 +61,7 @@ static const struct option options[] = {
 	{ "poll-ms", required_argument, NULL, 'P' },
 	{ "fib", required_argument, NULL, 'F' },
 	{ "audit-permille", required_argument, NULL, 'A' },
-	/* not a beginning of the one above: it was another setting, in seconds */
+	/* was another setting, and is not to be taken for a prefix of the one above */
 	{ "audit", required_argument, NULL, 'u' },
 	{ "exceptions", required_argument, NULL, 'E' },
 	{ "max-exceptions", required_argument, NULL, 'M' },
@@ -75,45 +76,29 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char *setting_of(int option)
+/* The setting that an option sets: its long name, with _ for -. False: it is none of these. */
+static bool setting_of(int option, char name[32])
 {
-	static const struct {
-		int option;
-		const char *setting;
-	} map[] = {
-		{ 'm', "mode" },
-		{ 'l', "log_level" },
-		{ 'o', "object" },
-		{ 't', "teardown" },
-		{ 'R', "max_routes" },
-		{ 'B', "rcvbuf" },
-		{ 'P', "poll_ms" },
-		{ 'A', "audit_permille" },
-		{ 'X', "assume_ndo_xmit" },
-		{ 'p', "pass_ports" },
-		{ 'a', "pass_all" },
-		{ 'E', "exceptions" },
-		{ 'M', "max_exceptions" },
-		{ 'r', "answer_rate" },
-		{ 'b', "answer_too_big" },
-		{ 'F', "fib" },
-		{ 'y', "bypass" },
-	};
+	const struct option *at = options;
 
-	for (size_t i = 0; i < ARRAY_SIZE(map); i++)
-		if (map[i].option == option)
-			return map[i].setting;
-	return NULL;
+	while (at->name && at->val != option)
+		at++;
+	if (!at->name || strchr("chVu", option))
+		return false;
+	snprintf(name, 32, "%s%s", at->name, option == 'p' ? "s" : "");
+	for (char *dash = name; (dash = strchr(dash, '-'));)
+		*dash = '_';
+	return true;
 }
 
-/* -1: go on; otherwise the exit status. */
+/* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct config *config)
 {
 	char err[CONFIG_ERR];
 	int option;
 
 	while ((option = getopt_long(argc, argv, "c:m:l:o:thV", options, NULL)) != -1) {
-		const char *setting = setting_of(option);
+		char setting[32];
 
 		if (option == 'h') {
 			fputs(usage_text, stdout);
@@ -128,7 +113,7 @@ static int read_options(int argc, char **argv, struct config *config)
 			continue;
 		if (option == 'u')
 			log_error("--audit is no option any more: see --audit-permille");
-		if (!setting) {
+		if (!setting_of(option, setting)) {
 			fprintf(stderr, "Try 'sixlaned --help'.\n");
 			return EXIT_USAGE;
 		}
@@ -146,7 +131,7 @@ static int read_options(int argc, char **argv, struct config *config)
 	return -1;
 }
 
-/* The file comes before all other options, wherever it is named among them. */
+/* The file is read before the other options, wherever it stands among them. */
 static const char *find_config_option(int argc, char **argv, bool *only_print)
 {
 	const char *path = NULL;
@@ -233,9 +218,9 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 	}
 	maps.meta->abi = SIXLANE_ABI;
 	maps.meta->fib_memory = maps.arena ? SIXLANE_FIB_IN_ARENA : SIXLANE_FIB_IN_ARRAYS;
-	/* from here on the CLI's to change */
+	/* from now on the CLI changes it */
 	__atomic_store_n(&maps.fib_head->engine, config->fib, __ATOMIC_RELAXED);
-	ret = sync_new(config, &maps, fds, &sync, err);
+	ret = daemon_new(config, &maps, fds, &sync, err);
 	if (ret) {
 		log_error("%s", err);
 	} else {
@@ -245,9 +230,9 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 		else
 			log_info("stopping; the ports %s",
 				 config->teardown ? "are detached" : "go on forwarding");
-		if (config->teardown && sync_teardown(sync))
+		if (config->teardown && daemon_teardown(sync))
 			ret = -EIO;
-		sync_free(sync);
+		daemon_free(sync);
 	}
 	maps_close(&maps);
 	return ret;
@@ -289,7 +274,7 @@ int main(int argc, char **argv)
 	struct config config;
 	int status;
 
-	/* a reader of the log that goes away must not take the routes' only follower with it */
+	/* the end of whoever reads the log must not end the daemon */
 	signal(SIGPIPE, SIG_IGN);
 	log_init("sixlaned", LOG_INFO);
 	status = configure(argc, argv, &config);

@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The operator's exceptions: what `sixlane exception` has put into sl_operator, brought into the
- * FIB. The CLI counts its changes and says when to look; a change that it did not come to count is
- * found within ten seconds, or more of a long list. All are read anew, in pieces, between which
- * routes and packets' neighbours have their turn, and when one has expired.
+ * See operator.h. The CLI counts its changes in sl_meta and wakes the daemon. A change that it did
+ * not count is found within ten seconds, or later with a long list. The whole list is read again,
+ * in pieces, so that routes and neighbours do not wait. It is also read when an entry expires.
  */
+#include "operator.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "../lib/wakeup.h"
-#include "state.h"
+#include "../lib/poke.h"
+#include "daemon.h"
+#include "exceptions_store.h"
+#include "neigh_refresh.h"
+#include "ports.h"
 
-#define LOOK_INTERVAL_NS 1000000000ull
-#define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
-#define LOOK_LAST 9	    /* and at most so many intervals more */
-#define LEAVE_MAX 1024	    /* in one run */
+#define READ_INTERVAL_NS 1000000000ull
+#define READ_EACH_NS 50000u /* more for each entry, so that many that expire cost one reading */
+#define READ_MORE_MAX 9	    /* intervals more at most */
+#define REMOVE_MAX 1024	    /* entries removed in one run */
 
 struct operator_list {
 	struct sync *sync;
-	int poke_fd;
+	int wakeup_fd;
 	bool reading;
-	uint64_t next_ns; /* to be read then, whatever changes */
-	uint64_t changes; /* counted before the reading */
+	uint64_t next_ns; /* next reading without a counted change */
+	uint64_t changes; /* the CLI's count before the reading */
 	struct maps_cursor cursor;
-	uint32_t number; /* of the reading, which all that it sees has */
-	/* What the reading has found; the last one, if none is under way. */
+	uint32_t number; /* of the reading; entries that it found have it */
+	/* Result of the reading under way, or else of the last one. */
 	size_t n;
-	int error;	/* of it, or of an entry but for one whose device is not there */
+	int error;	/* of the reading or an entry; a missing device is none */
 	bool by_device; /* an entry names one */
 	uint64_t next_expire_ns;
-	size_t n_left; /* that were removed in this run */
+	size_t n_removed; /* in this run */
 };
 
-/* By the device of that name; false: there is none. */
-static bool set_hop(const struct sync *sync, const struct sixlane_operator *entry,
+/* False: there is no device of that name. */
+static bool set_hop(const struct links *links, const struct sixlane_operator *entry,
 		    struct fib_exception *exception)
 {
 	char name[sizeof(entry->device) + 1] = "";
 	const struct device *device;
 
 	memcpy(name, entry->device, sizeof(entry->device));
-	device = links_find_name(&sync->links, name);
+	device = links_find_name(links, name);
 	if (!device)
 		return false;
 	exception->has_hop = exception->hop.has_gateway = true;
@@ -51,17 +55,17 @@ static bool set_hop(const struct sync *sync, const struct sixlane_operator *entr
 
 static void drop(struct sync *sync, const union sixlane_addr *dst)
 {
-	const struct fib_exception *said = fib_exception(sync->fib, dst);
+	const struct fib_exception *entry = fib_exception(sync->fib, dst);
 
-	if (!said || said->origin != FIB_OPERATOR)
+	if (!entry || entry->origin != FIB_OPERATOR)
 		return;
 	fib_set_exception(sync->fib, dst, NULL);
-	exceptions_operator_gone(sync);
+	exceptions_operator_removed(sync);
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
-static int bring(const struct operator_list *list, const union sixlane_addr *dst,
-		 const struct sixlane_operator *entry)
+static int set_entry(const struct operator_list *list, const union sixlane_addr *dst,
+		     const struct sixlane_operator *entry)
 {
 	struct sync *sync = list->sync;
 	struct fib_exception exception = {
@@ -74,14 +78,14 @@ static int bring(const struct operator_list *list, const union sixlane_addr *dst
 		.reading = list->number,
 	};
 
-	if (exceptions_prevail(sync, dst)) {
+	if (exceptions_override(sync, dst)) {
 		drop(sync, dst);
 		return 0;
 	}
-	if (*entry->device && !set_hop(sync, entry, &exception))
+	if (*entry->device && !set_hop(&sync->stores.links, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)
-		ports_need(sync, exception.hop.ifindex);
+		ports_add_egress(sync, exception.hop.ifindex);
 	fib_set_exception_flag(sync->fib, exception.table, dst);
 	return fib_set_exception(sync->fib, dst, &exception);
 }
@@ -99,7 +103,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	}
 	list->n++;
 	list->by_device |= *entry->device != '\0';
-	ret = bring(list, dst, entry);
+	ret = set_entry(list, dst, entry);
 	if (ret)
 		drop(list->sync, dst);
 	if (ret && ret != -ENODEV)
@@ -109,19 +113,19 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	return 0;
 }
 
-static uint64_t count_changes(const struct sync *sync)
+static uint64_t count_changes(const struct maps *maps)
 {
-	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&maps->meta->operator_changes, __ATOMIC_ACQUIRE);
 }
 
-/* Changes while the list is read are counted later than what it is told to have carried out. */
+/* Changes during the reading are not counted in changes, and so lead to another reading. */
 static void begin(struct operator_list *list)
 {
 	*list = (struct operator_list){
 		.sync = list->sync,
-		.poke_fd = list->poke_fd,
+		.wakeup_fd = list->wakeup_fd,
 		.reading = true,
-		.changes = count_changes(list->sync),
+		.changes = count_changes(list->sync->maps),
 		.number = list->number + 1,
 		.next_ns = UINT64_MAX,
 		.next_expire_ns = UINT64_MAX,
@@ -130,7 +134,7 @@ static void begin(struct operator_list *list)
 
 static void finish(struct operator_list *list)
 {
-	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
+	uint64_t next_ns = util_now_ns() + READ_INTERVAL_NS;
 
 	list->reading = false;
 	if (list->error) {
@@ -138,39 +142,40 @@ static void finish(struct operator_list *list)
 			"cannot apply the operator's exceptions: %s; sixlaned tries again",
 			strerror(-list->error));
 	} else {
-		/* not for each of many that expire */
-		next_ns += list->n * LOOK_EACH_NS;
+		/* several that expire soon after each other share a reading */
+		next_ns += list->n * READ_EACH_NS;
 		next_ns = util_earlier(util_later(next_ns, list->next_expire_ns),
-				       next_ns + LOOK_LAST * LOOK_INTERVAL_NS);
+				       next_ns + READ_MORE_MAX * READ_INTERVAL_NS);
 		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
 				 __ATOMIC_RELEASE);
 	}
-	/* it may be wanted since it began */
+	/* another reading may have been requested meanwhile */
 	list->next_ns = util_earlier(list->next_ns, next_ns);
-	/* once, since it goes over all neighbours */
+	/* gateways may need to be resolved */
 	if (list->by_device)
-		list->sync->next_keep_ns = 0;
+		list->sync->schedule.next_refresh_ns = 0;
 }
 
-/* Unless it has come behind the reading. */
-static void leave(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
+/* Remove an entry that the reading has not found, unless it came after the cursor. */
+static void remove_old(void *ctx, const union sixlane_addr *dst, const struct fib_exception *entry)
 {
 	struct operator_list *list = ctx;
-	struct sixlane_operator entry;
+	struct sixlane_operator unused;
 
-	if (told->origin != FIB_OPERATOR || told->reading == list->number ||
-	    list->n_left == LEAVE_MAX || maps_operator(list->sync->maps, dst, &entry) != -ENOENT)
+	if (entry->origin != FIB_OPERATOR || entry->reading == list->number ||
+	    list->n_removed == REMOVE_MAX ||
+	    maps_operator(list->sync->maps, dst, &unused) != -ENOENT)
 		return;
-	list->n_left++;
+	list->n_removed++;
 	drop(list->sync, dst);
 }
 
-/* What the reading has not seen is gone. Returns whether there may be more. */
-static bool leave_some(struct operator_list *list)
+/* Remove entries that the reading has not found. True: there may be more. */
+static bool remove_some(struct operator_list *list)
 {
-	list->n_left = 0;
-	fib_exception_each(list->sync->fib, leave, list);
-	return list->n_left == LEAVE_MAX;
+	list->n_removed = 0;
+	fib_exception_each(list->sync->fib, remove_old, list);
+	return list->n_removed == REMOVE_MAX;
 }
 
 void operator_run(struct sync *sync)
@@ -178,18 +183,18 @@ void operator_run(struct sync *sync)
 	struct operator_list *list = sync->operator;
 	int ret;
 
-	/* first: who pokes has counted before */
-	if (list->poke_fd >= 0)
-		wakeup_drain(list->poke_fd);
+	/* before the count is read: the CLI counts, then wakes */
+	if (list->wakeup_fd >= 0)
+		poke_drain(list->wakeup_fd);
 	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
 	if (!list->reading)
 		return;
-	/* at the end there is no more, however often */
+	/* returns 0 at the end, also when called again */
 	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
 	if (ret < 0)
 		list->error = ret;
-	if (ret < 0 || (!ret && !leave_some(list)))
+	if (ret < 0 || (!ret && !remove_some(list)))
 		finish(list);
 }
 
@@ -197,12 +202,12 @@ uint64_t operator_due_ns(const struct sync *sync)
 {
 	const struct operator_list *list = sync->operator;
 
-	return list->reading || count_changes(sync) != list->changes ? 0 : list->next_ns;
+	return list->reading || count_changes(sync->maps) != list->changes ? 0 : list->next_ns;
 }
 
-int operator_fd(const struct sync *sync)
+int operator_fd(const struct operator_list *list)
 {
-	return sync->operator->poke_fd;
+	return list->wakeup_fd;
 }
 
 int operator_new(struct sync *sync)
@@ -212,11 +217,11 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->poke_fd = wakeup_open(loader_pin_dir());
-	if (list->poke_fd < 0)
+	list->wakeup_fd = poke_open();
+	if (list->wakeup_fd < 0)
 		log_warning(
 			"cannot listen for changes by 'sixlane exception': %s; they take effect within a second",
-			strerror(-list->poke_fd));
+			strerror(-list->wakeup_fd));
 	sync->operator= list;
 	return 0;
 }
@@ -225,25 +230,26 @@ void operator_free(struct operator_list *list)
 {
 	if (!list)
 		return;
-	if (list->poke_fd >= 0)
-		close(list->poke_fd);
+	if (list->wakeup_fd >= 0)
+		close(list->wakeup_fd);
 	free(list);
 }
 
 /*
- * The kernel, to which packets pass while such a gateway is not resolved, sends them by the route
- * and never asks for it.
+ * While such a gateway is not resolved its packets pass, and the kernel routes them without it: it
+ * would never be resolved.
  */
-static void mark_gateway(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
+static void mark_gateway(void *ctx, const union sixlane_addr *dst,
+			 const struct fib_exception *entry)
 {
-	const struct sync *sync = ctx;
+	struct sync *sync = ctx;
 	uint32_t slot;
 
 	(void)dst;
-	if (told->origin != FIB_OPERATOR || !told->has_hop)
+	if (entry->origin != FIB_OPERATOR || !entry->has_hop)
 		return;
-	slot = maps_neigh_slot(sync->maps, told->hop.ifindex, &told->hop.gateway);
-	sync->used[slot / 64] |= 1ull << slot % 64;
+	slot = maps_neigh_slot(sync->maps, entry->hop.ifindex, &entry->hop.gateway);
+	neigh_refresh_mark(&sync->refresh, slot);
 }
 
 void operator_mark_gateways(struct sync *sync)
@@ -252,9 +258,9 @@ void operator_mark_gateways(struct sync *sync)
 		fib_exception_each(sync->fib, mark_gateway, sync);
 }
 
-void operator_want(struct sync *sync)
+void operator_reread(struct operator_list *list)
 {
-	sync->operator->next_ns = 0;
+	list->next_ns = 0;
 }
 
 void operator_restore(struct sync *sync, const union sixlane_addr *dst)
@@ -262,11 +268,11 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 	struct sixlane_operator entry;
 
 	if (!maps_operator(sync->maps, dst, &entry))
-		operator_want(sync);
+		operator_reread(sync->operator);
 }
 
-void operator_device_changed(struct sync *sync)
+void operator_device_changed(struct operator_list *list)
 {
-	if (sync->operator->by_device)
-		operator_want(sync);
+	if (list->by_device)
+		operator_reread(list);
 }

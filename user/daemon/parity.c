@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second opinion, always on: a few packets a second that XDP has forwarded are compared with what
- * the kernel would have done with them. Where both still differ a moment later, the kernel gets the
- * prefix until the maps have been written again.
- *
- * Routes change under traffic, so a difference counts only if it is there while no notification is
- * pending: the kernel's answer, then the notifications before it, then the maps as they are, and
- * all of that once more.
+ * See parity.h. Routes change under traffic, so a difference counts only if it is there while no
+ * notification is pending. The order is: the kernel's answer, then the notifications before it,
+ * then the maps as they are; and all of that once more.
  */
 #include "parity.h"
 
@@ -15,35 +11,40 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "punted.h"
-#include "state.h"
+#include "apply_prefix.h"
+#include "compile.h"
+#include "daemon.h"
+#include "neigh_refresh.h"
+#include "parity_kernel.h"
+#include "quarantine.h"
+#include "schedule.h"
+#include "sockets.h"
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 #define DRAW_INTERVAL_NS (250 * NS_PER_MS)
-#define AGAIN_NS (100 * NS_PER_MS)
+#define RECHECK_NS (100 * NS_PER_MS)
 #define READ_MAX 4
 #define MAX_PENDING 8
-/* While the tables are being read, or change faster than they are followed. */
+/* A sample waits so often while tables are read, or change faster than they are followed. */
 #define MAX_DELAYS 50
 #define MAX_NEIGHBOURS 4
 
 struct pending {
 	struct sixlane_sample sample;
 	uint64_t due_ns;
-	uint64_t rules; /* that were published when it was taken */
+	uint64_t rules; /* list in force when it was taken */
 	unsigned int delays;
 };
 
 struct parity_state {
 	struct maps_ring *reader;
 	struct parity_kernel kernel;
-	struct punted punted;
 	struct pending pending[MAX_PENDING];
 	size_t n_pending;
-	/* Some of the neighbours that had traffic in the last second, each as likely as another. */
+	/* A uniform choice of the neighbours that had traffic in the last second. */
 	uint32_t neighbours[MAX_NEIGHBOURS];
-	uint32_t n_neighbours; /* so many had */
+	uint32_t n_neighbours; /* all that had traffic */
 	uint64_t next_draw_ns;
 	uint64_t random;
 	uint64_t checked, differed;
@@ -62,14 +63,13 @@ static uint32_t draw_number(struct parity_state *state, uint32_t below)
 
 /* --- drawing -------------------------------------------------------------------------------- */
 
-void parity_forget_neighbours(struct sync *sync)
+void parity_reset_neighbours(struct parity_state *state)
 {
-	sync->parity->n_neighbours = 0;
+	state->n_neighbours = 0;
 }
 
-void parity_note_neighbour(struct sync *sync, uint32_t slot)
+void parity_add_neighbour(struct parity_state *state, uint32_t slot)
 {
-	struct parity_state *state = sync->parity;
 	const uint32_t place = draw_number(state, ++state->n_neighbours);
 
 	if (state->n_neighbours <= MAX_NEIGHBOURS)
@@ -90,14 +90,14 @@ static void draw(struct sync *sync, uint64_t now_ns)
 	state->next_draw_ns = now_ns + DRAW_INTERVAL_NS;
 	slot = state->neighbours[draw_number(state, n)];
 	if (maps_sample_draw(sync->maps, slot))
-		sync->used[slot / 64] |= 1ull << slot % 64; /* for the keeper */
+		neigh_refresh_mark(&sync->refresh, slot);
 }
 
 /* --- a difference --------------------------------------------------------------------------- */
 
-static const char *name_of(const struct sync *sync, uint32_t ifindex)
+static const char *name_of(const struct links *links, uint32_t ifindex)
 {
-	const struct device *device = links_find(&sync->links, ifindex);
+	const struct device *device = links_find(links, ifindex);
 
 	return device && device->link.name[0] ? device->link.name : "a device that is gone";
 }
@@ -108,7 +108,7 @@ static void format_hop(const struct sync *sync, const union sixlane_addr *next_h
 	char text[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, next_hop, text, sizeof(text));
-	snprintf(buf, size, "%s by %s", text, name_of(sync, ifindex));
+	snprintf(buf, size, "%s by %s", text, name_of(&sync->stores.links, ifindex));
 }
 
 static void format_answer(const struct sync *sync, const struct sixlane_sample *sample,
@@ -136,8 +136,8 @@ static void report(const struct sync *sync, const struct sixlane_sample *sample,
 	format_answer(sync, sample, answer, by_kernel, sizeof(by_kernel));
 	log_warning_limited(
 		"parity check: XDP sends packets from %s for %s to %s; the kernel sends them to %s; %s in table %u passes to the kernel for %llu s; please report this",
-		name_of(sync, sample->ingress), to, by_xdp, by_kernel, prefix, sample->table,
-		(unsigned long long)(length_ns / NS_PER_S));
+		name_of(&sync->stores.links, sample->ingress), to, by_xdp, by_kernel, prefix,
+		sample->table, (unsigned long long)(length_ns / NS_PER_S));
 }
 
 static struct maps_flow flow_of(const struct sixlane_sample *sample)
@@ -151,86 +151,89 @@ static struct maps_flow flow_of(const struct sixlane_sample *sample)
 	};
 }
 
-/* Whether packets from the same port are still looked up in that table, and led to that hop. */
-static bool still_leads(const struct sync *sync, const struct sixlane_sample *sample, uint8_t *len)
+/* Whether packets from the same port are still looked up in that table, and sent to that hop. */
+static bool still_forwards(const struct maps *maps, const struct sixlane_sample *sample,
+			   uint8_t *len)
 {
-	const uint32_t slot = maps_port_slot(sync->maps, sample->ingress);
-	const struct sixlane_port *port = &sync->maps->ports[slot];
+	const uint32_t slot = maps_port_slot(maps, sample->ingress);
+	const struct sixlane_port *port = &maps->ports[slot];
 	const struct maps_flow flow = flow_of(sample);
 
 	return slot && port->iif == sample->iif &&
 	       (port->flags & SIXLANE_PORT_RULES || port->table == sample->table) &&
-	       maps_may_lead(sync->maps, &flow, util_now_ns(), len);
+	       maps_may_lead(maps, &flow, util_now_ns(), len);
 }
 
 /*
- * The prefix that decided, or that should have: if the maps have one too many it is the longer one
- * that they name, and if they lack one it is that.
+ * The prefix that decided, or that should have decided. If the maps have one too many, it is the
+ * one that they name, which is longer. If they lack one, it is that of the FIB.
  */
-static struct prefix deciding_prefix(const struct sync *sync, const struct sixlane_sample *sample,
+static struct prefix deciding_prefix(const struct fib *fib, const struct sixlane_sample *sample,
 				     uint8_t len)
 {
 	struct prefix found = { .addr = sample->dst, .len = len > 128 ? 128 : len }, own;
 
 	prefix_mask(&found);
-	if (fib_find_prefix(sync->fib, sample->table, &sample->dst, &own) && own.len > found.len)
+	if (fib_find_prefix(fib, sample->table, &sample->dst, &own) && own.len > found.len)
 		return own;
 	return found;
 }
 
-/* Returns whether it is punted now. */
+/* True: it is punted now. */
 static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 			const struct parity_answer *answer, const struct prefix *dst)
 {
-	struct parity_state *state = sync->parity;
 	const uint64_t now_ns = util_now_ns();
 	uint64_t until_ns;
 
-	/* The maps were changed again since: only what differs from before is written. */
-	if (punted_has(&state->punted, sample->table, dst)) {
-		punted_end(&state->punted, sample->table, dst, now_ns);
+	/* The maps were overwritten since: the FIB writes only what differs from its own state. */
+	if (quarantine_has(&sync->quarantine, sample->table, dst)) {
+		quarantine_end(&sync->quarantine, sample->table, dst, now_ns);
 		apply_prefix(sync, sample->table, dst);
 	}
-	if (punted_add(&state->punted, sample->table, dst, now_ns, &until_ns)) {
+	if (quarantine_add(&sync->quarantine, sample->table, dst, now_ns, &until_ns)) {
 		log_warning_limited(
 			"parity check: %u prefixes pass to the kernel already, no more are added; restart sixlaned to write the maps again",
-			PUNTED_MAX);
+			QUARANTINE_MAX);
 		return false;
 	}
 	report(sync, sample, answer, dst, until_ns - now_ns);
 	if (fib_set(sync->fib, sample->table, dst, &punt))
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	return true;
 }
 
-static void take_difference(struct sync *sync, const struct sixlane_sample *sample,
-			    const struct parity_answer *answer, uint8_t len)
+static void handle_difference(struct sync *sync, const struct sixlane_sample *sample,
+			      const struct parity_answer *answer, uint8_t len)
 {
 	const struct prefix host = { .addr = sample->dst, .len = 128 };
-	/* What the kernel has learned of one destination is not about others. */
-	const struct prefix dst = answer->by_exception ? host : deciding_prefix(sync, sample, len);
+	/* An exception of the kernel concerns one destination only. */
+	const struct prefix dst =
+		answer->by_exception ? host : deciding_prefix(sync->fib, sample, len);
 
 	sync->parity->checked++;
 	sync->parity->differed++;
 	fib_rewrite(sync->fib, sample->table, &dst);
-	if (!punt_prefix(sync, sample, answer, &dst) || !still_leads(sync, sample, &len))
+	if (!punt_prefix(sync, sample, answer, &dst) || !still_forwards(sync->maps, sample, &len))
 		return;
-	/* A wrong index beside the trie; or what the maps name is not what decides. */
-	compile_distrust(sync);
-	if (still_leads(sync, sample, &len))
+	/* The compiled FIB may be wrong; or another prefix than the maps name decides. */
+	compile_invalidate(sync);
+	if (still_forwards(sync->maps, sample, &len))
 		punt_prefix(sync, sample, answer, &host);
 }
 
-/* --- asking again --------------------------------------------------------------------------- */
+/* --- checking again --------------------------------------------------------------------------- */
 
-/* The maps are all that the kernel has said, as far as is known. */
-static bool may_compare(const struct sync *sync)
+/* As far as is known the maps agree with all notifications. */
+static bool may_compare(const struct schedule *schedule)
 {
-	return !sync->behind && !sync->wanted && !sync->held && !sync->rules_wanted &&
-	       !sync->next_hops_wanted && sync->in_sync;
+	const uint32_t unread = SCHEDULE_TABLES | SCHEDULE_RULES | SCHEDULE_NEXT_HOPS;
+
+	return schedule->in_sync && !schedule->backlog && !schedule->held &&
+	       !(schedule->wanted & unread);
 }
 
-/* One turn of asking and looking. PARITY_UNKNOWN: routes changed, or are about to. */
+/* One comparison. PARITY_UNKNOWN: routes changed, or are about to. */
 static enum parity compare_again(struct sync *sync, const struct pending *pending,
 				 struct parity_answer *answer, uint8_t *len)
 {
@@ -238,14 +241,15 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 
 	if (parity != PARITY_DIFFERS)
 		return parity;
-	sync->behind = !sync_follow(sync);
-	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
-	    !still_leads(sync, &pending->sample, len))
+	sync->schedule.backlog =
+		!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
+	if (!may_compare(&sync->schedule) || sync->maps->meta->rules.word != pending->rules ||
+	    !still_forwards(sync->maps, &pending->sample, len))
 		return PARITY_UNKNOWN;
 	return PARITY_DIFFERS;
 }
 
-static void ask_again(struct sync *sync, const struct pending *pending)
+static void recheck(struct sync *sync, const struct pending *pending)
 {
 	enum parity parity = PARITY_DIFFERS;
 	struct parity_answer answer;
@@ -254,7 +258,7 @@ static void ask_again(struct sync *sync, const struct pending *pending)
 	for (int turn = 0; turn < 2 && parity == PARITY_DIFFERS; turn++)
 		parity = compare_again(sync, pending, &answer, &len);
 	if (parity == PARITY_DIFFERS)
-		take_difference(sync, &pending->sample, &answer, len);
+		handle_difference(sync, &pending->sample, &answer, len);
 	else if (parity == PARITY_SAME)
 		sync->parity->checked++;
 }
@@ -268,12 +272,12 @@ static void run_pending(struct sync *sync, uint64_t now_ns)
 	for (size_t i = 0; i < n; i++) {
 		struct pending pending = state->pending[i];
 
-		if (now_ns >= pending.due_ns && may_compare(sync)) {
-			ask_again(sync, &pending);
+		if (now_ns >= pending.due_ns && may_compare(&sync->schedule)) {
+			recheck(sync, &pending);
 			continue;
 		}
 		if (now_ns >= pending.due_ns) {
-			pending.due_ns = now_ns + AGAIN_NS;
+			pending.due_ns = now_ns + RECHECK_NS;
 			if (++pending.delays > MAX_DELAYS)
 				continue;
 		}
@@ -281,7 +285,7 @@ static void run_pending(struct sync *sync, uint64_t now_ns)
 	}
 }
 
-static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
+static void check_sample(struct sync *sync, const struct sixlane_sample *sample)
 {
 	struct parity_state *state = sync->parity;
 	struct parity_answer answer;
@@ -291,7 +295,7 @@ static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
 	if (parity == PARITY_DIFFERS && state->n_pending < MAX_PENDING)
 		state->pending[state->n_pending++] = (struct pending){
 			.sample = *sample,
-			.due_ns = util_now_ns() + AGAIN_NS,
+			.due_ns = util_now_ns() + RECHECK_NS,
 			.rules = sync->maps->meta->rules.word,
 		};
 }
@@ -303,33 +307,21 @@ static void read_samples(struct sync *sync)
 
 	if (n < 0)
 		log_warning_limited("cannot read the samples of the datapath: %s", strerror(-n));
-	for (int i = 0; i < n && may_compare(sync); i++)
-		take_sample(sync, &samples[i]);
+	for (int i = 0; i < n && may_compare(&sync->schedule); i++)
+		check_sample(sync, &samples[i]);
 }
 
-/* --- the rest of the daemon ----------------------------------------------------------------- */
-
-const struct fib_target *parity_target(struct sync *sync, uint32_t table, const struct prefix *dst,
-				       const struct fib_target *target)
-{
-	struct punted *punted = &sync->parity->punted;
-
-	if (target)
-		return punted_has(punted, table, dst) ? &punt : target;
-	punted_end(punted, table, dst, util_now_ns());
-	return NULL;
-}
+/* --- interface ----------------------------------------------------------------- */
 
 void parity_run(struct sync *sync)
 {
-	struct parity_state *state = sync->parity;
 	const uint64_t now_ns = util_now_ns();
 	struct prefix dst;
 	uint32_t table;
 
 	read_samples(sync);
 	run_pending(sync, now_ns);
-	while (punted_expire(&state->punted, now_ns, &table, &dst))
+	while (quarantine_expire(&sync->quarantine, now_ns, &table, &dst))
 		apply_prefix(sync, table, &dst);
 	draw(sync, now_ns);
 }
@@ -337,7 +329,7 @@ void parity_run(struct sync *sync)
 uint64_t parity_due_ns(const struct sync *sync)
 {
 	const struct parity_state *state = sync->parity;
-	uint64_t due_ns = punted_due_ns(&state->punted);
+	uint64_t due_ns = quarantine_due_ns(&sync->quarantine);
 
 	if (state->n_neighbours && state->next_draw_ns < due_ns)
 		due_ns = state->next_draw_ns;
@@ -347,19 +339,19 @@ uint64_t parity_due_ns(const struct sync *sync)
 	return due_ns;
 }
 
-int parity_fd(const struct sync *sync)
+int parity_fd(const struct parity_state *state)
 {
-	return maps_ring_fd(sync->parity->reader);
+	return maps_ring_fd(state->reader);
 }
 
-void parity_tell(const struct sync *sync, struct sixlane_meta *meta)
+void parity_write_meta(const struct sync *sync, struct sixlane_meta *meta)
 {
 	const struct parity_state *state = sync->parity;
 
 	meta->parity_checked = state->checked;
 	meta->parity_differed = state->differed;
-	meta->parity_punted = state->punted.n_active;
-	meta->parity_punts = state->punted.total;
+	meta->parity_punted = sync->quarantine.n_active;
+	meta->parity_punts = sync->quarantine.total;
 }
 
 int parity_new(struct sync *sync)

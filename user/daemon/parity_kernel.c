@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Where the kernel would send a packet that XDP has forwarded, and whether that is the same. The
- * kernel is asked each time; what the daemon's stores and the maps say does not count here.
- *
- * Among several next hops the hash of XDP is not the kernel's, so that any live one is right.
- */
-#include "parity.h"
+#include "parity_kernel.h"
 
 #include <errno.h>
 #include <linux/nexthop.h>
@@ -13,7 +7,8 @@
 #include <string.h>
 
 #include "../netlink/parse.h"
-#include "state.h"
+#include "daemon.h"
+#include "request.h"
 
 bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *hop)
 {
@@ -69,7 +64,7 @@ enum parity parity_of_route(const struct sixlane_sample *sample, const struct nl
 		return PARITY_UNKNOWN;
 	if (route.type != RTN_UNICAST || route.encap)
 		return PARITY_DIFFERS;
-	/* One hop is the one that the kernel chose. */
+	/* A single hop is what the kernel chose, and differs already. */
 	for (size_t i = 0; route.n_hops > 1 && i < route.n_hops; i++)
 		if (!(flags[i] & RTNH_F_DEAD) && parity_is_hop(sample, &hops[i]))
 			return PARITY_SAME;
@@ -78,7 +73,7 @@ enum parity parity_of_route(const struct sixlane_sample *sample, const struct nl
 
 /* --- asking ------------------------------------------------------------------------------- */
 
-struct question {
+struct request {
 	const struct sixlane_sample *sample;
 	struct parity_answer *answer;
 	enum parity parity;
@@ -87,36 +82,36 @@ struct question {
 	bool dead, parsed; /* of next_hop */
 };
 
-static int take_choice(const struct nlmsghdr *nlh, void *ctx)
+static int store_choice(const struct nlmsghdr *nlh, void *ctx)
 {
-	struct question *q = ctx;
+	struct request *q = ctx;
 
 	q->parity = parity_of_choice(q->sample, nlh, q->answer);
 	return 0;
 }
 
-static int take_route(const struct nlmsghdr *nlh, void *ctx)
+static int store_route(const struct nlmsghdr *nlh, void *ctx)
 {
-	struct question *q = ctx;
+	struct request *q = ctx;
 
 	q->parity = parity_of_route(q->sample, nlh);
 	return 0;
 }
 
-static int take_object(const struct nlmsghdr *nlh, void *ctx)
+static int store_object(const struct nlmsghdr *nlh, void *ctx)
 {
 	const struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
-	struct question *q = ctx;
+	struct request *q = ctx;
 
 	q->parsed = !parse_next_hop(nlh, &q->next_hop, q->members);
 	q->dead = q->parsed && nhm->nh_flags & RTNH_F_DEAD;
 	return 0;
 }
 
-static bool get_object(struct sync *sync, struct question *q, uint32_t id)
+static bool get_object(struct sockets *sockets, struct request *q, uint32_t id)
 {
 	q->parsed = false;
-	return !request_next_hop(sync, id, take_object, q) && q->parsed;
+	return !request_next_hop(sockets, id, store_object, q) && q->parsed;
 }
 
 static bool is_same_hop(const struct route_hop *a, const struct route_hop *b)
@@ -126,30 +121,30 @@ static bool is_same_hop(const struct route_hop *a, const struct route_hop *b)
 }
 
 /*
- * By which object the kernel's route is only the daemon knows: the kernel caches routes at the
- * object, and names one of all those that use it. So the group must have the kernel's choice among
- * its members, too. An object of one hop is the choice already.
+ * id: the object of the route that the daemon knows. The kernel caches routes at objects, and may
+ * report another route that uses the same one. So the kernel's choice must be a member of this
+ * group, too. An object of one hop is that choice already, and differs.
  */
-static enum parity ask_object(struct sync *sync, struct question *q, uint32_t id)
+static enum parity ask_object(struct sync *sync, struct request *q, uint32_t id)
 {
-	struct question member = { .sample = q->sample };
-	bool has_choice = false, has_packets = false;
+	struct request member = { .sample = q->sample };
+	bool has_chosen_hop = false, has_packet_hop = false;
 
-	if (!get_object(sync, q, id) || q->next_hop.kind == NEXT_HOP_OTHER)
+	if (!get_object(&sync->sockets, q, id) || q->next_hop.kind == NEXT_HOP_OTHER)
 		return PARITY_UNKNOWN;
 	for (uint32_t i = 0; i < q->next_hop.n_members; i++) {
-		if (!get_object(sync, &member, q->members[i].id))
+		if (!get_object(&sync->sockets, &member, q->members[i].id))
 			return PARITY_UNKNOWN;
 		if (member.next_hop.kind != NEXT_HOP_ONE)
 			continue;
-		has_choice |= is_same_hop(&member.next_hop.hop, &q->answer->hop);
-		has_packets |= !member.dead && parity_is_hop(q->sample, &member.next_hop.hop);
+		has_chosen_hop |= is_same_hop(&member.next_hop.hop, &q->answer->hop);
+		has_packet_hop |= !member.dead && parity_is_hop(q->sample, &member.next_hop.hop);
 	}
-	return has_choice && has_packets ? PARITY_SAME : PARITY_DIFFERS;
+	return has_chosen_hop && has_packet_hop ? PARITY_SAME : PARITY_DIFFERS;
 }
 
-/* The kernel chose another hop, perhaps of several. */
-static enum parity ask_route(struct sync *sync, struct question *q)
+/* The kernel chose another hop: perhaps both are hops of the route. */
+static enum parity ask_route(struct sync *sync, struct request *q)
 {
 	uint32_t object;
 
@@ -158,41 +153,41 @@ static enum parity ask_route(struct sync *sync, struct question *q)
 	if (object)
 		return ask_object(sync, q, object);
 	q->parity = PARITY_UNKNOWN;
-	(void)request_packet(sync, q->sample, true, take_route, q);
+	(void)request_packet(&sync->sockets, q->sample, true, store_route, q);
 	return q->parity;
 }
 
-/* Rules look at what the request cannot name. */
-static bool is_beyond_request(const struct sync *sync, const struct sixlane_sample *sample)
+/* Rules match what the request cannot contain. */
+static bool is_beyond_request(const struct maps *maps, const struct sixlane_sample *sample)
 {
-	const union sixlane_rules list = { .word = sync->maps->meta->rules.word };
+	const union sixlane_rules list = { .word = maps->meta->rules.word };
 	const uint32_t l4 = SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT;
 	uint32_t flags = 0;
 
 	if (request_takes_protocol(sample->next_header))
 		return false;
 	for (uint32_t i = 0; i < list.n && list.first + i < 2 * SIXLANE_MAX_RULES; i++)
-		flags |= sync->maps->rules[list.first + i].flags;
+		flags |= maps->rules[list.first + i].flags;
 	return flags & l4;
 }
 
 enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 		       const struct sixlane_sample *sample, struct parity_answer *answer)
 {
-	struct question q = { .sample = sample, .answer = answer, .parity = PARITY_UNKNOWN };
+	struct request q = { .sample = sample, .answer = answer, .parity = PARITY_UNKNOWN };
 	bool *understood = &kernel->understood[request_takes_protocol(sample->next_header)];
 	int ret;
 
-	if (is_beyond_request(sync, sample))
+	if (is_beyond_request(sync->maps, sample))
 		return PARITY_UNKNOWN;
 	*answer = (struct parity_answer){ 0 };
-	ret = request_packet(sync, sample, false, take_choice, &q);
+	ret = request_packet(&sync->sockets, sample, false, store_choice, &q);
 	if (ret) {
 		answer->error = ret;
 		return parity_of_error(ret, *understood);
 	}
 	*understood = true;
-	/* XDP is told to differ */
+	/* with "observe" XDP is to differ */
 	if (answer->by_exception && sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE)
 		return PARITY_UNKNOWN;
 	if (q.parity != PARITY_DIFFERS || answer->type != RTN_UNICAST)

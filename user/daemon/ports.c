@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Which programs run on which devices, and what the datapath is told of each device that it serves
- * or sends to. A device gets a slot only when it is one of these.
- */
+/* See ports.h. A device gets a slot only if packets come in by it or leave by it. */
+#include "ports.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/ethtool.h"
+#include "../lib/kernel.h"
 #include "../loader/driver.h"
 #include "../netlink/socket_link.h"
 #include "../resolve/port.h"
-#include "state.h"
+#include "bond.h"
+#include "daemon.h"
+#include "guard_ports.h"
+#include "meta.h"
+#include "port_mtu.h"
+#include "port_names.h"
+#include "schedule.h"
 
 static void resolve_for(const struct sync *sync, const struct device *device,
 			struct sixlane_port *port)
 {
 	const struct resolve_port_policy policy = {
-		.kernel_tells = sync->netdev_family != 0,
-		.old_bonds = sync->old_bonds,
-		.rules = &sync->program,
-		.addrs = &sync->addrs,
+		.kernel_tells = sync->sockets.netdev_family != 0,
+		.old_bonds = kernel_before(5, 18),
+		.rules = &sync->stores.program,
+		.addrs = &sync->stores.addrs,
 	};
 
-	resolve_port(&sync->links, device, &policy, port);
+	resolve_port(&sync->stores.links, device, &policy, port);
 	if (device->has_link)
-		guarding_mark(sync, device, port);
+		guard_ports_set_flags(sync, device, port);
 }
 
-/* needed: also as a mere egress. */
-static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
+/* needed: even if packets only leave by it. */
+static void write_port(struct sync *sync, const struct device *device, bool needed)
 {
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
 				 SIXLANE_PORT_WAITS;
@@ -39,39 +45,26 @@ static void tell_datapath(struct sync *sync, const struct device *device, bool n
 	resolve_for(sync, device, &port);
 	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
 		return;
-	/* or known by number alone, from a route */
+	/* or known only by its ifindex, from a route */
 	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
 	ret = fib_set_port(sync->fib, &port);
 	if (!ret && is_new)
-		guarding_write_pairs(sync, device);
+		guard_ports_write_pairs(sync, device);
 	if (ret == -ENOSPC)
 		log_warning_limited(
 			"%s: more than %u devices are in use; packets through this one pass to the kernel",
 			device->link.name, SIXLANE_MAX_PORTS - 1);
 	else if (ret)
-		sync_want(sync, SYNC_LATER_NS);
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
-static const char *mode_name(enum xdp_mode mode)
-{
-	switch (mode) {
-	case XDP_MODE_NATIVE:
-		return "native";
-	case XDP_MODE_GENERIC:
-		return "generic";
-	case XDP_MODE_OFFLOAD:
-		return "offload";
-	case XDP_MODE_MULTI:
-		return "multi";
-	case XDP_MODE_UNKNOWN:
-		return "unknown";
-	case XDP_MODE_NONE:
-		break;
-	}
-	return "none";
-}
+static const char *const mode_names[] = {
+	[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
+	[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
+	[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
+};
 
-static void report_program(const struct sync *sync, const struct device *device,
+static void report_program(const struct config *config, const struct device *device,
 			   const struct loader_prog *prog)
 {
 	const char *name = device->link.name;
@@ -79,12 +72,12 @@ static void report_program(const struct sync *sync, const struct device *device,
 	if (prog->owner == LOADER_OURS && !prog->no_arena)
 		loader_refusal_forget(name);
 	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
-	    sync->config->mode != LOADER_GENERIC)
+	    config->mode != LOADER_GENERIC)
 		log_warning(
 			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
 			name);
 	else if (prog->owner == LOADER_OURS)
-		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode),
+		log_info("%s: serving (%s mode, program %u%s)", name, mode_names[prog->mode],
 			 prog->id, prog->dispatcher ? ", dispatcher" : "");
 	else if (prog->owner == LOADER_FOREIGN)
 		log_info(
@@ -96,31 +89,33 @@ static void report_program(const struct sync *sync, const struct device *device,
 			name, loader_pin_dir());
 }
 
-static bool pins_are_ours(const struct sync *sync)
+static bool pins_are_ours(const struct loader_maps *fds)
 {
 	struct loader_maps pins;
 	bool ours;
 
 	if (loader_open_maps(&pins, true, NULL))
 		return false;
-	ours = !memcmp(pins.id, sync->fds->id, sizeof(pins.id));
+	ours = !memcmp(pins.id, fds->id, sizeof(pins.id));
 	loader_close_maps(&pins);
 	return ours;
 }
 
-/* Its place is for a program that goes with this daemon's maps. Tried once: a bond that takes none
- * announces the old one again. */
+/*
+ * Its program does not go with the maps of this daemon. Replacing is tried once, since a bond whose
+ * driver refuses announces the old program again.
+ */
 static bool is_to_be_replaced(const struct sync *sync, const struct device *device,
 			      const struct loader_prog *prog)
 {
 	if (prog->id == device->kept_prog_id)
 		return false;
 	if (prog->no_arena)
-		return pins_are_ours(sync);
+		return pins_are_ours(sync->fds);
 	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
 }
 
-/* True: such a program is there now, which the kernel announces. False: *prog is what is there. */
+/* True: replaced, which the kernel announces. False: *prog is the program that is there. */
 static bool replace_program(const struct sync *sync, struct device *device,
 			    struct loader_prog *prog)
 {
@@ -144,7 +139,7 @@ static bool replace_program(const struct sync *sync, struct device *device,
 	return true;
 }
 
-/* Look at a device's program anew, if it is another one than last time. */
+/* Query the program of a device if it is another one than last time. */
 static void query_program(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog = { .owner = LOADER_NO_PROG };
@@ -153,27 +148,27 @@ static void query_program(struct sync *sync, struct device *device)
 	if (device->link.xdp_prog_id == device->queried_prog_id)
 		return;
 	device->queried_prog_id = device->link.xdp_prog_id;
-	sync->flows_wanted = true;
+	sync->schedule.wanted |= SCHEDULE_FLOWS;
 	if (!device->replaced)
 		device->fitted_mtu = 0;
 	device->ours = false;
 	device->program = device->link.xdp_prog_id != 0;
 	if (!device->program) {
-		/* or for the instant that a bond is without one */
+		/* a bond is without a program for an instant while it is replaced */
 		if (!device->replaced)
 			log_info("%s: its XDP program was removed", device->link.name);
 		return;
 	}
 	device->replaced = false;
 	ret = loader_query(device->ifindex, sync->fds, &prog);
-	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
+	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile, as a message will say */
 		return;
 	if (ret) {
 		log_warning("%s: not served: cannot query its XDP program: %s", device->link.name,
 			    strerror(-ret));
 		return;
 	}
-	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync)) {
+	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync->fds)) {
 		log_error(
 			"%s: not served: the maps pinned in %s no longer belong to this daemon; restart sixlaned",
 			device->link.name, loader_pin_dir());
@@ -185,25 +180,25 @@ static void query_program(struct sync *sync, struct device *device)
 	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
 		return;
 	device->ours = prog.owner == LOADER_OURS;
-	report_program(sync, device, &prog);
+	report_program(sync->config, device, &prog);
 }
 
-/* A device keeps what a name once brought it: losing the name must not open a port that is to pass.
- */
-static void apply_names(struct sync *sync, struct device *device)
+/* A device keeps these settings when it loses the name: pass_ports must not end unnoticed. */
+static void apply_names(const struct stores *stores, struct device *device)
 {
-	device->pass |= names_has(sync->names, NAMES_PASS_PORTS, device->ifindex);
-	device->assume_xmit |= names_has(sync->names, NAMES_ASSUME_XMIT, device->ifindex);
+	device->pass |= port_names_has(stores->port_names, PORT_NAMES_PASS_PORTS, device->ifindex);
+	device->assume_xmit |=
+		port_names_has(stores->port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
 }
 
-/* A port that came (back) or got a configured name after the start. One that had the program is
- * left alone. */
-static void attach_newcomer(struct sync *sync, struct device *device)
+/* Attach to a port that appeared, or got a configured name, after the start. */
+static void attach_new(struct sync *sync, struct device *device)
 {
 	char err[LOADER_ERR];
 	int ret;
 
-	if (device->attach_tried || !names_has(sync->names, NAMES_PORTS, device->ifindex))
+	if (device->attach_tried ||
+	    !port_names_has(sync->stores.port_names, PORT_NAMES_PORTS, device->ifindex))
 		return;
 	device->attach_tried = true;
 	if (device->program)
@@ -221,7 +216,7 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 	}
 }
 
-void ports_gone(const struct sync *sync, const struct device *device, bool moved)
+void ports_removed(const struct stores *stores, const struct device *device, bool moved)
 {
 	const char *name = device->link.name;
 
@@ -233,7 +228,7 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 		log_warning(
 			"%s: the device moved to another network namespace, where the kernel forwards its packets",
 			name);
-	else if (names_has(sync->names, NAMES_PORTS, device->ifindex))
+	else if (port_names_has(stores->port_names, PORT_NAMES_PORTS, device->ifindex))
 		log_warning("%s: the device was removed; sixlaned attaches again when it reappears",
 			    name);
 	else
@@ -242,7 +237,7 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 			name, name);
 }
 
-static void look_at_driver(struct device *device)
+static void read_driver(struct device *device)
 {
 	char driver[32];
 
@@ -252,24 +247,24 @@ static void look_at_driver(struct device *device)
 	device->open_checksums = loader_driver_opens_checksums(driver);
 }
 
-static void look_at(struct sync *sync, struct device *device)
+static void inspect(struct sync *sync, struct device *device)
 {
-	apply_names(sync, device);
-	look_at_driver(device);
+	apply_names(&sync->stores, device);
+	read_driver(device);
 	query_program(sync, device);
-	jumbo_fit(sync, device);
-	attach_newcomer(sync, device);
+	port_mtu_update(sync, device);
+	attach_new(sync, device);
 }
 
 static void update_device(struct sync *sync, struct device *device)
 {
-	look_at(sync, device);
-	tell_datapath(sync, device, false);
+	inspect(sync, device);
+	write_port(sync, device, false);
 }
 
 static void update_dependent(void *ctx, uint32_t ifindex)
 {
-	struct device *device = links_find(&((struct sync *)ctx)->links, ifindex);
+	struct device *device = links_find(&((struct sync *)ctx)->stores.links, ifindex);
 
 	if (device && device->has_link)
 		update_device(ctx, device);
@@ -282,36 +277,36 @@ static bool is_bond(const struct device *device)
 
 void ports_update_slaves(struct sync *sync, uint32_t master)
 {
-	const struct device *device = links_find(&sync->links, master);
+	const struct device *device = links_find(&sync->stores.links, master);
 
 	if (!is_bond(device))
 		return;
-	bonds_look(sync, device);
-	links_each_dependent(&sync->links, master, update_dependent, sync);
+	bond_read_order(&sync->stores.links, device);
+	links_each_dependent(&sync->stores.links, master, update_dependent, sync);
 }
 
 void ports_update(struct sync *sync, uint32_t ifindex)
 {
-	struct device *device = links_find(&sync->links, ifindex), *lower;
+	struct device *device = links_find(&sync->stores.links, ifindex), *lower;
 	uint32_t lower_ifindex = device && device->has_link ? device->link.lower : 0;
 
 	if (device && device->has_link)
 		update_device(sync, device);
 	if (is_bond(device))
-		bonds_look(sync, device);
-	links_each_dependent(&sync->links, ifindex, update_dependent, sync);
+		bond_read_order(&sync->stores.links, device);
+	links_each_dependent(&sync->stores.links, ifindex, update_dependent, sync);
 	if (device && device->has_link && device->link.master)
 		ports_update_slaves(sync, device->link.master);
-	/* an upper device that came or went decides whether the lower one may be served */
-	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
+	/* whether the lower device is served may depend on this one */
+	lower = lower_ifindex ? links_find(&sync->stores.links, lower_ifindex) : NULL;
 	if (lower && lower != device && lower->has_link)
 		update_device(sync, lower);
 }
 
-/* Packets that come in by the device are about to be forwarded, or by other tables than so far. */
-static bool turns(const struct sync *sync, const struct device *device)
+/* Packets of the device are about to be forwarded that were not, or by other tables. */
+static bool changes_routing(const struct sync *sync, const struct device *device)
 {
-	const uint32_t which = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
+	const uint32_t flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
 	const struct sixlane_port *old =
 		&sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)];
 	struct sixlane_port port;
@@ -319,75 +314,70 @@ static bool turns(const struct sync *sync, const struct device *device)
 	resolve_for(sync, device, &port);
 	if (!(port.flags & SIXLANE_PORT_INGRESS))
 		return false;
-	return (old->flags ^ port.flags) & which || old->table != port.table ||
+	return (old->flags ^ port.flags) & flags || old->table != port.table ||
 	       old->iif != port.iif;
 }
 
-static bool any_turns(const struct sync *sync)
+static bool any_changes_routing(const struct sync *sync)
 {
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link && turns(sync, &sync->links.devices[i]))
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link &&
+		    changes_routing(sync, &sync->stores.links.devices[i]))
 			return true;
 	return false;
 }
 
-/* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
+/* The flags of slaves and VLAN devices depend on the programs of others: query all first. */
 void ports_update_all(struct sync *sync)
 {
-	sync->addrs_wanted = false;
-	guarding_all_changed(sync);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			look_at(sync, &sync->links.devices[i]);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (is_bond(&sync->links.devices[i]))
-			bonds_look(sync, &sync->links.devices[i]);
-	if (sync->quiet && any_turns(sync))
-		apply_hold(sync);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			tell_datapath(sync, &sync->links.devices[i], false);
+	sync->schedule.wanted &= ~SCHEDULE_SOURCES;
+	guard_ports_refresh(sync);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			inspect(sync, &sync->stores.links.devices[i]);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (is_bond(&sync->stores.links.devices[i]))
+			bond_read_order(&sync->stores.links, &sync->stores.links.devices[i]);
+	if (sync->schedule.quiet && any_changes_routing(sync))
+		meta_hold(sync);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			write_port(sync, &sync->stores.links.devices[i], false);
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
 		uint32_t ifindex = sync->maps->ports[slot].ifindex;
 
-		if (ifindex && !links_find(&sync->links, ifindex))
+		if (ifindex && !links_find(&sync->stores.links, ifindex))
 			fib_set_port(sync->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	}
 }
 
-void ports_tell_all(struct sync *sync)
+void ports_write_all(struct sync *sync)
 {
 	struct sixlane_port port;
 	bool wait = false;
 
-	for (size_t i = 0; i < sync->links.n; i++) {
-		if (!sync->links.devices[i].has_link)
+	for (size_t i = 0; i < sync->stores.links.n; i++) {
+		if (!sync->stores.links.devices[i].has_link)
 			continue;
-		resolve_for(sync, &sync->links.devices[i], &port);
+		resolve_for(sync, &sync->stores.links.devices[i], &port);
 		wait |= fib_hold_port(sync->fib, &port);
 	}
 	if (wait)
 		fib_held_ports(sync->fib);
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].has_link)
-			tell_datapath(sync, &sync->links.devices[i], false);
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (sync->stores.links.devices[i].has_link)
+			write_port(sync, &sync->stores.links.devices[i], false);
 }
 
-void ports_update_sources(struct sync *sync)
-{
-	sync->addrs_wanted = false;
-	ports_tell_all(sync);
-}
-
-void ports_need(struct sync *sync, uint32_t ifindex)
+void ports_add_egress(struct sync *sync, uint32_t ifindex)
 {
 	const struct device *device;
 
 	if (fib_port_slot(sync->fib, ifindex))
 		return;
-	device = links_find(&sync->links, ifindex);
+	device = links_find(&sync->stores.links, ifindex);
 	if (device && device->has_link)
-		tell_datapath(sync, device, true);
+		write_port(sync, device, true);
 }
 
 static void detach_ports(const struct config_ports *ports, const bool attached[])
@@ -399,13 +389,12 @@ static void detach_ports(const struct config_ports *ports, const bool attached[]
 			log_error("%s: cannot detach: %s", ports->names[i], err);
 }
 
-/* What was attached must also be recognised, which takes more rights: else nothing would be served.
- */
-static int check_attached(const struct sync *sync, unsigned int ifindex, const char *name,
+/* To recognise an attached program takes more rights than to attach it. */
+static int check_attached(const struct loader_maps *fds, unsigned int ifindex, const char *name,
 			  char *err)
 {
 	struct loader_prog prog;
-	int ret = loader_query(ifindex, sync->fds, &prog);
+	int ret = loader_query(ifindex, fds, &prog);
 
 	if (!ret && prog.owner == LOADER_OURS)
 		return 0;
@@ -430,18 +419,15 @@ int ports_attach(struct sync *sync, char *err)
 		if (!ifindex)
 			continue;
 		if (!loader_query(ifindex, sync->fds, &before) &&
-		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
+		    before.owner == LOADER_OURS) /* served as it is */
 			continue;
 		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
-		/* not there, or its MTU is too large, now: attach_newcomer() sees to it */
+		/* it is gone, or its MTU is too large: attach_new() tries again */
 		if (ret == -ENODEV || ret == -EMSGSIZE)
 			continue;
-		if (ret) {
-			detach_ports(ports, attached);
-			return ret;
-		}
-		attached[i] = true;
-		ret = check_attached(sync, ifindex, name, err);
+		attached[i] = !ret;
+		if (!ret)
+			ret = check_attached(sync->fds, ifindex, name, err);
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;
@@ -450,7 +436,7 @@ int ports_attach(struct sync *sync, char *err)
 	return 0;
 }
 
-int ports_detach_all(struct sync *sync)
+int ports_detach_all(const struct loader_maps *fds)
 {
 	struct if_nameindex *devices = if_nameindex();
 	struct loader_prog prog;
@@ -458,7 +444,7 @@ int ports_detach_all(struct sync *sync)
 	int result = devices ? 0 : -errno;
 
 	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
-		int ret = loader_query(device->if_index, sync->fds, &prog);
+		int ret = loader_query(device->if_index, fds, &prog);
 
 		if (ret || prog.owner != LOADER_OURS)
 			continue;

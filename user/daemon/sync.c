@@ -1,215 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The state machine: subscribe, dump, replay what came meanwhile, then follow. Whatever may have
- * been missed (an overrun, a dump that the kernel calls inconsistent, a message that does not fit
- * what is known) leads to the one remedy: dump again at once, and sweep what was not seen, while
- * the datapath goes on forwarding by what it has.
+ * Dump all tables, replay the notifications that came meanwhile, then follow. When something may
+ * have been missed (an overrun, an inconsistent dump, a message that does not fit the stores) all
+ * tables are dumped again and what the dump lacks is removed. The datapath forwards by the old
+ * entries meanwhile.
  */
 #include "sync.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "state.h"
+#include "apply.h"
+#include "apply_rule.h"
+#include "audit.h"
+#include "cached_routes.h"
+#include "compile.h"
+#include "daemon.h"
+#include "dump.h"
+#include "exceptions.h"
+#include "exceptions_fresh.h"
+#include "guard_apply.h"
+#include "meta.h"
+#include "neigh_refresh.h"
+#include "operator.h"
+#include "parity.h"
+#include "port_names.h"
+#include "ports.h"
+#include "schedule.h"
+#include "sockets.h"
+#include "statistics.h"
+#include "sysctl.h"
+#include "upper_devices.h"
+#include "verify.h"
+#include "vlan_strip.h"
 
 #define NS_PER_MS 1000000u
 #define NS_PER_S 1000000000ull
-#define KEEP_INTERVAL_NS NS_PER_S
+#define REFRESH_INTERVAL_NS NS_PER_S
 #define RETRY_INTERVAL_NS NS_PER_S
 
 /*
- * Devices or neighbours may change under every dump of theirs, which the kernel then calls
- * inconsistent. After so many in a row they are taken as they are, but nothing is swept, and a
- * later dump is to settle it.
+ * Links or neighbours may change during every dump, which the kernel then calls inconsistent. After
+ * so many in a row a dump is used, but nothing is swept, and another one follows.
  */
 #define MAX_INTERRUPTED 4
 
-static int take_message(const struct nlmsghdr *nlh, void *ctx)
-{
-	apply_message(ctx, nlh);
-	return 0;
-}
-
-static int take_genl_message(const struct nlmsghdr *nlh, void *ctx)
-{
-	apply_genl_message(ctx, nlh);
-	return 0;
-}
-
-void sync_want(struct sync *sync, uint64_t delay_ns)
-{
-	uint64_t next_ns = util_now_ns() + delay_ns;
-
-	if (!sync->wanted || next_ns < sync->next_sync_ns)
-		sync->next_sync_ns = next_ns;
-	sync->wanted = true;
-}
-
 /* --- one full synchronisation ----------------------------------------------------------- */
-
-static int dump_rules(struct sync *sync)
-{
-	int ret;
-
-	rules_clear(&sync->rules);
-	ret = request_rules(sync, take_message);
-	sync->rules_known = !ret && !sync->dump_damaged;
-	return ret;
-}
-
-static int dump_next_hops(struct sync *sync)
-{
-	int ret = request_next_hops(sync, take_message);
-
-	if (!ret && nexthops_any_resilient(sync->nexthops))
-		ret = request_next_hop_buckets(sync, take_message);
-	return ret;
-}
-
-/*
- * When routes change under a dump, fib6's walker starts over and skips as many entries as it had
- * told. After deletions these are not the same any more: it leaves some out and does not say so.
- * The kernel reader finds those. Without it, dump again on top, until a round had no deletion under
- * it, or brought nothing but what was announced as new since the round before.
- */
-#define MAX_ROUNDS 4
-
-static int dump_routes(struct sync *sync)
-{
-	size_t added_before = sync->queue.routes_added;
-
-	for (unsigned int round = 0; round < MAX_ROUNDS; round++) {
-		size_t routes = rib_routes(sync->rib), added = sync->queue.routes_added;
-		size_t deleted = sync->queue.routes_deleted;
-		int ret;
-
-		rib_dump_again(sync->rib);
-		ret = request_routes(sync, take_message);
-		if (ret || sync->queue.routes_deleted == deleted || audit_reader(sync->audit))
-			return ret;
-		if (round &&
-		    rib_routes(sync->rib) <= routes + sync->queue.routes_added - added_before)
-			return 0;
-		added_before = added;
-	}
-	log_debug("the routes changed during each of the last %u dumps", MAX_ROUNDS);
-	return 0;
-}
 
 static int dump_all(struct sync *sync)
 {
-	int ret = request_links(sync, take_message);
+	int ret = dump_links(sync);
 
 	if (!ret)
-		guarding_start(sync);
+		guard_apply_start(sync);
 	if (!ret)
-		ret = request_features(sync, take_genl_message);
-	sync->features_wanted = false;
+		ret = dump_features(sync);
+	sync->schedule.wanted &= ~SCHEDULE_FEATURES;
 	if (!ret)
-		ret = request_netconf(sync, take_message);
+		ret = dump_netconf(sync);
 	if (!ret)
 		ret = dump_rules(sync);
 	if (!ret)
-		ret = request_addrs(sync, take_message);
+		ret = dump_addrs(sync);
 	if (!ret)
-		ret = request_neighs(sync, take_message);
-	sync->next_hops_wanted = false;
+		ret = dump_neighs(sync);
+	sync->schedule.wanted &= ~SCHEDULE_NEXT_HOPS;
 	if (!ret)
 		ret = dump_next_hops(sync);
 	return ret ? ret : dump_routes(sync);
 }
 
+static void mark(struct stores *stores)
+{
+	links_mark(&stores->links);
+	addrs_mark(&stores->addrs);
+	neighs_mark(stores->neighs);
+	nexthops_mark(stores->nexthops);
+	rib_mark(stores->rib);
+}
+
+/* Remove what the dump did not contain. */
 static void sweep(struct sync *sync)
 {
-	for (size_t i = 0; i < sync->links.n; i++)
-		if (sync->links.devices[i].generation != sync->links.generation)
-			ports_gone(sync, &sync->links.devices[i], false);
-	links_sweep(&sync->links);
-	addrs_sweep(&sync->addrs);
-	neighs_sweep(sync->neighs, NULL, NULL);
-	nexthops_sweep(sync->nexthops);
-	rib_sweep(sync->rib);
+	struct stores *stores = &sync->stores;
+
+	for (size_t i = 0; i < stores->links.n; i++)
+		if (stores->links.devices[i].generation != stores->links.generation)
+			ports_removed(&sync->stores, &stores->links.devices[i], false);
+	links_sweep(&stores->links);
+	addrs_sweep(&stores->addrs);
+	neighs_sweep(stores->neighs, NULL, NULL);
+	nexthops_sweep(stores->nexthops);
+	rib_sweep(stores->rib);
 }
 
 /*
- * Notifications that came during the dump. Some speak of what the dump has already told: applying
- * them again in their order ends in the same state, so that one that does not fit is no reason for
- * yet another dump.
+ * Apply the notifications that came during the dump. Some report what the dump already contained.
+ * Applied in their order they end in the same state, so one that does not fit is no reason for
+ * another dump at once.
  */
 static void replay_queue(struct sync *sync)
 {
-	sync->dumping = false;
-	sync->replaying = true;
-	for (size_t at = 0; at < sync->queue.used;) {
-		const struct nlmsghdr *nlh = (const void *)(sync->queue.bytes + at);
+	bool all;
 
-		apply_message(sync, nlh);
-		at += NLMSG_ALIGN(nlh->nlmsg_len);
-	}
-	sync->replaying = false;
-	if (sync->queue.overflow) {
-		sync->overruns++;
-		sync_want(sync, 0);
-	}
-	queue_clear(&sync->queue);
-}
-
-static void count_interrupted(struct sync *sync, int ret)
-{
-	if (ret != -EINTR) {
-		sync->interrupted = 0;
+	sync->schedule.dumping = false;
+	sync->schedule.replaying = true;
+	all = sockets_replay(&sync->sockets);
+	sync->schedule.replaying = false;
+	if (all)
 		return;
-	}
-	sync->interrupted++;
+	sync->statistics.overruns++;
+	schedule_tables(&sync->schedule, 0);
 }
 
-/* As fib6_ifup() needs it: lo is up, has IPv6, and a route by it. */
-static bool has_loopback(const struct sync *sync)
-{
-	static const struct prefix loopback = { .addr.bytes = { [15] = 1 }, .len = 128 };
-	const struct rib_dest *dest = rib_find(sync->rib, RT_TABLE_LOCAL, &loopback);
-	const struct rib_route *route = dest ? dest->routes : NULL;
-
-	return route && !route->next_hop_id && route->n_hops == 1 &&
-	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
-}
-
-void sync_renew_cached(struct sync *sync)
-{
-	int ret;
-
-	if (!nexthops_count(sync->nexthops))
-		return;
-	ret = has_loopback(sync) ? loader_touch(LOOPBACK_IFINDEX) : -ENETDOWN;
-	if (!ret) {
-		nexthops_cache_flushed(sync->nexthops);
-		return;
-	}
-	nexthops_cache_set_stale(sync->nexthops);
-	log_warning_limited(
-		"routes with next-hop objects pass to the kernel until a route is added: cannot flush the routes that the kernel cached: %s%s",
-		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");
-}
-
-/* Only a dump that is whole, understood and consistent says that what it lacks is gone. */
+/*
+ * ret: of the dump. Only a complete and consistent dump proves that what it lacks is gone. False:
+ * it is not to be used.
+ */
 static bool finish_dump(struct sync *sync, int ret)
 {
-	count_interrupted(sync, ret);
-	if (!ret && !sync->dump_damaged) {
+	sync->schedule.interrupted = ret == -EINTR ? sync->schedule.interrupted + 1 : 0;
+	if (!ret && !sync->schedule.dump_damaged) {
 		sweep(sync);
 		return true;
 	}
-	if (ret == -EINTR && sync->interrupted < MAX_INTERRUPTED) {
-		sync_want(sync, 0);
+	if (ret == -EINTR && sync->schedule.interrupted < MAX_INTERRUPTED) {
+		schedule_tables(&sync->schedule, 0);
 		return false;
 	}
-	sync_want(sync, SYNC_LATER_NS);
+	schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	if (ret == -EINTR)
 		return true;
 	log_warning_limited("cannot read the kernel's tables: %s; sixlaned tries again in a second",
-			    sync->dump_damaged ? "a message was malformed, or memory ran out"
-					       : strerror(-ret));
+			    sync->schedule.dump_damaged
+				    ? "a message was malformed, or memory ran out"
+				    : strerror(-ret));
 	return false;
 }
 
@@ -217,116 +142,114 @@ static void report_sync(struct sync *sync, uint64_t start_ns)
 {
 	struct fib_stats stats;
 
-	sync->sync_ns = util_now_ns() - start_ns;
-	sync->synced_at = (uint64_t)time(NULL);
-	sync->generation++;
+	sync->statistics.sync_ns = util_now_ns() - start_ns;
+	sync->statistics.synced_at = (uint64_t)time(NULL);
+	sync->statistics.generation++;
 	fib_get_stats(sync->fib, &stats);
 	log_info("%s: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
-		 sync->in_sync ? "in sync" : "tables read, but they changed meanwhile",
+		 sync->schedule.in_sync ? "in sync" : "tables read, but they changed meanwhile",
 		 (unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
 		 (unsigned long long)stats.neighbours,
-		 (unsigned long long)(sync->sync_ns / NS_PER_MS),
-		 (unsigned long long)sync->generation);
+		 (unsigned long long)(sync->statistics.sync_ns / NS_PER_MS),
+		 (unsigned long long)sync->statistics.generation);
+}
+
+static void begin_dump(struct schedule *schedule)
+{
+	schedule->dump_damaged = false;
+	schedule->dumping = true;
+}
+
+static void apply_tables(struct sync *sync)
+{
+	audit_read_all(sync);
+	apply_all(sync);
+	vlan_strip_check(sync);
+	upper_devices_check(sync, true);
+}
+
+/* The first synchronisation is complete: read the kernel's exceptions. */
+static void start_exceptions(struct sync *sync)
+{
+	exceptions_start(sync);
+	audit_read_all(sync);
+	exceptions_check(sync);
+}
+
+static uint64_t poll_interval_ns(const struct config *config)
+{
+	return (uint64_t)config->poll_ms * NS_PER_MS;
 }
 
 static void synchronise(struct sync *sync)
 {
+	struct schedule *schedule = &sync->schedule;
 	uint64_t start_ns = util_now_ns(), cpu_ns = util_cpu_ns();
+	const bool again = schedule->complete;
 	bool usable;
-	int ret;
 
-	if (sync->wanted)
-		sync->in_sync = false;
-	sync->wanted = false;
-	sync->rules_wanted = false;
-	sync->dump_damaged = false;
-	sync->dumping = sync->quiet = true;
-	operator_want(sync);
-	apply_meta(sync);
-	links_mark(&sync->links);
-	addrs_mark(&sync->addrs);
-	neighs_mark(sync->neighs);
-	nexthops_mark(sync->nexthops);
-	rib_mark(sync->rib);
-	settings_read(sync);
-	/* sooner, if a message from now on wants it */
-	sync->next_poll_ns = start_ns + (uint64_t)sync->config->poll_ms * NS_PER_MS;
-	sync->told_after_ns = start_ns;
-	ret = dump_all(sync);
-	usable = finish_dump(sync, ret);
+	if (schedule->wanted & SCHEDULE_TABLES)
+		schedule->in_sync = false;
+	schedule->wanted &= ~(SCHEDULE_TABLES | SCHEDULE_RULES);
+	begin_dump(schedule);
+	schedule->quiet = true;
+	operator_reread(sync->operator);
+	statistics_write(sync);
+	meta_update(sync);
+	mark(&sync->stores);
+	sysctl_read(sync->maps, &sync->stores);
+	/* a message from now on may ask for an earlier poll */
+	schedule->next_poll_ns = start_ns + poll_interval_ns(sync->config);
+	sync->sockets.sent_after_ns = start_ns;
+	usable = finish_dump(sync, dump_all(sync));
 	if (usable) {
-		links_clear_stale(&sync->links);
-		sync_renew_cached(sync);
+		links_clear_doubts(&sync->stores.links);
+		cached_routes_flush(&sync->stores);
 	}
 	replay_queue(sync);
-	if (usable || sync->complete) {
-		audit_read_all(sync);
-		apply_all(sync);
-		tags_check(sync);
-		owners_check(sync, true);
-	}
-	/* first: exceptions_start() reads notifications, too, and apply_all() was before it */
-	sync->quiet = !usable && !sync->complete;
-	if (usable && !sync->complete)
-		exceptions_start(sync);
-	sync->in_sync = usable && !sync->wanted;
+	if (usable || again)
+		apply_tables(sync);
+	/* From here on messages go to the FIB: start_exceptions() applies some. */
+	schedule->quiet = !usable && !again;
+	if (usable && !again)
+		start_exceptions(sync);
+	schedule->in_sync = usable && !(schedule->wanted & SCHEDULE_TABLES);
 	if (usable) {
-		sync->complete = true;
+		schedule->complete = true;
 		report_sync(sync, start_ns);
-		names_report(sync->names, &sync->links);
+		port_names_report(sync->stores.port_names, &sync->stores.links);
 	}
-	if (!sync->wanted)
-		sync->next_sync_ns = audit_dump_due_ns(sync, util_cpu_ns() - cpu_ns);
-	/* Before anybody hears of it, and before exceptions are asked for: it takes its time. */
+	if (!(schedule->wanted & SCHEDULE_TABLES))
+		schedule->next_sync_ns = audit_dump_due_ns(sync, util_cpu_ns() - cpu_ns);
+	/* before the CLI sees the new generation: a build takes long */
 	compile_run(sync);
-	apply_meta(sync);
+	statistics_write(sync);
+	meta_update(sync);
 }
 
 /* --- following --------------------------------------------------------------------------- */
 
-bool sync_follow(struct sync *sync)
-{
-	uint64_t start_ns = util_now_ns();
-	int ret = nl_socket_read(sync->notify, take_message, sync);
-	const bool all = ret >= 0 && ret < NL_SOCKET_READ_MAX;
-
-	sync->told_after_ns = start_ns;
-	if (ret < 0) {
-		sync->overruns++;
-		sync_want(sync, 0);
-		log_warning_limited(
-			"the kernel dropped notifications (%s): reading all tables again; raise rcvbuf if this repeats",
-			strerror(-ret));
-	}
-	if (!sync->genl_notify)
-		return all;
-	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
-	if (ret < 0)
-		sync_want(sync, 0);
-	return all;
-}
-
-/* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
+/* Settings that no notification announces: net.ipv6.conf.DEV.{mtu,disable_ipv6,...}. */
 static void poll_settings(struct sync *sync)
 {
-	int ret = request_links(sync, take_message);
+	int ret = dump_links(sync);
 
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the settings of devices: %s", strerror(-ret));
-	tags_check(sync);
-	owners_check(sync, true);
-	settings_read(sync);
-	guard_poll(sync->guard);
-	guarding_run(sync);
-	if (sync->policies_failed)
-		guarding_apply(sync);
+	vlan_strip_check(sync);
+	upper_devices_check(sync, true);
+	sysctl_read(sync->maps, &sync->stores);
+	guard_poll(sync->guard.guard);
+	guard_apply_run(sync);
+	if (sync->guard.policies_error)
+		guard_apply_all(sync);
 }
 
 static void read_features(struct sync *sync)
 {
-	int ret = request_features(sync, take_genl_message);
+	int ret = dump_features(sync);
 
-	sync->features_wanted = false;
+	sync->schedule.wanted &= ~SCHEDULE_FEATURES;
 	if (ret)
 		log_warning_limited("cannot query which devices accept redirected frames: %s",
 				    strerror(-ret));
@@ -334,40 +257,38 @@ static void read_features(struct sync *sync)
 
 static void read_rules(struct sync *sync)
 {
-	sync->rules_wanted = false;
-	sync->dump_damaged = false;
-	sync->dumping = true;
+	sync->schedule.wanted &= ~SCHEDULE_RULES;
+	begin_dump(&sync->schedule);
 	if (dump_rules(sync))
-		sync_want(sync, SYNC_LATER_NS);
-	sync->dumping = false;
-	if (!sync->quiet)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
+	sync->schedule.dumping = false;
+	if (!sync->schedule.quiet)
 		apply_rules(sync);
 	replay_queue(sync);
 }
 
-/* What the kernel does to next-hop objects of a device that goes down it does without a word. */
+/* The kernel does not report what happens to next-hop objects of a device that goes down. */
 static void read_next_hops(struct sync *sync)
 {
-	sync->next_hops_wanted = false;
-	sync->dump_damaged = false;
-	sync->dumping = true;
-	nexthops_mark(sync->nexthops);
-	if (dump_next_hops(sync) || sync->dump_damaged)
-		sync_want(sync, SYNC_LATER_NS);
+	sync->schedule.wanted &= ~SCHEDULE_NEXT_HOPS;
+	begin_dump(&sync->schedule);
+	nexthops_mark(sync->stores.nexthops);
+	if (dump_next_hops(sync) || sync->schedule.dump_damaged)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 	else
-		nexthops_sweep(sync->nexthops);
+		nexthops_sweep(sync->stores.nexthops);
 	replay_queue(sync);
 }
 
-/* Say it when routes begin to find no room, and when all have found some again. */
+/* Log when routes no longer fit, and when all fit again. */
 static void report_missing(struct sync *sync)
 {
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
-	if (!stats.missing == !sync->reported_missing)
+	if (!stats.missing == !sync->statistics.reported_missing)
 		return;
-	sync->reported_missing = stats.missing;
+	sync->statistics.reported_missing = stats.missing;
 	if (stats.missing)
 		log_warning_limited(
 			"%llu routes do not fit (max_routes %u, %llu in use): they and their covering routes pass to the kernel; raise max_routes or filter routes",
@@ -385,75 +306,96 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 	return true;
 }
 
-static bool may_learn(const struct sync *sync)
+/* Exceptions and samples mean something only beside a FIB that is filled. */
+static bool fib_is_filled(const struct schedule *schedule)
 {
-	return sync->complete && !sync->quiet;
+	return schedule->complete && !schedule->quiet;
 }
+
+/* What is done before the first synchronisation, too, and what only after it. */
+static const uint32_t wanted_early = SCHEDULE_RULES,
+		      wanted_late = SCHEDULE_NEXT_HOPS | SCHEDULE_FEATURES | SCHEDULE_SOURCES |
+				    SCHEDULE_UPPERS;
 
 static uint64_t earliest(const struct sync *sync)
 {
-	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
+	const struct schedule *schedule = &sync->schedule;
+	const uint32_t wanted = schedule->complete ? wanted_early | wanted_late : wanted_early;
+	uint64_t next_ns = util_earlier(schedule->next_retry_ns, sync->guard.due_ns);
 
-	/* wanted by a message that was read in the midst of something else */
-	if (sync->rules_wanted ||
-	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted ||
-				sync->addrs_wanted || sync->owners_wanted)))
+	/* a message asked for it that was read between other work */
+	if (schedule->wanted & wanted)
 		return 0;
-	next_ns = util_earlier(util_earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
-	next_ns = util_earlier(next_ns, sync->next_sync_ns);
-	if (sync->complete)
-		next_ns =
-			util_earlier(next_ns, util_earlier(audit_due_ns(sync), sync->next_keep_ns));
-	if (may_learn(sync)) {
+	next_ns = util_earlier(next_ns, schedule->next_sync_ns);
+	if (schedule->complete) {
+		next_ns = util_earlier(next_ns, schedule->next_poll_ns);
+		next_ns = util_earlier(next_ns, schedule->next_refresh_ns);
+		next_ns = util_earlier(next_ns, audit_due_ns(sync));
+	}
+	if (fib_is_filled(&sync->schedule)) {
 		next_ns = util_earlier(next_ns, exceptions_due_ns(sync));
-		next_ns = util_earlier(
-			next_ns, util_earlier(icmp_events_due_ns(sync), operator_due_ns(sync)));
+		next_ns = util_earlier(next_ns, exceptions_fresh_read_due_ns(&sync->icmp_events));
+		next_ns = util_earlier(next_ns, operator_due_ns(sync));
 		next_ns = util_earlier(next_ns, parity_due_ns(sync));
 	}
 	return next_ns;
 }
 
+/* Carry out what messages asked for since the last call. */
+static void run_wanted(struct sync *sync)
+{
+	const struct schedule *schedule = &sync->schedule;
+
+	if (schedule->wanted & SCHEDULE_RULES)
+		read_rules(sync);
+	if (!schedule->complete)
+		return;
+	if (schedule->wanted & SCHEDULE_NEXT_HOPS)
+		read_next_hops(sync);
+	if (schedule->wanted & SCHEDULE_FEATURES)
+		read_features(sync);
+	if (schedule->wanted & SCHEDULE_SOURCES) {
+		sync->schedule.wanted &= ~SCHEDULE_SOURCES;
+		ports_write_all(sync);
+	}
+	if (schedule->wanted & SCHEDULE_UPPERS)
+		upper_devices_check(sync, false);
+}
+
 int sync_run(struct sync *sync)
 {
+	struct schedule *schedule = &sync->schedule;
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
-	sync->behind = !sync_follow(sync);
-	/* first, since the guard may take tens of milliseconds */
-	if (sync->complete)
+	schedule->backlog = !sockets_follow(&sync->sockets, schedule, &sync->statistics);
+	/* before the guard, which may take tens of milliseconds */
+	if (schedule->complete)
 		audit_run(sync);
-	guarding_run(sync);
+	guard_apply_run(sync);
 	now_ns = util_now_ns();
-	if (sync->rules_wanted)
-		read_rules(sync);
-	if (sync->complete && sync->next_hops_wanted)
-		read_next_hops(sync);
-	if (sync->complete && sync->features_wanted)
-		read_features(sync);
-	if (sync->complete && sync->addrs_wanted)
-		ports_update_sources(sync);
-	if (sync->complete && sync->owners_wanted)
-		owners_check(sync, false);
-	if (sync->complete &&
-	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
+	run_wanted(sync);
+	if (schedule->complete &&
+	    due(now_ns, &schedule->next_poll_ns, poll_interval_ns(sync->config)))
 		poll_settings(sync);
-	/* before that every neighbour is unknown, and would be asked for though it is permanent */
-	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
-		keeper_run(sync);
-	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
+	/* Before that no neighbour is known, and permanent ones would be resolved anew. */
+	if (schedule->complete && due(now_ns, &schedule->next_refresh_ns, REFRESH_INTERVAL_NS))
+		neigh_refresh_run(sync);
+	if (due(now_ns, &schedule->next_retry_ns, RETRY_INTERVAL_NS))
 		fib_retry(sync->fib);
-	if (now_ns >= sync->next_sync_ns)
+	if (now_ns >= schedule->next_sync_ns)
 		synchronise(sync);
-	if (may_learn(sync)) {
-		icmp_events_run(sync);
+	if (fib_is_filled(&sync->schedule)) {
+		exceptions_fresh_read(sync);
 		operator_run(sync);
 		exceptions_run(sync);
 		parity_run(sync);
 	}
-	if (sync->wanted)
-		sync->in_sync = false;
-	verify_ns = verify_run(sync); /* may drop it */
+	if (schedule->wanted & SCHEDULE_TABLES)
+		schedule->in_sync = false;
+	verify_ns = verify_run(sync); /* may drop the compiled FIB */
 	compile_ns = compile_run(sync);
-	apply_meta(sync);
+	statistics_write(sync);
+	meta_update(sync);
 	report_missing(sync);
 	now_ns = util_now_ns();
 	next_ns = util_earlier(earliest(sync), util_earlier(verify_ns, compile_ns));
@@ -462,10 +404,10 @@ int sync_run(struct sync *sync)
 
 void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 {
-	fds[0] = nl_socket_fd(sync->notify);
-	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
-	fds[2] = may_learn(sync) ? icmp_events_fd(sync) : -1;
-	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
-	fds[4] = may_learn(sync) ? parity_fd(sync) : -1;
-	guard_fds(sync->guard, fds + 5);
+	fds[0] = nl_socket_fd(sync->sockets.notify);
+	fds[1] = sync->sockets.genl_notify ? nl_socket_fd(sync->sockets.genl_notify) : -1;
+	fds[2] = fib_is_filled(&sync->schedule) ? exceptions_fresh_fd(&sync->icmp_events) : -1;
+	fds[3] = fib_is_filled(&sync->schedule) ? operator_fd(sync->operator) : -1;
+	fds[4] = fib_is_filled(&sync->schedule) ? parity_fd(sync->parity) : -1;
+	guard_fds(sync->guard.guard, fds + 5);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * sixlane under libxdp's dispatcher, beside other XDP programs. dispatch.c alone includes
- * libxdp.h with its programs: that header and rib/object.h both have an enum xdp_mode, so nothing
- * here may include rib/object.h.
+ * libxdp.h with its programs: that header and rib/link.h both have an enum xdp_mode, so nothing
+ * here may include rib/link.h.
  */
 #ifndef USER_LOADER_DISPATCH_H
 #define USER_LOADER_DISPATCH_H

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../rib/object.h"
+#include "../rib/link.h"
 #include "map_spec.h"
 
 /* The program's name in the flavour for frames of several buffers. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration: every setting is read, and every error names the file, the line, what is wrong
- * and what would be right, and changes nothing.
+ * Every setting is read. Every error names the file, the line, what is wrong and what would be
+ * right, and changes nothing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,17 +16,13 @@
 #include "../../../user/guard/guard.h"
 #include "../unit.h"
 
-struct file {
-	char path[64];
-};
-
-static void write_file(struct file *file, const char *text)
+static void write_file(char path[64], const char *text)
 {
 	FILE *stream;
 	int fd;
 
-	strcpy(file->path, "/tmp/sixlane-test-config-XXXXXX");
-	fd = mkstemp(file->path);
+	strcpy(path, "/tmp/sixlane-test-config-XXXXXX");
+	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	stream = fdopen(fd, "w");
 	assert_non_null(stream);
@@ -36,13 +32,11 @@ static void write_file(struct file *file, const char *text)
 
 static int load(const char *text, struct config *config, char *err, char path[64])
 {
-	struct file file;
 	int ret;
 
-	write_file(&file, text);
-	ret = config_load(file.path, config, err);
-	strcpy(path, file.path);
-	unlink(file.path);
+	write_file(path, text);
+	ret = config_load(path, config, err);
+	unlink(path);
 	return ret;
 }
 
@@ -106,7 +100,7 @@ static void test_defaults(void **state)
 static const struct {
 	const char *text;
 	unsigned int line;
-	const char *says[3]; /* what is wrong, what would be right */
+	const char *texts[3]; /* what is wrong, what would be right */
 } errors[] = {
 	{ "\n\nports = [ \"eth0\" \n", 4, { "syntax error", "NAME = VALUE" } },
 	{ "# fine\nport = [ \"eth0\" ];",
@@ -166,24 +160,23 @@ static void test_errors(void **state)
 		snprintf(place, sizeof(place), "%s:%u: ", path, errors[i].line);
 		if (strncmp(err, place, strlen(place)))
 			fail_msg("\"%s\" does not begin with \"%s\"", err, place);
-		for (size_t j = 0; j < ARRAY_SIZE(errors[i].says) && errors[i].says[j]; j++)
-			if (!strstr(err, errors[i].says[j]))
-				fail_msg("\"%s\" does not say \"%s\"", err, errors[i].says[j]);
+		for (size_t j = 0; j < ARRAY_SIZE(errors[i].texts) && errors[i].texts[j]; j++)
+			if (!strstr(err, errors[i].texts[j]))
+				fail_msg("\"%s\" lacks \"%s\"", err, errors[i].texts[j]);
 	}
 }
 
 static void test_included_file(void **state)
 {
-	struct file file;
 	struct config config;
-	char err[CONFIG_ERR], text[128], path[64], place[80];
+	char err[CONFIG_ERR], text[128], included[64], path[64], place[80];
 
-	write_file(&file, "\n\npoll_ms = 1;\n");
-	snprintf(text, sizeof(text), "# outer\n@include \"%s\"\n", file.path);
+	write_file(included, "\n\npoll_ms = 1;\n");
+	snprintf(text, sizeof(text), "# outer\n@include \"%s\"\n", included);
 	config_defaults(&config);
 	assert_int_equal(load(text, &config, err, path), -EINVAL);
-	unlink(file.path);
-	snprintf(place, sizeof(place), "%s:3: poll_ms is 1", file.path);
+	unlink(included);
+	snprintf(place, sizeof(place), "%s:3: poll_ms is 1", included);
 	assert_memory_equal(err, place, strlen(place));
 }
 
@@ -199,25 +192,17 @@ static void test_no_file(void **state)
 	assert_non_null(strstr(err, "/tmp: Is a directory"));
 }
 
-static void test_log_levels(void **state)
+static void test_command_line(void **state)
 {
-	static const char *const names[] = { "error", "warning", "info", "debug" };
+	static const char *const levels[] = { "error", "warning", "info", "debug" };
 	struct config config;
 	char err[CONFIG_ERR];
 
 	config_defaults(&config);
 	for (int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
-		assert_int_equal(config_set(&config, "log_level", names[level], err), 0);
+		assert_int_equal(config_set(&config, "log_level", levels[level], err), 0);
 		assert_int_equal(config.log_level, level);
 	}
-}
-
-static void test_command_line(void **state)
-{
-	struct config config;
-	char err[CONFIG_ERR];
-
-	config_defaults(&config);
 	assert_int_equal(config_set(&config, "ports", "eth0", err), 0);
 	assert_int_equal(config_set(&config, "ports", "eth1", err), 0);
 	assert_int_equal(config.ports.n, 2);
@@ -249,10 +234,9 @@ static void test_command_line(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_every_setting),
-		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_included_file),
-		cmocka_unit_test(test_no_file),	     cmocka_unit_test(test_log_levels),
-		cmocka_unit_test(test_command_line),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_setting),
+		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_included_file),
+		cmocka_unit_test(test_no_file),	 cmocka_unit_test(test_command_line),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records of the kernel reader as routes: what is put together of several fields or hops. That each
- * field is as messages tell it, and each set whole, the audit finds (test_kernel_reader.py).
+ * Routes from records of the kernel reader: what is computed from several fields or hops. That
+ * single fields agree with messages, test_kernel_reader.py compares.
  */
 #include <linux/ipv6_route.h>
 #include <linux/rtnetlink.h>
@@ -29,7 +29,7 @@ static const struct route *fill(const struct kernel_record *records, size_t n)
 	return routes.routes;
 }
 
-/* Two hops of a set. The first ends now, and has none of what the second has. */
+/* Two hops of a set. The first one expires now, and has no attributes. */
 static void test_hops_together(void **state)
 {
 	static const struct {

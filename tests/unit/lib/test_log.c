@@ -11,8 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../user/daemon/audit_internal.h"
-#include "../../../user/daemon/state.h"
+#include "../../../user/daemon/apply.h"
+#include "../../../user/daemon/audit.h"
+#include "../../../user/daemon/daemon.h"
 #include "../../../user/lib/log.h"
 #include "../netlink/netlink_build.h"
 #include "../unit.h"
@@ -154,7 +155,7 @@ static void each_place_has_its_own_limit(void **state)
 static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
 {
 	mnl_attr_put_u32(nlh, unknown_type, 1);
-	apply_message(sync, nlh);
+	apply_message(nlh, sync);
 }
 
 /* For each kind of object and each attribute, however often the kernel sends it. */
@@ -162,7 +163,9 @@ static void unknown_attributes_are_logged_once(void **state)
 {
 	struct audit audit = { 0 };
 	struct sync sync = {
-		.rib = rib_new(NULL, NULL), .audit = &audit, .dumping = true, .quiet = true
+		.stores.rib = rib_new(NULL, NULL),
+		.audit = &audit,
+		.schedule = { .dumping = true, .quiet = true },
 	};
 	const struct prefix all = { .len = 0 };
 
@@ -171,18 +174,18 @@ static void unknown_attributes_are_logged_once(void **state)
 	assert_string_equal(
 		logged(),
 		"prog: warning: a route has an unsupported attribute (number 77, or one nested in it): packets that depend on it pass to the kernel\n");
-	assert_true(rib_find(sync.rib, RT_TABLE_UNSPEC, &all)->routes->unknown);
+	assert_true(rib_find(sync.stores.rib, RT_TABLE_UNSPEC, &all)->routes->unknown);
 	for (int i = 0; i < 3; i++)
 		apply(&sync, build_rule(), 77);
 	assert_non_null(strstr(logged(), "a rule has an unsupported attribute (number 77"));
-	assert_int_equal(sync.rules.n, 3);
+	assert_int_equal(sync.stores.rules.n, 3);
 	apply(&sync, build_rule(), 40);
 	assert_non_null(strstr(logged(), "a rule has an unsupported attribute (number 40"));
 	apply(&sync, build_rule(), 40);
 	assert_string_equal(logged(), "");
-	assert_int_equal(sync.malformed, 0);
-	rules_clear(&sync.rules);
-	rib_free(sync.rib);
+	assert_int_equal(sync.statistics.malformed, 0);
+	rules_clear(&sync.stores.rules);
+	rib_free(sync.stores.rib);
 }
 
 UNIT_TESTS()

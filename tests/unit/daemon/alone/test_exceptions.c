@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What comes of the kernel's exceptions: which destinations are exact, punt or neither, and in
- * which order the maps hear of it. The kernel's records are this test's own, and so is the audit;
- * the FIB writes to simulated maps.
+ * Which destinations with exceptions are exact, punt or neither, and in which order the maps
+ * change. The kernel's records, the audit and ICMPv6 events are simulated here; the FIB writes to
+ * simulated maps.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,17 @@
 
 #include <cmocka.h>
 
+#include "../../../../user/daemon/audit_place.h"
+#include "../../../../user/daemon/audit_table.h"
 #include "../../../../user/daemon/exceptions.h"
+#include "../../../../user/daemon/exceptions_decide.h"
+#include "../../../../user/daemon/exceptions_event.h"
+#include "../../../../user/daemon/exceptions_fresh.h"
+#include "../../../../user/daemon/exceptions_note.h"
+#include "../../../../user/daemon/exceptions_store.h"
+#include "../../../../user/daemon/kernel_reader.h"
+#include "../../../../user/daemon/operator.h"
+#include "../../../../user/daemon/ports.h"
 #include "../../fib/sim_maps.h"
 #include "../../resolve/resolve_world.h"
 #include "../../unit.h"
@@ -26,9 +36,7 @@
 #define SECOND_NS 1000000000ull
 #define OBJECT 7
 
-/*
- * One that the kernel has, if mtu or redirect is set: at the only hop of ROUTE in main, if nothing
- * else is said.
+/* An exception of the kernel, if mtu or redirect is set. Default: at the only hop of ROUTE in main.
  */
 struct found {
 	uint32_t mtu;
@@ -40,15 +48,15 @@ struct found {
 #define MAX_FOUND 2
 #define MAX_RECORDS (2 * MAX_FOUND + 1)
 
-static union sixlane_addr dst_; /* what all of it is about */
+static union sixlane_addr dst_; /* the destination of all exceptions */
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
 static struct found kernel[MAX_FOUND];
 static uint64_t expires_ns; /* of all */
 static int read_error;
-static bool cut;	 /* more than fits into a call */
-static bool walk_misses; /* the next one, what is there */
+static bool cut;	 /* a view does not hold everything */
+static bool walk_misses; /* the next walk finds nothing */
 
 static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
 {
@@ -85,7 +93,7 @@ static void add_records(struct kernel_record *out, const struct found *found)
 	memcpy(out[1].dst, dst_.bytes, sizeof(out[1].dst));
 }
 
-/* What it has there; dst NULL: at objects. A multipath route has a hop more. */
+/* The records of a route; dst NULL: of objects. A multipath route has another hop. */
 static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
 {
 	static struct kernel_record records[MAX_RECORDS];
@@ -129,11 +137,11 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 	return 0;
 }
 
-/* --- others that are replaced ----------------------------------------------------------------- */
+/* --- other replaced functions ----------------------------------------------------------------- */
 
 static uint64_t read_since_ns, lost;
-static bool heard;   /* a message about dst_ has come */
-static int restored; /* what the operator said was asked for anew */
+static bool event_waits; /* a message about dst_ has come */
+static int restored;	 /* readings of the operator's exceptions that were requested */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -147,11 +155,7 @@ uint64_t audit_passes(const struct audit *audit)
 
 struct kernel_reader *audit_reader(const struct audit *audit)
 {
-	return (struct kernel_reader *)&read_since_ns; /* there is one */
-}
-
-void audit_read_all(struct sync *sync)
-{
+	return (struct kernel_reader *)&read_since_ns; /* not NULL */
 }
 
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
@@ -163,11 +167,11 @@ int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
 int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
 {
 	struct sixlane_icmp_event *icmp_events = records;
-	const int n = heard;
+	const int n = event_waits;
 
-	if (heard)
+	if (event_waits)
 		icmp_events[0] = (struct sixlane_icmp_event){ .dst = dst_ };
-	heard = false;
+	event_waits = false;
 	return n;
 }
 
@@ -176,11 +180,11 @@ int maps_ring_fd(const struct maps_ring *ring)
 	return -1;
 }
 
-void audit_read_unsteady(struct sync *sync, uint32_t ifindex)
+void audit_place_read_unsteady(struct sync *sync, uint32_t ifindex)
 {
 }
 
-void operator_want(struct sync *sync)
+void operator_reread(struct operator_list *list)
 {
 	restored++;
 }
@@ -188,10 +192,10 @@ void operator_want(struct sync *sync)
 void operator_restore(struct sync *sync, const union sixlane_addr *dst)
 {
 	assert_memory_equal(dst, &dst_, sizeof(dst_));
-	operator_want(sync);
+	operator_reread(NULL);
 }
 
-void ports_need(struct sync *sync, uint32_t ifindex)
+void ports_add_egress(struct sync *sync, uint32_t ifindex)
 {
 }
 
@@ -209,7 +213,7 @@ static struct sync sync_;
 static void resolve(bool resolved)
 {
 	for (uint32_t ifindex = 3; ifindex <= 5; ifindex++)
-		neighs_set(sync_.neighs,
+		neighs_set(sync_.stores.neighs,
 			   &(struct neigh){ .ifindex = ifindex,
 					    .addr = dst_,
 					    .state = resolved ? NUD_STALE : NUD_FAILED,
@@ -231,11 +235,11 @@ static int start(void **state)
 	sync_ = (struct sync){
 		.config = &config,
 		.maps = &maps,
-		.rib = world->rib,
-		.resolve = world->resolve,
-		.view = world->view,
-		.nexthops = nexthops_new(NULL, NULL),
-		.neighs = neighs_new(),
+		.stores.rib = world->rib,
+		.stores.resolve = world->resolve,
+		.stores.view = world->view,
+		.stores.nexthops = nexthops_new(NULL, NULL),
+		.stores.neighs = neighs_new(),
 		.fib = fib_new(&writer, 1000),
 		.exceptions = exceptions_new(),
 	};
@@ -253,45 +257,45 @@ static int start(void **state)
 static int stop(void **state)
 {
 	exceptions_free(sync_.exceptions);
-	nexthops_free(sync_.nexthops);
-	neighs_free(sync_.neighs);
+	nexthops_free(sync_.stores.nexthops);
+	neighs_free(sync_.stores.neighs);
 	fib_free(sync_.fib);
 	sim_free(sim);
 	world_free(world);
 	return 0;
 }
 
-static void hear(void)
+static void receive_event(void)
 {
-	heard = true;
+	event_waits = true;
 	sync_.icmp_events.next_read_ns = 0;
-	icmp_events_run(&sync_);
+	exceptions_fresh_read(&sync_);
 }
 
-/* What waits to be read is due; the kernel is done with what it heard of, if so said. */
-static void hurry(bool done)
+/* Read what is queued. done: the kernel has acted on all events. */
+static void run_queue(bool done)
 {
-	struct excepted *at;
+	struct exception_dest *at;
 
-	TAILQ_FOREACH(at, &sync_.exceptions->soon, soon)
+	TAILQ_FOREACH(at, &sync_.exceptions->queue, queued)
 	{
 		at->due_ns = 1;
 		if (done)
-			at->heard_ns = 1;
+			at->event_ns = 1;
 	}
 	sync_.exceptions->paused_until_ns = 0;
 	exceptions_run(&sync_);
 }
 
-/* All was read since that time. */
-static void look(uint64_t since_ns)
+/* Everything was read since that time. */
+static void check_store(uint64_t since_ns)
 {
 	read_since_ns = since_ns;
-	sync_.exceptions->next_look_ns = sync_.exceptions->fresh.next_turn_ns = 0;
+	sync_.exceptions->next_check_ns = sync_.exceptions->fresh.next_turn_ns = 0;
 	exceptions_run(&sync_);
 }
 
-static void meet(void)
+static void note_all(void)
 {
 	static const char *const routes[] = { ROUTE, SHORTER };
 	struct kernel_view view;
@@ -306,12 +310,12 @@ static void meet(void)
 	exceptions_note(&sync_, 0, &view, view.records, view.n);
 }
 
-static void pass(void)
+static void run_pass(void)
 {
 	const uint64_t since_ns = util_now_ns();
 
-	meet();
-	look(since_ns);
+	note_all();
+	check_store(since_ns);
 }
 
 static void set_fresh(void)
@@ -324,74 +328,74 @@ static void set_fresh(void)
 	maps_look(&maps);
 }
 
-static struct excepted *known(void)
+static struct exception_dest *dest_now(void)
 {
 	return exceptions_find(sync_.exceptions, &dst_);
 }
 
-/* It is not exact without an entry, nor punt without its bits. */
-static enum excepted_state state_now(void)
+/* Also asserts that exact ones have an entry, and punt ones their bits. */
+static enum exception_state state_now(void)
 {
-	const struct excepted *excepted = known();
-	const enum excepted_state state = excepted ? excepted->state : EXCEPTED_NONE;
+	const struct exception_dest *dest = dest_now();
+	const enum exception_state state = dest ? dest->state : EXCEPTION_NONE;
 
-	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTED_EXACT);
-	assert_true(state < EXCEPTED_PUNT || maps_punted_has(maps.punted, &dst_));
+	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTION_EXACT);
+	assert_true(state < EXCEPTION_PUNT || maps_punted_has(maps.punted, &dst_));
 	return state;
 }
 
-/* --- what comes of what the kernel has -------------------------------------------------------- */
+/* --- states by what the kernel has ------------------------------------------------------------ */
 
 struct step {
 	const char *what;
 	struct found kernel[MAX_FOUND];
-	enum excepted_state state;
+	enum exception_state state;
 };
 
 static const struct step steps[] = {
-	{ "one", { { .mtu = 1300 } }, .state = EXCEPTED_EXACT },
-	{ "smaller", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "two", { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
-	{ "the other one", { { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
-	{ "the first one", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "at another hop", { { .mtu = 1280, .hop = 4 } }, .state = EXCEPTED_PUNT },
-	{ "a redirect", { { .redirect = true } }, .state = EXCEPTED_EXACT },
-	{ "at one of several hops", { { .mtu = 1280, .siblings = 1 } }, .state = EXCEPTED_PUNT },
-	{ "alone again", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
-	{ "by source", { { .mtu = 1280, .src_len = 8 } }, .state = EXCEPTED_PUNT },
-	{ "an MTU that no link may have", { { .mtu = 1000 } }, .state = EXCEPTED_PUNT },
-	{ "gone", { { .mtu = 0 } }, .state = EXCEPTED_NONE },
+	{ "one", { { .mtu = 1300 } }, .state = EXCEPTION_EXACT },
+	{ "smaller", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "two", { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTION_PUNT },
+	{ "the other one", { { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTION_PUNT },
+	{ "the first one", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "at another hop", { { .mtu = 1280, .hop = 4 } }, .state = EXCEPTION_PUNT },
+	{ "a redirect", { { .redirect = true } }, .state = EXCEPTION_EXACT },
+	{ "at one of several hops", { { .mtu = 1280, .siblings = 1 } }, .state = EXCEPTION_PUNT },
+	{ "alone again", { { .mtu = 1280 } }, .state = EXCEPTION_EXACT },
+	{ "by source", { { .mtu = 1280, .src_len = 8 } }, .state = EXCEPTION_PUNT },
+	{ "an MTU that no link may have", { { .mtu = 1000 } }, .state = EXCEPTION_PUNT },
+	{ "gone", { { .mtu = 0 } }, .state = EXCEPTION_NONE },
 	{ "two at once",
 	  { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } },
-	  .state = EXCEPTED_PUNT },
+	  .state = EXCEPTION_PUNT },
 };
 
 /* By the setting `always`. */
 static const struct step always[] = {
-	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTED_EXACT },
+	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTION_EXACT },
 	{ "at another one, too",
 	  { { .mtu = 1400, .siblings = 1 }, { .mtu = 1300, .hop = 4, .siblings = 1 } },
-	  .state = EXCEPTED_PUNT },
-	{ "a redirect", { { .redirect = true, .siblings = 1 } }, .state = EXCEPTED_PUNT },
+	  .state = EXCEPTION_PUNT },
+	{ "a redirect", { { .redirect = true, .siblings = 1 } }, .state = EXCEPTION_PUNT },
 };
 
 static void read_alone(void)
 {
-	hear();
-	hurry(true);
+	receive_event();
+	run_queue(true);
 }
 
 static void pass_alone(void)
 {
-	pass();
-	hurry(true); /* what it leaves to a reading */
+	run_pass();
+	run_queue(true);
 }
 
-static void take_steps(const struct step *all, size_t n, void (*find)(void))
+static void run_steps(const struct step *all, size_t n, void (*find)(void))
 {
 	start(NULL);
 	config.exceptions = all == always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
-	pass(); /* the first one of the daemon's */
+	run_pass(); /* the first pass */
 	for (size_t i = 0; i < n; i++) {
 		const struct found *found = all[i].kernel;
 		unsigned long writes = sim->exception_writes;
@@ -400,13 +404,13 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 		memcpy(kernel, found, sizeof(kernel));
 		find();
 		assert_int_equal(state_now(), all[i].state);
-		if (all[i].state == EXCEPTED_EXACT) /* the smallest one */
+		if (all[i].state == EXCEPTION_EXACT) /* the smallest one */
 			assert_int_equal(sim_exception(sim, &dst_)->mtu,
 					 (found[1].mtu ?: found[0].mtu));
-		else /* what was there goes, and nothing comes in between */
+		else /* one deletion at most, and nothing in between */
 			assert_true(sim->exception_writes <= writes + 1);
 		writes = sim->exception_writes;
-		pass(); /* finds the same */
+		run_pass(); /* finds the same: nothing is written */
 		assert_int_equal(state_now(), all[i].state);
 		assert_int_equal(sim->exception_writes, writes);
 		assert_false(maps_looks(&maps));
@@ -416,202 +420,203 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 
 static void test_steps(void **state)
 {
-	take_steps(steps, ARRAY_SIZE(steps), read_alone);
-	take_steps(steps, ARRAY_SIZE(steps), pass_alone);
-	take_steps(always, ARRAY_SIZE(always), read_alone);
-	take_steps(always, ARRAY_SIZE(always), pass_alone);
+	run_steps(steps, ARRAY_SIZE(steps), read_alone);
+	run_steps(steps, ARRAY_SIZE(steps), pass_alone);
+	run_steps(always, ARRAY_SIZE(always), read_alone);
+	run_steps(always, ARRAY_SIZE(always), pass_alone);
 }
 
-/* One of the two walks of a reading may miss what is kept at an object. */
+/* One of the two walks of a reading may miss an exception of an object. */
 static void test_at_an_object(void **state)
 {
 	const struct next_hop object = { .id = OBJECT };
 
-	nexthops_set(sync_.nexthops, &object);
+	nexthops_set(sync_.stores.nexthops, &object);
 	kernel[0] = (struct found){ .mtu = 1280, .object = OBJECT };
-	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* beside nothing, or another one */
+	for (uint32_t mtu = 0; mtu <= 1400; mtu += 1400) { /* alone, and beside another one */
 		kernel[1].mtu = mtu;
 		walk_misses = true;
 		read_alone();
-		assert_int_equal(state_now(), EXCEPTED_PUNT);
+		assert_int_equal(state_now(), EXCEPTION_PUNT);
 		assert_true(maps_looks(&maps));
 	}
 	kernel[0].mtu = 0;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	kernel[1].mtu = 0;
 	pass_alone();
-	assert_int_equal(state_now(), EXCEPTED_NONE);
+	assert_int_equal(state_now(), EXCEPTION_NONE);
 	assert_false(maps_looks(&maps));
 }
 
-/* A neighbour that fails may take it along, and one that was not resolved may be about to. */
+/* The exception may go with a neighbour that fails, or is unresolved and may fail. */
 static void test_its_neighbour_fails(void **state)
 {
 	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
 
 	kernel[0].mtu = 1300;
 	read_alone();
-	exceptions_neighbour_changes(&sync_, 3, &other);
-	exceptions_neighbour_changes(&sync_, 5, &dst_);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	exceptions_neighbour_changes(&sync_, 3, &dst_);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	exceptions_neigh_changed(&sync_, 3, &other);
+	exceptions_neigh_changed(&sync_, 5, &dst_);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
+	exceptions_neigh_changed(&sync_, 3, &dst_);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 	resolve(false);
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 	resolve(true);
-	pass();
-	hurry(true);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	run_pass();
+	run_queue(true);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 }
 
-/* Nothing is read for so long. */
-static void grow_old(uint64_t ns)
+/* Nothing is read for ns. */
+static void age(uint64_t ns)
 {
-	known()->found.seen_ns -= ns;
-	known()->since_ns -= ns;
-	look(0);
+	dest_now()->found.seen_ns -= ns;
+	dest_now()->since_ns -= ns;
+	check_store(0);
 }
 
-/* A redirect has no end: its entry has one, which is moved on by readings alone. */
+/* A redirect never expires, but its entry does: only readings renew it. */
 static void test_lease(void **state)
 {
 	const uint64_t half_ns = EXCEPTIONS_LEASE_NS / 2;
-	struct fib_exception said;
+	struct fib_exception entry;
 
 	kernel[0].redirect = true;
 	pass_alone();
-	said = *fib_exception(sync_.fib, &dst_);
-	said.expires_ns = util_now_ns() + SECOND_NS;
-	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
-	grow_old(half_ns + SECOND_NS);
-	assert_in_range(sim_exception(sim, &dst_)->expires_ns, said.expires_ns + SECOND_NS,
+	entry = *fib_exception(sync_.fib, &dst_);
+	entry.expires_ns = util_now_ns() + SECOND_NS;
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &entry), 0);
+	age(half_ns + SECOND_NS);
+	assert_in_range(sim_exception(sim, &dst_)->expires_ns, entry.expires_ns + SECOND_NS,
 			util_now_ns() + half_ns);
-	hurry(true);
+	run_queue(true);
 	assert_true(sim_exception(sim, &dst_)->expires_ns > util_now_ns() + half_ns);
-	grow_old(EXCEPTIONS_LEASE_NS);
-	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &said), 0);
-	look(0);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	age(EXCEPTIONS_LEASE_NS);
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &entry), 0);
+	check_store(0);
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
 }
 
-/* --- what does not go well -------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
-/* Until the first pass is through, and while it cannot be read, it is punt. */
+/* Punt until the first pass is complete, and while it cannot be read. */
 static void test_not_known(void **state)
 {
 	kernel[0].mtu = 1300;
 	sync_.exceptions->start_ns = util_now_ns();
-	look(sync_.exceptions->start_ns);
-	assert_true(exceptions_want_pass(&sync_));
-	meet();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	pass();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	assert_false(exceptions_want_pass(&sync_));
+	check_store(sync_.exceptions->start_ns);
+	assert_true(exceptions_need_pass(&sync_));
+	note_all();
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
+	run_pass();
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
+	assert_false(exceptions_need_pass(&sync_));
 	kernel[0].mtu = 0;
-	sync_.behind = true; /* the RIB may be, too */
+	sync_.schedule.backlog = true; /* the RIB may be outdated, too */
 	read_alone();
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	sync_.behind = false;
+	assert_int_equal(sync_.exceptions->n_queued, 1);
+	sync_.schedule.backlog = false;
 	read_error = -EIO;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	assert_true(exceptions_want_pass(&sync_));
-	pass();
-	assert_null(known());
-	look(util_now_ns() + SECOND_NS);
-	assert_false(exceptions_want_pass(&sync_));
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
+	assert_true(exceptions_need_pass(&sync_));
+	run_pass();
+	assert_null(dest_now());
+	check_store(util_now_ns() + SECOND_NS);
+	assert_false(exceptions_need_pass(&sync_));
 	read_error = 0;
 	cut = true;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	pass();
-	assert_null(known());
+	assert_int_equal(state_now(), EXCEPTION_PUNT);
+	run_pass();
+	assert_null(dest_now());
 	assert_false(maps_punted_has(maps.punted, &dst_));
 }
 
 static void assert_overflow(uint64_t n)
 {
-	exceptions_tell(&sync_, &meta);
+	exceptions_write_meta(&sync_, &meta);
 	assert_int_equal(meta.exceptions_overflow, n);
 }
 
-/* What finds no room in the store is punt until all has been read without it. */
+/* A destination without room in the store is punt until a pass does not find it. */
 static void test_overflow(void **state)
 {
 	struct radix *store = &sync_.exceptions->store;
 
 	kernel[0].mtu = 1300;
 	store->entries += SIXLANE_MAX_EXCEPTIONS;
-	pass();
+	run_pass();
 	store->entries -= SIXLANE_MAX_EXCEPTIONS;
-	assert_null(known());
+	assert_null(dest_now());
 	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
-	pass(); /* perhaps before the kernel acts */
+	run_pass(); /* it may have been before the kernel acted */
 	assert_true(maps_punted_has(maps.punted, &dst_));
-	look(util_now_ns() + SECOND_NS);
+	check_store(util_now_ns() + SECOND_NS);
 	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
 	assert_overflow(0);
 }
 
-/* What is over the bound is punt, until another one goes. */
+/* A destination over max_exceptions is punt until another one goes. */
 static void test_bound(void **state)
 {
 	kernel[0].mtu = 1300;
-	sync_.exceptions->n[EXCEPTED_EXACT] = config.max_exceptions;
+	sync_.exceptions->n[EXCEPTION_EXACT] = config.max_exceptions;
 	pass_alone();
-	assert_int_equal(state_now(), EXCEPTED_NO_ROOM);
+	assert_int_equal(state_now(), EXCEPTION_NO_ROOM);
 	assert_overflow(1);
-	sync_.exceptions->n[EXCEPTED_EXACT]--;
-	pass();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	sync_.exceptions->n[EXCEPTION_EXACT]--;
+	run_pass();
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_overflow(0);
 }
 
-/* What the kernel has, or may have, comes before what the operator said. */
+/* What the kernel has, or may have, overrides the operator's exception. */
 static void test_before_the_operators(void **state)
 {
 	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
 
-	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
+	/* bits of an earlier daemon count until everything was read */
 	maps_punted_add(maps.punted, &dst_);
-	assert_false(exceptions_prevail(&sync_, &dst_)); /* this one's own */
+	assert_false(exceptions_override(&sync_, &dst_)); /* not started: these bits are its own */
 	exceptions_start(&sync_);
-	assert_true(exceptions_prevail(&sync_, &dst_));
+	exceptions_check(&sync_);
+	assert_true(exceptions_override(&sync_, &dst_));
 	restored = 0;
-	pass();
-	assert_false(exceptions_prevail(&sync_, &dst_));
+	run_pass();
+	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 1);
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	sync_.exceptions->dirty = true;
-	pass();
+	run_pass();
 	assert_true(maps_punted_has(maps.punted, &dst_));
-	/* what comes is exact in its place, … */
+	/* an exception of the kernel takes its place, ... */
 	kernel[0].mtu = 1300;
 	read_alone();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1300);
-	assert_true(exceptions_prevail(&sync_, &dst_));
-	/* … is gone, … */
+	assert_true(exceptions_override(&sync_, &dst_));
+	/* ... goes, ... */
 	kernel[0].mtu = 0;
 	restored = 0;
-	pass();
+	run_pass();
 	assert_int_equal(restored, 1);
-	assert_false(exceptions_prevail(&sync_, &dst_));
-	/* … is lost, … */
+	assert_false(exceptions_override(&sync_, &dst_));
+	/* ... has no room, ... */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
-	exceptions_lose(&sync_, &dst_);
+	exceptions_punt_untracked(&sync_, &dst_);
 	assert_null(sim_exception(sim, &dst_));
-	look(util_now_ns() + SECOND_NS);
-	assert_true(exceptions_prevail(&sync_, &dst_));
-	look(util_now_ns() + SECOND_NS);
-	assert_false(exceptions_prevail(&sync_, &dst_));
+	check_store(util_now_ns() + SECOND_NS);
+	assert_true(exceptions_override(&sync_, &dst_));
+	check_store(util_now_ns() + SECOND_NS);
+	assert_false(exceptions_override(&sync_, &dst_));
 	assert_int_equal(restored, 2);
-	/* … or is only observed */
+	/* ... or is only observed */
 	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	kernel[0].mtu = 1300;
@@ -620,7 +625,7 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
 	pass_alone();
 	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
-	/* … also after one of the operator's in its place has gone */
+	/* ... also after the operator's in its place is gone */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
 	pass_alone();
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
@@ -634,32 +639,32 @@ static void test_fresh_until_it_is_read(void **state)
 {
 	kernel[0].mtu = 1300;
 	set_fresh();
-	hear();
-	known()->due_ns = UINT64_MAX; /* however slow all this is */
+	receive_event();
+	dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
-	/* heard of once more, it has its bytes in the other half, and is read again */
-	known()->heard_ns = util_now_ns();
-	hurry(false);
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	assert_true(maps_fresh_has(&maps, &dst_)); /* others may have come */
+	/* another event: its bytes are in the other half, and it is read again */
+	dest_now()->event_ns = util_now_ns();
+	run_queue(false);
+	assert_int_equal(sync_.exceptions->n_queued, 1);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
+	assert_true(maps_fresh_has(&maps, &dst_)); /* other events may have come */
 	sync_.icmp_events.until_ns = UINT64_MAX;
-	known()->due_ns = UINT64_MAX;
-	meet();
-	look(known()->since_ns + 1); /* may have come before the kernel acts */
+	dest_now()->due_ns = UINT64_MAX;
+	note_all();
+	check_store(dest_now()->since_ns + 1); /* it may have been before the kernel acted */
 	assert_true(maps_fresh_has(&maps, &dst_));
-	exceptions_heard(sync_.exceptions, known()); /* of a change that sets no byte */
-	known()->due_ns = UINT64_MAX;
+	exceptions_note_event(sync_.exceptions, dest_now()); /* a change, which sets no byte */
+	dest_now()->due_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
-	hurry(false); /* what it is read again for came later */
-	assert_int_equal(sync_.exceptions->n_soon, 1);
+	run_queue(false); /* the event of the second reading came later */
+	assert_int_equal(sync_.exceptions->n_queued, 1);
 	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }
 
-/* The halves turn between the program's store and the event, which is heard of after that. */
+/* The halves turn after the program has set the bytes, and before the event is read. */
 static void test_fresh_before_it_is_heard(void **state)
 {
 	kernel[0].mtu = 1300;
@@ -668,31 +673,31 @@ static void test_fresh_before_it_is_heard(void **state)
 		set_fresh();
 		exceptions_run(&sync_);
 		assert_true(sync_.exceptions->fresh.draining);
-		hear();
-		known()->due_ns = UINT64_MAX; /* however slow all this is */
+		receive_event();
+		dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 		exceptions_run(&sync_);
 		assert_true(maps_fresh_has(&maps, &dst_));
-		hurry(true);
-		assert_int_equal(state_now(), EXCEPTED_EXACT);
+		run_queue(true);
+		assert_int_equal(state_now(), EXCEPTION_EXACT);
 		assert_false(maps_fresh_has(&maps, &dst_));
 	}
 }
 
-/* Nor is what came again before they turn read by a reading that may come too early for it. */
+/* Two events before the halves turn: the first reading may be too early for the second one. */
 static void test_fresh_heard_twice(void **state)
 {
 	kernel[0].mtu = 1300;
 	set_fresh();
-	hear();
-	hear();
-	known()->due_ns = UINT64_MAX; /* however slow all this is */
+	receive_event();
+	receive_event();
+	dest_now()->due_ns = UINT64_MAX; /* however slow all this is */
 	sync_.icmp_events.until_ns = UINT64_MAX;
 	exceptions_run(&sync_);
-	hurry(false);
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	run_queue(false);
+	assert_int_equal(state_now(), EXCEPTION_EXACT);
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
-	hurry(true);
+	run_queue(true);
 	assert_false(maps_fresh_has(&maps, &dst_));
 }
 
@@ -702,7 +707,7 @@ static void test_fresh_until_a_pass(void **state)
 	lost = 1;
 	set_fresh();
 	exceptions_run(&sync_);
-	read_since_ns = sync_.exceptions->fresh.turned_ns + 1; /* too early, perhaps */
+	read_since_ns = sync_.exceptions->fresh.turned_ns + 1; /* may be too early */
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst_));
 	read_since_ns = UINT64_MAX;
@@ -711,16 +716,18 @@ static void test_fresh_until_a_pass(void **state)
 	assert_false(maps_looks(&maps));
 }
 
-/* It may have ended before it cleared a half: that comes before the next turn, and needs a pass. */
+/* An earlier daemon may have ended before it cleared a half. That needs a pass, before the next
+ * turn. */
 static void test_fresh_of_an_earlier_daemon(void **state)
 {
 	set_fresh();
 	meta.fresh = 1;
 	exceptions_start(&sync_);
+	exceptions_check(&sync_);
 	set_fresh();
 	exceptions_run(&sync_);
 	assert_int_equal(meta.fresh, 1);
-	assert_true(exceptions_want_pass(&sync_));
+	assert_true(exceptions_need_pass(&sync_));
 	read_since_ns = UINT64_MAX;
 	exceptions_fresh_run(&sync_, 0);
 	assert_int_equal(maps_fresh_count(&maps, 0), 0);

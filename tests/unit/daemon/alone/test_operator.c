@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the operator's exceptions are read, and that it goes in pieces; what becomes of them the e2e
- * tests see. operator.c is built into this test, with a list of this test's own in the place of
- * sl_operator, which is read as many at a time as PIECE, and with a clock.
+ * When the operator's exceptions are read, and that they are read in pieces. e2e tests cover their
+ * effect. operator.c is compiled into this test, with a simulated sl_operator and a simulated
+ * clock.
  */
 #include <errno.h>
 
 #include "../../fib/fib_world.h"
 
-#include "../../../../user/daemon/state.h"
+#include "../../../../user/daemon/exceptions_store.h"
 #include "../../unit.h"
 
 #define SECOND_NS 1000000000ull
@@ -35,8 +35,8 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 	return ret ?: *at < MAX_ENTRIES;
 }
 
-#define exceptions_prevail(sync, dst) ((void)(sync), (void)(dst), false)
-#define exceptions_operator_gone(sync) ((void)(sync))
+#define exceptions_override(sync, dst) ((void)(sync), (void)(dst), false)
+#define exceptions_operator_removed(sync) ((void)(sync))
 #define util_now_ns() (clock_ns)
 #define maps_operator_some fake_some
 #define maps_operator(maps, dst, out) ((void)(out), entries[(dst)->bytes[15]].mtu ? 0 : -ENOENT)
@@ -57,8 +57,8 @@ static uint64_t n_exceptions(void)
 	return stats.exceptions;
 }
 
-/* The first n, of which each ends so long after the one before; 0: none does. */
-static void want(size_t n, uint64_t apart_ns)
+/* Fill the list with n entries that expire apart_ns after each other; 0: never. */
+static void set_entries(size_t n, uint64_t apart_ns)
 {
 	memset(entries, 0, sizeof(entries));
 	for (size_t i = 0; i < n; i++)
@@ -71,8 +71,8 @@ static void want(size_t n, uint64_t apart_ns)
 	readings = 0;
 }
 
-/* It runs whenever it is due. */
-static void pass(uint64_t ns)
+/* Let time pass, and run the daemon whenever it is due. */
+static void advance(uint64_t ns)
 {
 	const uint64_t until_ns = clock_ns + ns;
 
@@ -90,54 +90,54 @@ static void test_when_it_is_read(void **state)
 
 	sync_.fib = world->fib;
 	clock_ns = 1000 * SECOND_NS;
-	list = (struct operator_list){ .sync = &sync_, .poke_fd = -1 };
-	want(10, 0);
+	list = (struct operator_list){ .sync = &sync_, .wakeup_fd = -1 };
+	set_entries(10, 0);
 	for (size_t n = PIECE; n <= 9; n += PIECE) {
 		operator_run(&sync_);
 		assert_int_equal(n_exceptions(), n);
 		assert_int_equal(operator_due_ns(&sync_), 0);
 	}
-	/* what changes behind the reading is of the next one */
-	want(1, 0);
+	/* a change behind the cursor needs another reading */
+	set_entries(1, 0);
 	while (!meta.operator_done)
 		operator_run(&sync_);
 	assert_int_equal(meta.operator_done, 1);
 	assert_int_equal(n_exceptions(), 9);
-	pass(9 * SECOND_NS);
+	advance(9 * SECOND_NS);
 	assert_int_equal(meta.operator_done, 2);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(readings, 1);
-	/* one that was not counted */
+	/* a change that was not counted */
 	entries[1] = entries[0];
-	pass(2 * SECOND_NS);
+	advance(2 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 2);
-	operator_want(&sync_);
-	pass(0);
+	operator_reread(&list);
+	advance(0);
 	assert_int_equal(readings, 3);
-	/* many that end do not make many readings, one makes one */
-	want(MAX_ENTRIES, SECOND_NS / 10);
-	pass(4 * SECOND_NS);
+	/* many entries that expire share a reading; a single one has its own */
+	set_entries(MAX_ENTRIES, SECOND_NS / 10);
+	advance(4 * SECOND_NS);
 	assert_int_equal(n_exceptions(), 0);
 	assert_in_range(readings, 3, 6);
-	want(1, 5 * SECOND_NS);
-	pass(5 * SECOND_NS - 1);
+	set_entries(1, 5 * SECOND_NS);
+	advance(5 * SECOND_NS - 1);
 	assert_int_equal(readings, 1);
-	pass(SECOND_NS);
+	advance(SECOND_NS);
 	assert_int_equal(readings, 2);
 	/* what failed is tried once more */
 	world->sim->exception_fails = 1;
-	want(2, 0);
+	set_entries(2, 0);
 	strcpy(entries[1].device, "none");
-	sync_.next_keep_ns = UINT64_MAX;
-	pass(0);
+	sync_.schedule.next_refresh_ns = UINT64_MAX;
+	advance(0);
 	assert_int_equal(n_exceptions(), 0);
 	assert_true(meta.operator_done < meta.operator_changes);
 	world->sim->exception_fails = 0;
-	pass(SECOND_NS);
+	advance(SECOND_NS);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
-	/* gateways do not wait for the keeper's turn */
-	assert_true(sync_.next_keep_ns == 0);
+	/* gateways do not wait for the next refresh */
+	assert_true(sync_.schedule.next_refresh_ns == 0);
 }
 
 UNIT_TESTS()

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "apply_prefix.h"
+
+#include <errno.h>
+
+#include "audit_place.h"
+#include "daemon.h"
+#include "exceptions_event.h"
+#include "exceptions_store.h"
+#include "ports.h"
+#include "quarantine.h"
+#include "schedule.h"
+
+/* The datapath must know each device by which the target leaves. */
+static void add_egress_ports(struct sync *sync, const struct fib_target *target)
+{
+	for (size_t i = 0; i < target->n_hops; i++)
+		if (!fib_port_slot(sync->fib, target->hops[i].ifindex))
+			ports_add_egress(sync, target->hops[i].ifindex);
+	for (size_t i = 0; i < target->n_sources; i++)
+		add_egress_ports(sync, &target->sources[i].target);
+}
+
+/* What the FIB gets instead of target, if the parity check disagreed about the prefix. */
+static const struct fib_target *unless_quarantined(struct quarantine *quarantine, uint32_t table,
+						   const struct prefix *dst,
+						   const struct fib_target *target)
+{
+	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
+
+	if (!quarantine->n_active)
+		return target;
+	if (target)
+		return quarantine_has(quarantine, table, dst) ? &punt : target;
+	quarantine_end(quarantine, table, dst, util_now_ns());
+	return NULL;
+}
+
+void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+	const struct fib_target *target = NULL;
+	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
+
+	if (ret > 0)
+		add_egress_ports(sync, target);
+	if (!exceptions_is_empty(sync->exceptions))
+		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
+	if (ret >= 0)
+		ret = fib_set(
+			sync->fib, table, dst,
+			unless_quarantined(&sync->quarantine, table, dst, ret ? target : NULL));
+	if (ret == -ENOMEM)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
+}
+
+void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+
+	audit_place_route_changed(sync, table, dst);
+	if (!sync->schedule.quiet)
+		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
+}
+
+void apply_all_prefixes(struct sync *sync)
+{
+	resolve_each(sync->stores.resolve, apply_prefix, sync);
+}
+
+void apply_prefixes_in(struct sync *sync, uint32_t table)
+{
+	resolve_each_in(sync->stores.resolve, table, apply_prefix, sync);
+}

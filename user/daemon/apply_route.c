@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which reports each changed prefix to apply_prefix.c.
+ * What a message leaves out is read from the kernel's own table (audit_place.c).
+ */
+#include "apply_route.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "../netlink/parse.h"
+#include "apply_link.h"
+#include "apply_prefix.h"
+#include "audit_place.h"
+#include "audit_table.h"
+#include "daemon.h"
+#include "exceptions_event.h"
+#include "exceptions_store.h"
+#include "report.h"
+
+#define NS_PER_MS 1000000u
+
+/*
+ * A route was added just now, so that fib6 has a new serial number, which flushes what is cached at
+ * next-hop objects. NLM_F_REPLACE does not prove that: a packet may still cache the old route, and
+ * nexthop_replace_notify() sends such messages for unchanged routes. Nor do queued messages, which
+ * may be older than the dump.
+ */
+static bool is_by_fib6_add(const struct schedule *schedule, const struct nlmsghdr *nlh,
+			   const struct route *route)
+{
+	return nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_CREATE &&
+	       !route->cloned && !schedule->dumping && !schedule->replaying;
+}
+
+/* A local route announces an address that has no message of its own. A dump has all addresses. */
+static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
+			     const struct route *route, const struct route_hop *hops)
+{
+	bool changed;
+	int ret;
+
+	if (sync->schedule.dumping || nlh->nlmsg_type != RTM_NEWROUTE || route->type != RTN_LOCAL ||
+	    route->protocol != RTPROT_KERNEL || route->dst.len != 128 || !route->n_hops)
+		return 0;
+	ret = addrs_set_unannounced(&sync->stores.addrs, hops[0].ifindex, &route->dst.addr,
+				    &changed);
+	if (changed)
+		sync->schedule.wanted |= SCHEDULE_SOURCES;
+	return ret;
+}
+
+/*
+ * A route that expires within 10 ms, or has expired, is reported as one without a lifetime. Returns
+ * when the known route of this metric and source expires; 0: there is none.
+ */
+static uint64_t known_end_ns(const struct stores *stores, const struct route *route)
+{
+	const struct rib_dest *dest =
+		rib_unsteady(stores->rib) ? rib_find(stores->rib, route->table, &route->dst) : NULL;
+	const struct rib_route *known = dest ? dest->routes : NULL;
+
+	while (known && !(known->expires && known->metric == route->metric &&
+			  prefix_equal(&known->src, &route->src)))
+		known = known->next;
+	return known ? known->expires_ns : 0;
+}
+
+/* Whether it expires about now. */
+#define EXPIRES_NOW_NS 2000000000u
+
+static bool expires_now(uint64_t end_ns)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	return end_ns + EXPIRES_NOW_NS > now_ns && end_ns < now_ns + EXPIRES_NOW_NS;
+}
+
+static void set_lifetime(const struct sync *sync, struct route *route, uint64_t end_ns)
+{
+	if (route->expires)
+		route->expires_ns =
+			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
+	else if (expires_now(end_ns) && !audit_reader(sync->audit)) { /* as it was known */
+		route->expires = true;
+		route->expires_ns = end_ns;
+	}
+}
+
+/* Read what the message left out from the kernel's own table. Returns the error that remains. */
+static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route,
+		     int ret, bool expiring)
+{
+	const bool added = nlh->nlmsg_type == RTM_NEWROUTE;
+
+	if (sync->schedule.dumping)
+		return ret == -EINPROGRESS ? 0 : ret;
+	/* The route was withdrawn before the dump, which therefore lacked it. */
+	if (ret == -EAGAIN && !added && sync->schedule.replaying && !route->unknown)
+		return 0;
+	/* ndisc_router_discovery() sets lifetime, MTU and hop limit after the message */
+	if (added && route->protocol == RTPROT_RA)
+		audit_place_read_soon(sync, route->table, &route->dst);
+	if ((ret == -EAGAIN || ret == -EINPROGRESS || expiring) &&
+	    audit_place_read(sync, route->table, &route->dst))
+		return 0;
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
+int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	const bool object_sources = rib_object_sources(sync->stores.rib);
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct route route;
+	uint64_t end_ns = 0;
+	int ret = parse_route(nlh, &route, hops);
+
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_NEWROUTE && route.unknown_attr)
+		report_unknown_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
+	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
+		end_ns = known_end_ns(&sync->stores, &route);
+	set_lifetime(sync, &route, end_ns);
+	if (!sync->schedule.dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
+		apply_link_ipv6_toggled(sync, &route);
+	if (nlh->nlmsg_type == RTM_NEWROUTE)
+		/* fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
+		ret = rib_add(sync->stores.rib, &route,
+			      sync->schedule.dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
+	else
+		ret = rib_del(sync->stores.rib, &route);
+	if (ret != -ENOMEM) {
+		const int error = apply_unannounced(sync, nlh, &route, hops);
+
+		ret = error ? error : ret;
+	}
+	/* the route's exceptions go with it, even if the same route replaces it */
+	if (!sync->schedule.dumping && !exceptions_is_empty(sync->exceptions))
+		exceptions_route_changed(sync, route.table, &route.dst);
+	/* it changes all other routes by objects, once and for all */
+	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)
+		apply_all_prefixes(sync);
+	if (is_by_fib6_add(&sync->schedule, nlh, &route))
+		nexthops_renewed(sync->stores.nexthops);
+	return read_rest(sync, nlh, &route, ret, end_ns != 0);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "meta.h"
+
+#include "daemon.h"
+
+void meta_hold(struct sync *sync)
+{
+	if (sync->schedule.held)
+		return;
+	sync->schedule.held = true;
+	meta_update(sync);
+}
+
+static uint32_t rules_flag(const struct sync *sync)
+{
+	const struct schedule *schedule = &sync->schedule;
+
+	/* The rules of an earlier daemon apply until this one has read them. */
+	if (!schedule->held && !schedule->complete && !(schedule->wanted & SCHEDULE_RULES))
+		return sync->maps->meta->flags & SIXLANE_META_RULES;
+	if (schedule->held || !sync->stores.rules_ready || !sync->stores.program.expressible)
+		return SIXLANE_META_RULES;
+	return 0;
+}
+
+static uint32_t guard_flags(const struct guard_state *guard)
+{
+	uint32_t flags = guard_meta_flags(guard->guard);
+
+	if (guard->ready && !guard->slow && !watchdog_has_fired(guard->watchdog))
+		flags |= SIXLANE_META_GUARDED;
+	if (flags & SIXLANE_META_IPSEC &&
+	    (guard->policies_error ||
+	     guard->policies_version != guard_policies_version(guard->guard)))
+		flags |= SIXLANE_META_IPSEC_ALL;
+	return flags;
+}
+
+void meta_update(struct sync *sync)
+{
+	const uint32_t unread = SCHEDULE_RULES | SCHEDULE_NEXT_HOPS;
+	struct sixlane_meta *meta = sync->maps->meta;
+	uint32_t flags = rules_flag(sync) | guard_flags(&sync->guard);
+
+	/* Maps that an earlier daemon completed forward while this one reads the tables. */
+	if (sync->schedule.complete || (meta->flags & SIXLANE_META_READY))
+		flags |= SIXLANE_META_READY;
+	if (sync->config->pass_all)
+		flags |= SIXLANE_META_PASS_ALL;
+	if (sync->config->answer_too_big)
+		flags |= SIXLANE_META_ANSWER;
+	if (sync->stores.flow_labels)
+		flags |= SIXLANE_META_FLOW_LABEL;
+	if (sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE)
+		flags |= SIXLANE_META_OBSERVE;
+	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB sets it */
+	if (sync->schedule.in_sync && !(sync->schedule.wanted & unread))
+		flags |= SIXLANE_META_IN_SYNC;
+	maps_set_flags(sync->maps, flags);
+	/* The watchdog may have fired, and cleared the flag in the old word, since it was read. */
+	if (flags & SIXLANE_META_GUARDED && watchdog_has_fired(sync->guard.watchdog))
+		__atomic_fetch_and(&meta->flags, ~SIXLANE_META_GUARDED, __ATOMIC_SEQ_CST);
+}
