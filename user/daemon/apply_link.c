@@ -99,7 +99,7 @@ static void mark_routes_stale(struct sync *sync, uint32_t ifindex)
 
 	if (!device || !skip_notify_on_dev_down())
 		return;
-	device->doubtful = true;
+	device->routes_stale = true;
 	schedule_tables(&sync->schedule, AFTER_DOWN_NS);
 	if (!sync->schedule.quiet)
 		ports_update(sync, ifindex);

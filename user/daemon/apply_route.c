@@ -142,6 +142,6 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)
 		apply_all_prefixes(sync);
 	if (is_by_fib6_add(&sync->schedule, nlh, &route))
-		nexthops_renewed(sync->stores.nexthops);
+		nexthops_cache_flushed(sync->stores.nexthops);
 	return read_rest(sync, nlh, &route, ret, end_ns != 0);
 }

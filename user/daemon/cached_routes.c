@@ -31,10 +31,10 @@ void cached_routes_flush(struct stores *stores)
 		return;
 	ret = has_loopback(stores->rib) ? loader_touch(LOOPBACK_IFINDEX) : -ENETDOWN;
 	if (!ret) {
-		nexthops_renewed(stores->nexthops);
+		nexthops_cache_flushed(stores->nexthops);
 		return;
 	}
-	nexthops_doubt(stores->nexthops);
+	nexthops_cache_set_stale(stores->nexthops);
 	log_warning_limited(
 		"routes with next-hop objects pass to the kernel until a route is added: cannot flush the routes that the kernel cached: %s%s",
 		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");

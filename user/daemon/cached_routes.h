@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flushes the routes that the kernel caches at hops of next-hop objects, see nexthops_follow().
+ * Flushes the routes that the kernel caches at hops of next-hop objects, see nexthops_set_rib().
  */
 #ifndef USER_DAEMON_CACHED_ROUTES_H
 #define USER_DAEMON_CACHED_ROUTES_H

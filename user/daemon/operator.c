@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../lib/poke.h"
+#include "../lib/wakeup.h"
 #include "daemon.h"
 #include "exceptions_store.h"
 #include "neigh_refresh.h"
@@ -185,7 +185,7 @@ void operator_run(struct sync *sync)
 
 	/* before the count is read: the CLI counts, then wakes */
 	if (list->wakeup_fd >= 0)
-		poke_drain(list->wakeup_fd);
+		wakeup_drain(list->wakeup_fd);
 	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
 	if (!list->reading)
@@ -217,7 +217,7 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->wakeup_fd = poke_open();
+	list->wakeup_fd = wakeup_open(loader_pin_dir());
 	if (list->wakeup_fd < 0)
 		log_warning(
 			"cannot listen for changes by 'sixlane exception': %s; they take effect within a second",

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../guard/reader.h"
+#include "../guard/uppers.h"
 #include "../loader/flows.h"
 #include "apply.h"
 #include "apply_nexthop.h"
@@ -37,7 +37,7 @@ static int new_stores(struct sync *sync)
 		return -ENOMEM;
 	stores->view.kernel_read = audit_reader(sync->audit) != NULL;
 	port_names_publish(stores->port_names);
-	nexthops_follow(stores->nexthops, stores->rib);
+	nexthops_set_rib(stores->nexthops, stores->rib);
 	return 0;
 }
 

@@ -203,7 +203,7 @@ static void synchronise(struct sync *sync)
 	sync->sockets.sent_after_ns = start_ns;
 	usable = finish_dump(sync, dump_all(sync));
 	if (usable) {
-		links_clear_doubts(&sync->stores.links);
+		links_clear_stale(&sync->stores.links);
 		cached_routes_flush(&sync->stores);
 	}
 	replay_queue(sync);

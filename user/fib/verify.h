@@ -6,7 +6,7 @@
 #ifndef USER_FIB_VERIFY_H
 #define USER_FIB_VERIFY_H
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 
 struct fib;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../bpf/abi/sixlane.h"
 #include "arena.h"
 #include "bpf_object.h"
 #include "error.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 
 struct maps;
 

@@ -6,7 +6,7 @@
 #ifndef USER_MAPS_WALK_H
 #define USER_MAPS_WALK_H
 
-#include "../rib/object.h"
+#include "../rib/prefix.h"
 
 struct maps;
 
