@@ -9,7 +9,7 @@ import contextlib
 
 import frames as fr
 from conftest import tear_down
-from lab import wait_until
+from lab import wait_for
 from topology import HOST_MAC, PORT, PORT_MAC, Twins, host_addr
 
 # What becomes of a packet of two hosts: forwarded by XDP, by the kernel, or not at all.
@@ -29,25 +29,16 @@ def explain(net, source, to):
 
 def wait_verdict(net, source, to, verdict):
     """Until the maps say so; returns all that explain says."""
-    seen = [None]
-
-    def right():
-        seen[0] = explain(net, source, to)
-        return seen[0]["verdict"] == verdict
-
-    wait_until(right, 10, lambda: "%s from %s to %s: %s" % (verdict, source, to, seen[0]))
-    return seen[0]
+    return wait_for(
+        lambda: explain(net, source, to),
+        lambda answer: answer["verdict"] == verdict,
+        what="%s from %s to %s" % (verdict, source, to),
+    )
 
 
 def wait_free(net):
     """Until no port holds packets back."""
-    held = [None]
-
-    def free():
-        held[0] = net.router.status()["guard"]["restricted"]
-        return not held[0]
-
-    wait_until(free, 10, lambda: "nothing is held: %s" % held[0])
+    wait_for(lambda: net.router.status()["guard"]["restricted"], lambda held: not held, what="nothing is held")
 
 
 class GuardTwins(Twins):
@@ -68,14 +59,11 @@ class GuardTwins(Twins):
 
     def _exchange_ready(self, frame, source):
         """What hosts got, and what was counted, in a moment in which the guard was not reading."""
-        seen = []
-
-        def once():
-            seen[:] = self.fast.counted(lambda: self.fast.exchange([frame], source))
-            return "pass_not_ready" not in seen[1]
-
-        wait_until(once, 10, lambda: "the guard goes on reading: %s" % seen[1])
-        return seen
+        return wait_for(
+            lambda: self.fast.counted(lambda: self.fast.exchange([frame], source)),
+            lambda seen: "pass_not_ready" not in seen[1],
+            what="the guard has read everything",
+        )
 
     def check(self, source, to, fate, verdict):
         """A packet of the pair: the same in both, and counted once under its verdict."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Neighbours: found, kept alive, moved, lost; and never half a MAC."""
 
-import functools
 import ipaddress
 import os
 import random
@@ -10,20 +9,10 @@ import time
 import frames as fr
 import pytest
 import raw_netlink as raw
-from lab import wait_until
+from lab import wait_for, wait_until
 from netns import PATIENCE
-from tap import Flow
-from topology import (
-    FAR,
-    HOST_MAC,
-    HOUR_MS,
-    PORT_MAC,
-    PREFIX,
-    SEED,
-    Net,
-    host_addr,
-    host_ll,
-)
+from test_changes import Numbered
+from topology import FAR, HOST_MAC, HOUR_MS, PORT_MAC, PREFIX, SEED, Net, host_addr, host_ll
 
 B = host_addr("b")
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
@@ -88,32 +77,16 @@ def test_mac_changes_under_traffic(net):
     """Each packet carries one of the two MACs, whole; none is lost."""
     macs = [HOST_MAC["b"], "fe:dc:ba:98:76:54"]
     net.route("add", PREFIX, "via", B)
-    net.clear()
-    template = fr.many(1, FAR)[0]
-    at = template.index(b"sixlane") + 7
-
-    def flow():
-        make = functools.partial(fr.renumber, template, at)
-        with Flow(net.tap["a"], make, rate=4000, reader=net.tap["b"]) as running:
-            for i in range(200):
-                mac = macs[(i + 1) % 2]
-                net.r.ip("neigh replace", B, "lladdr", mac, "dev p1 nud permanent")
-                net.tap["b"].drain()
-        net.flush()
-        return running.sent
-
-    sent, rise = net.counted(flow)
-    allowed = {
-        number: {
-            fr.forwarded(fr.renumber(template, at, number), mac, PORT_MAC["b"]) for mac in macs
-        }
-        for number in range(sent)
-    }
-    frames = [f for f in net.tap["b"].drain() if fr.number_of(f) is not None]
+    with Numbered(net, rate=4000) as numbered:
+        for i in range(200):
+            net.r.ip("neigh replace", B, "lladdr", macs[(i + 1) % 2], "dev p1 nud permanent")
+            net.tap["b"].drain()
+    frames = [frame for frame in net.tap["b"].drain() if fr.number_of(frame) is not None]
     assert net.tap["b"].lost() == 0
     for frame in frames:
-        assert frame in allowed[fr.number_of(frame)]
-    assert len(frames) == sent and rise["forward"] == sent, (len(frames), sent, rise)
+        sent = numbered.frame(fr.number_of(frame))
+        assert frame in [fr.forwarded(sent, mac, PORT_MAC["b"]) for mac in macs]
+    assert len(frames) == numbered.sent == numbered.rise["forward"], (len(frames), numbered.rise)
     assert {frame[:6] for frame in frames} == {fr.mac_bytes(mac) for mac in macs}
 
 
@@ -128,35 +101,32 @@ def test_host_moves_to_another_mac(unresolved):
     net.assert_forwarded(fr.many(20, FAR), to="b", next_mac="02:00:00:00:77:77")
 
 
-def test_neighbour_in_use_is_probed_again_and_again(unresolved):
-    """XDP traffic is not seen by the kernel: without help the entry would go stale and stay so, and
-    a neighbour that went away would never be noticed (xdp-forward)."""
-    net = unresolved
-    hurry(net)
-    net.exchange([fr.udp(FAR)])
-    net.wait_lookup(FAR, verdict="forward")
-    net.clear()
-    template = fr.many(1, FAR)[0]
-    at = template.index(b"sixlane") + 7
+def wait_states(net, numbered, is_enough):
+    """Under traffic, until the states that the neighbour went through are enough. XDP forwarded every packet."""
     seen = [state(net)]
 
-    def confirmed_twice():
+    def look():
         now = state(net)
         assert now in ALIVE, seen
         if now != seen[-1]:
             seen.append(now)
-        return seen[1:].count("REACHABLE") >= 2
+        return seen
 
-    def flow():
-        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=500) as running:
-            wait_until(confirmed_twice, 30, lambda: "REACHABLE again and again: %s" % seen)
-        net.flush()
-        return running.sent
+    with numbered:
+        wait_for(look, is_enough, 30, "states")
+    assert numbered.rise["forward"] == numbered.sent and "pass_unresolved" not in numbered.rise, (numbered.rise, seen)
 
-    sent, rise = net.counted(flow)
-    assert rise["forward"] == sent and "pass_unresolved" not in rise, (sent, rise, seen)
-    arrived = {fr.number_of(f) for f in net.tap["b"].drain()} - {None}
-    assert arrived == set(range(sent))
+
+def test_neighbour_in_use_is_probed_again_and_again(unresolved):
+    """The kernel does not see XDP's traffic: the entry would stay stale, and a neighbour that went away would
+    never be noticed, as with xdp-forward."""
+    net = unresolved
+    hurry(net)
+    net.exchange([fr.udp(FAR)])
+    net.wait_lookup(FAR, verdict="forward")
+    numbered = Numbered(net, rate=500)
+    wait_states(net, numbered, lambda seen: seen[1:].count("REACHABLE") >= 2)
+    numbered.assert_all_arrived("b")
 
 
 def test_neighbour_without_traffic_is_left_alone(unresolved):
@@ -190,18 +160,16 @@ def test_neighbour_that_goes_away(unresolved):
     net.exchange([fr.udp(FAR)])
     net.wait_lookup(FAR, verdict="forward")
     net.host["b"].ip("addr delete", B + "/64 dev h0")
-    template = fr.many(1, FAR)[0]
-    at = template.index(b"sixlane") + 7
 
     def told():
         errors = [fr.icmp_error(frame) for frame in net.tap["a"].drain()]
         return any(error and error[:2] == (1, 3) for error in errors)
 
-    with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=200):
+    with Numbered(net, rate=200):
         wait_until(told, 20, "address unreachable")
     assert net.router.stats()["pass_unresolved"] > 0
     net.host["b"].ip("addr add", B + "/64 dev h0 nodad")
-    with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=200):
+    with Numbered(net, rate=200):
         net.wait_lookup(FAR, verdict="forward", dst_mac=HOST_MAC["b"])
     net.assert_forwarded(fr.many(20, FAR), to="b")
 
@@ -213,46 +181,9 @@ def test_validated_one_in_use_is_probed_and_stays_so(unresolved):
     net.host["b"].ip("addr delete", B + "/64 dev h0")
     raw.set_validated(net.r, "p1", B, HOST_MAC["b"])
     net.wait_lookup(FAR, verdict="forward", dst_mac=HOST_MAC["b"])
-    net.clear()
-    template = fr.many(1, FAR)[0]
-    at = template.index(b"sixlane") + 7
-    seen = [state(net)]
-
-    def probed_twice():
-        now = state(net)
-        assert now in ALIVE, seen
-        if now != seen[-1]:
-            seen.append(now)
-        return seen.count("PROBE") >= 2 and now == "STALE"
-
-    def flow():
-        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=500) as running:
-            wait_until(probed_twice, 30, lambda: "PROBE again and again: %s" % seen)
-        net.flush()
-        return running.sent
-
-    sent, rise = net.counted(flow)
-    assert rise["forward"] == sent and "pass_unresolved" not in rise, (sent, rise, seen)
+    wait_states(net, Numbered(net, rate=500), lambda seen: seen.count("PROBE") >= 2 and seen[-1] == "STALE")
     flags = raw.neighbour_attributes(net.r, "p1", B)[raw.NDA_FLAGS_EXT]
     assert flags[0] == raw.NTF_EXT_EXT_VALIDATED
-
-
-def test_many_neighbours_on_link(net):
-    """Each destination of a connected prefix has its own MAC."""
-    hosts = {
-        "2001:db8:b::1:%x" % i: "02:00:00:01:%02x:%02x" % (i >> 8, i & 255) for i in range(500)
-    }
-    net.r.batch("neigh replace %s lladdr %s dev p1 nud permanent" % item for item in hosts.items())
-    net.sync()
-    frames = [fr.udp(address, number=i) for i, address in enumerate(hosts)]
-    got, rise = net.counted(lambda: net.exchange(frames))
-    wanted = [fr.forwarded(frame, mac, PORT_MAC["b"]) for frame, mac in zip(frames, hosts.values())]
-    assert fr.show(got["b"]) == fr.show(wanted)
-    assert rise["forward"] == len(frames)
-    net.r.ip("neigh flush dev p1 nud permanent")
-    net.sync()
-    status = net.router.status()
-    assert net.router.lookup("2001:db8:b::1:5")["verdict"] == "pass_unresolved", status
 
 
 # --- a whole /64 of neighbours --------------------------------------------------------------
@@ -351,16 +282,6 @@ def test_more_neighbours_than_there_is_room_for(net):
         assert fr.show(got["b"]) == fr.show([fr.forwarded(frame, mac, PORT_MAC["b"])])
     assert_each_by_its_own(net, neighbours[:2] + neighbours[room - 100 : room])
     assert time.monotonic() - started < 30 * PATIENCE
-
-
-def test_same_address_behind_two_ports(net):
-    """A neighbour is known by its port and address: fe80::9 is another host on each link."""
-    for port, mac in (("p1", "02:00:00:00:aa:01"), ("p2", "02:00:00:00:aa:02")):
-        net.r.ip("neigh replace fe80::9 lladdr", mac, "dev", port, "nud permanent")
-    net.r.route("add 2001:db8:100::/48 via fe80::9 dev p1")
-    net.route("add 2001:db8:200::/48 via fe80::9 dev p2")
-    net.assert_forwarded(fr.many(5, "2001:db8:100::1"), to="b", next_mac="02:00:00:00:aa:01")
-    net.assert_forwarded(fr.many(5, "2001:db8:200::1"), to="c", next_mac="02:00:00:00:aa:02")
 
 
 def test_permanent_one_in_use_stays_so(net):

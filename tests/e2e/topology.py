@@ -16,7 +16,7 @@ import socket
 
 import frames as fr
 import pytest
-from lab import Lab, Router, wait_until
+from lab import Lab, Router, wait_for, wait_until
 from tap import Tap, pass_marker
 
 HOSTS = "abc"
@@ -143,6 +143,11 @@ class Net:
         self.router.start(*options, dumps=0, **kwargs)
         return self
 
+    def without(self, host):
+        """From now on frames cannot reach that host: it gets none, and no markers either."""
+        del self.tap[host], self.port_tap[host]
+        self.hosts = self.hosts.replace(host, "")
+
     def rename_or_skip(self, port, name):
         """A device that is up: before Linux 6.2 the kernel renames only those that are down."""
         done = self.r.run("ip", "link", "set", "dev", port, "name", name, check=False)
@@ -208,12 +213,12 @@ class Net:
     def assert_passed(self, frames, verdict, source="a"):
         """Every frame is handed to the kernel for this reason. Returns what each host got."""
         got, rise = self.counted(lambda: self.exchange(frames, source))
-        self._assert_rise(rise, verdict, len(frames))
+        self.assert_verdict(rise, verdict, len(frames))
         assert rise.get("forward", 0) == 0, rise
         return got
 
     @staticmethod
-    def _assert_rise(rise, verdict, count):
+    def assert_verdict(rise, verdict, count):
         if verdict in CHATTY:
             assert rise.get(verdict, 0) >= count, rise
         else:
@@ -221,7 +226,7 @@ class Net:
 
     def assert_kernel_forwards(self, frames, verdict, to="b", source="a"):
         rise = self.assert_forwarded(frames, to, source, by="kernel")
-        self._assert_rise(rise, verdict, len(frames))
+        self.assert_verdict(rise, verdict, len(frames))
 
     def assert_dropped(self, frames, verdict, source="a"):
         got = self.assert_passed(frames, verdict, source)
@@ -275,18 +280,22 @@ class Net:
 
         For settings that the kernel does not announce: the daemon polls them.
         """
-        seen = [None]
-
-        def right():
-            _, seen[0] = self.counted(lambda: self.exchange(frames))
-            return all(seen[0].get(name, 0) == count for name, count in wanted.items())
-
-        wait_until(right, 10, lambda: "verdicts %s: %s" % (wanted, seen[0]))
+        wait_for(
+            lambda: self.counted(lambda: self.exchange(frames))[1],
+            lambda rise: all(rise.get(name, 0) == count for name, count in wanted.items()),
+            what="verdicts %s" % wanted,
+        )
 
     def route(self, *args):
         """Change a route of the router and wait until the maps have it."""
         self.r.route(*args)
         self.sync()
+
+    def fill(self, count):
+        """As many routes by b, for which the daemon needs a while."""
+        self.r.batch(
+            "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b")) for i in range(count)
+        )
 
     def carrier(self, host, state):
         """Take a host off its wire, or put it back, and wait until routes hang on it in the kernel.
@@ -304,14 +313,12 @@ class Net:
 
     def wait_lookup(self, address, timeout=10, **wanted):
         """Until `sixlane lookup` says so; key=None: the key is absent."""
-        seen = [None]
-
-        def right():
-            seen[0] = self.router.lookup(address)
-            return all(seen[0].get(key) == value for key, value in wanted.items())
-
-        wait_until(right, timeout, lambda: "lookup %s %s: %s" % (address, wanted, seen[0]))
-        return seen[0]
+        return wait_for(
+            lambda: self.router.lookup(address),
+            lambda row: all(row.get(key) == value for key, value in wanted.items()),
+            timeout,
+            "lookup %s %s" % (address, wanted),
+        )
 
 
 class Twins:

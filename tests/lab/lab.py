@@ -31,6 +31,7 @@ from netns import (
     cpu_seconds,
     libc_call,
     split_words,
+    wait_for,
     wait_until,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "command",
     "cpu_seconds",
     "enter_private_mounts",
+    "wait_for",
     "wait_until",
 ]
 
@@ -203,6 +205,12 @@ class Lab:
     def path(self, name):
         """A name in the lab's own directory."""
         return os.path.join(self.tmp, name)
+
+    def write(self, name, content):
+        """A file of that name in the lab's own directory, text or bytes. Returns its path."""
+        with open(self.path(name), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        return self.path(name)
 
     def close(self):
         """End processes, delete namespaces (and with them their links), unmount. Idempotent."""
@@ -384,29 +392,33 @@ class Router:
         with open(self._log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def wait_log(self, text, timeout=10):
+        """Until the daemon has logged it."""
+        wait_until(lambda: text in self.log(), timeout, lambda: "%s\n%s" % (text, self.log()))
+
     def wait_in_sync(self, timeout=30, after=None, dumps=None):
         """Until status says in_sync, of a later generation than `after` if that is given.
 
         dumps: so often, and once more, all that the kernel has learnt was read. Until then packets
         may be the kernel's, and `lookup` and `routes` say that there may be exceptions.
         """
-        seen = [None]
-
-        def in_sync():
+        def look():
             self.assert_daemon_runs()
-            seen[0] = self.status(check=False)
+            return self.status(check=False)
+
+        def in_sync(status):
             return (
-                seen[0]
-                and seen[0].get("in_sync")
-                and (after is None or seen[0]["generation"] > after)
-                and (dumps is None or seen[0]["exception_passes"] > dumps)
-                and seen[0]
+                status
+                and status.get("in_sync")
+                and (after is None or status["generation"] > after)
+                and (dumps is None or status["exception_passes"] > dumps)
             )
 
         # It takes 50 ms at least, and each look as long as 3 ms of the CPU that is waited for.
-        return wait_until(
-            in_sync, timeout, lambda: "sixlaned in sync; status %s\n%s" % (seen[0], self.log()), interval=0.02
-        )
+        try:
+            return wait_for(look, in_sync, timeout, "sixlaned in sync", interval=0.02)
+        except TimeoutError as error:
+            raise TimeoutError("%s\n%s" % (error, self.log())) from None
 
     def assert_daemon_runs(self):
         if self.daemon and self.daemon.poll() is not None:

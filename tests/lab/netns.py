@@ -64,6 +64,18 @@ def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
         interval = min(interval * 1.5, longest)
 
 
+def wait_for(look, is_right, timeout=10.0, what="the right value", **kwargs):
+    """Poll look() until is_right() accepts its value, which is returned. The error names the last value."""
+    seen = [None]
+
+    def right():
+        seen[0] = look()
+        return is_right(seen[0])
+
+    wait_until(right, timeout, lambda: "%s: %s" % (what, seen[0]), **kwargs)
+    return seen[0]
+
+
 def command(argv, check=True, stdin=None, timeout=60, **kwargs):
     """Run a command with its output captured as text. CommandError unless it ends with 0."""
     done = subprocess.run(

@@ -146,7 +146,7 @@ class LanNet(Net):
         if by != "either":
             assert rise.get("forward", 0) == (count if by == "sixlane" else 0), rise
         if verdict:
-            self._assert_rise(rise, verdict, count)
+            self.assert_verdict(rise, verdict, count)
 
     def assert_all(self, frames, wanted, source="a", **how):
         """Of these frames exactly `wanted`, {host: frames}, arrives. how: as for assert_rise()."""

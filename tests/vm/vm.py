@@ -48,7 +48,7 @@ LEFT_OUT = {
     # 131,071 neighbours, the size of the map: three minutes were not enough
     "test_neighbours.py": ["more_neighbours_than_there_is_room_for"],
     # 80 ports, each made and given the program by commands of its own; not tried
-    "test_others.py": ["more_than_64_ports"],
+    "test_ports.py": ["more_than_64_ports"],
     # the program is verified for each of 126 answers; what packets do under these policies is in
     # test_multipath.py
     "test_explain_groups.py": ["hash_policies"],
@@ -99,12 +99,11 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-guard-devices", "test_guard_tc.py", "test_guard_uppers.py"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py", "test_audit.py"),
         pytest_job("e2e", "e2e-kernel-reader", "test_kernel_reader.py"),
-        pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py", "test_names.py"),
+        pytest_job("e2e", "e2e-ports", "test_ports.py", "test_names.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
         pytest_job("e2e", "e2e-groups", "test_multipath.py", "test_next_hop_objects.py"),
-        pytest_job("e2e", "e2e-rules", "test_rules.py", "test_sources.py"),
+        pytest_job("e2e", "e2e-rules", "test_rules.py", "test_lookup.py"),
         pytest_job("e2e", "e2e-start", "test_start.py"),
-        pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py"),
         pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
         pytest_job("e2e", "e2e-parity-check", "test_parity_check.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
