@@ -7,7 +7,7 @@
 """
 
 import frames as fr
-from lans import TaggedTap, eventually, forwarded, packets, subnet
+from lans import TaggedTap, eventually, forwarded, packets
 from topology import HOST_MAC, PORT_MAC, host_addr, router_addr
 
 B = host_addr("b")
@@ -77,11 +77,6 @@ def distributed(net, frames, source="a", tags=(), by="sixlane", verdict=None):
     assert not got["a"], rise
     net.assert_rise(rise, len(frames), by, verdict)
     return got
-
-
-def flows(dst):
-    """20, of as many sources."""
-    return [fr.udp(dst, src=subnet("a", number), number=number) for number in range(2, 22)]
 
 
 def from_bond(dst=host_addr("a"), count=5, **fields):

@@ -84,7 +84,7 @@ def pytest_job(suite, name, *files, **machine):
 def jobs(parity_seconds):
     """All of them, the long ones first: every file of the end-to-end tests, without LEFT_OUT."""
     return [
-        pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py", "test_dummy.py"),
+        pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py"),
         pytest_job("vm", "flows", "test_flows.py"),
         pytest_job("vm", "nic-setup", "test_nic_setup.py", cpus=2, nics=2),
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
