@@ -324,10 +324,12 @@ class Net:
 class Twins:
     """The same net twice: with sixlane, and the kernel alone as the oracle."""
 
+    NET = Net
+
     def __init__(self, **kwargs):
         self.fast, self.plain = None, None
         try:
-            self.plain, self.fast = Net(**kwargs), Net(**kwargs)
+            self.plain, self.fast = self.NET(**kwargs), self.NET(**kwargs)
         except BaseException:
             self.close()
             raise

@@ -17,16 +17,13 @@ import struct
 import time
 
 import frames as fr
-from tap import SOL_PACKET, Tap
+from tap import Tap, TaggedTap
 
-PACKET_AUXDATA = 8
-TP_STATUS_VLAN_VALID = 0x10
-TP_STATUS_VLAN_TPID_VALID = 0x40
 SO_ATTACH_FILTER = 26
 # Classic BPF: the frame if its type is that of markers, or nothing of it.
 MARKERS_ONLY = ((0x28, 0, 0, 12), (0x15, 0, 1, 0x88B5), (0x06, 0, 0, 65535), (0x06, 0, 0, 0))
 SEND_TIMEOUT_S = 5
-# ENETDOWN: an old state of the device, told once.
+# ENETDOWN: an earlier state of the device, reported once.
 TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENETDOWN)
 TAG_TYPES = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
 
@@ -40,25 +37,7 @@ IPV6_LEN = fr.IPV6_LEN
 NOISE_TYPES = {b"\x88\xb5", b"\x88\x09"}
 
 
-class PortTap(Tap):
-    """A tap that gives frames their VLAN tag back, which the kernel hands over beside them."""
-
-    def __init__(self, ns, dev):
-        super().__init__(ns, dev)
-        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-
-    def drain(self):
-        while True:
-            try:
-                frame, ancillary, _flags, _address = self.sock.recvmsg(65536, 64)
-            except BlockingIOError:
-                return self.frames
-            except OSError as error:
-                if error.errno != errno.ENETDOWN:
-                    raise
-                continue
-            self.frames.append(_with_tag(frame, ancillary))
-
+class PortTap(TaggedTap):
     def send(self, frame):
         """Like Tap.send(), but a device that stays full is an error, not a reason to wait."""
         deadline = time.monotonic() + SEND_TIMEOUT_S
@@ -71,19 +50,9 @@ class PortTap(Tap):
                 select.select([], [self.sock], [], 0.001)
 
     def take(self):
-        """The frames since the last time."""
+        """The frames since the last call."""
         frames, self.frames = self.drain(), []
         return frames
-
-
-def _with_tag(frame, ancillary):
-    for level, kind, data in ancillary:
-        if level == SOL_PACKET and kind == PACKET_AUXDATA:
-            status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", data[:20])
-            if status & TP_STATUS_VLAN_VALID:
-                tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else 0x8100
-                return frame[:12] + struct.pack("!HH", tpid, tci) + frame[12:]
-    return frame
 
 
 class MarkerTap(Tap):

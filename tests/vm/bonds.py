@@ -7,7 +7,8 @@
 """
 
 import frames as fr
-from lans import TaggedTap, eventually, forwarded, packets
+from lans import eventually, forwarded, packets
+from tap import TaggedTap
 from topology import HOST_MAC, PORT_MAC, host_addr, router_addr
 
 B = host_addr("b")

@@ -11,7 +11,8 @@ import struct
 import frames as fr
 import pytest
 from bonds import BOND_MAC, SLAVES, add_bond, distributed, enslave, from_bond, wait_for_slaves
-from lans import AD, LanTwins, Q, TaggedTap, eventually, forwarded, packets, subnet, tag
+from lans import AD, LanTwins, Q, eventually, forwarded, packets, subnet, tag
+from tap import TaggedTap
 from topology import HOST_MAC
 
 POLICIES = ["layer2", "layer2+3", "layer3+4"]
