@@ -66,7 +66,7 @@ def lines_with_none(turn):
         state = (n + turn) % 3
         yield "route delete %s" % prefix(i)
         if state:
-            yield "route add " + ("blackhole %s" % prefix(i) if state == 1 else "%s via %s" % (prefix(i), host_addr("c")))
+            yield "route add " + ("blackhole " + prefix(i) if state == 1 else prefix(i) + " via " + host_addr("c"))
 
 
 class Storm:

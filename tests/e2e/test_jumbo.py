@@ -175,7 +175,7 @@ def assert_waits(net, port):
     """status says that it has no program for its MTU."""
     status = net.router.status()
     assert "attach_pending" in net.router.port_status(port)["flags"]
-    assert any(port + " runs no XDP program: none could be attached at its MTU" in each for each in status["warnings"]), status
+    assert any(port + " runs no XDP program: none could be attached at its MTU" in text for text in status["warnings"])
 
 
 def test_no_other_flavour(make):

@@ -59,8 +59,8 @@ def by_port(net, *words):
 
 
 def load_rules(net, rules):
-    net.r.run("nft", "-f", "-", stdin="flush ruleset; table ip6 t { chain c { type filter hook forward priority 0; %s }; }"
-              % rules)  # fmt: skip
+    chain = "chain c { type filter hook forward priority 0; %s }" % rules
+    net.r.run("nft", "-f", "-", stdin="flush ruleset; table ip6 t { %s; }" % chain)
 
 
 def test_lookup_by_a_port(net):
