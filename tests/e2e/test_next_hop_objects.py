@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`ip nexthop`: single objects, groups, resilient groups, blackholes, and what goes without a word.
-
-VPP's linux-nl ignores them.
-"""
+"""`ip nexthop`: single objects, groups, resilient groups, blackholes, and routes that are removed silently."""
 
 import signal
 
@@ -83,7 +80,7 @@ def test_group(objects):
 @pytest.mark.parametrize("compat", [0, 1])
 @pytest.mark.parametrize("how", ["down", "carrier"])
 def test_device_goes_down(objects, how, compat):
-    """The kernel removes the objects by the device, and says nothing of it."""
+    """The kernel removes the objects by the device without a message."""
     objects.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
     change(objects, "add id 10 group 7/8")
     objects.r.route("add", PREFIX, "nhid 10")
@@ -99,7 +96,7 @@ def test_device_goes_down(objects, how, compat):
 
 
 def test_suppressor_of_routes_by_an_object(objects):
-    """The kernel asks whichever of the object's routes it used last for the length."""
+    """The kernel uses the length of the object's route that it used last."""
     objects.r.route("add", PREFIX, "nhid 8")
     objects.r.route("add default nhid 8")
     objects.r.ip("rule add pref 999 lookup main suppress_prefixlength 0")
@@ -118,7 +115,7 @@ def test_suppressor_of_routes_by_an_object(objects):
     "2001:db8:f00::/40 nhid 8 mtu 1300 metric 2000",  # not the best one of its prefix
 ])  # fmt: skip
 def test_unlike_routes_by_one_object(objects, other):
-    """To the kernel all are as whichever of them came first, also where one goes by a group."""
+    """The kernel treats all as the one that it used first, also where one is by a group."""
     objects.r.route("add", PREFIX, "nhid 8")
     objects.r.route("add 2001:db8:f00::/40 nhid 8")
     change(objects, "add id 10 group 7/8")
@@ -132,13 +129,13 @@ def test_unlike_routes_by_one_object(objects, other):
 
 
 def kernel_has_way(net, address):
-    """As it says on the first CPU: each has cached routes of its own."""
+    """Whether the kernel has a route on the first CPU: each CPU has its own cached routes."""
     get = ("taskset", "-c", "0", "ip", "-6", "route", "get", address)
     return net.r.run(*get, check=False).returncode == 0
 
 
 def cache_of_gone(net):
-    """The kernel's cached route by 8 is of an unreachable one that goes; FAR's is by 8 too."""
+    """The kernel caches an unreachable route by 8, which is removed; FAR is by 8 too."""
     net.r.route("add unreachable 2001:db8:f01::/48 nhid 8")
     assert not kernel_has_way(net, "2001:db8:f01::1")
     net.r.route("delete unreachable 2001:db8:f01::/48 nhid 8")
@@ -146,7 +143,7 @@ def cache_of_gone(net):
 
 
 def test_a_route_that_goes_stays_cached(objects):
-    """Until another one comes: XDP does not go by what the kernel does not go by."""
+    """The kernel uses the cached route until another one is added, so XDP punts."""
     objects.route("add", PREFIX, "nhid 8")
     cache_of_gone(objects)
     objects.settle(fr.many(5, FAR), punt_nexthop_object=5, forward=0)
@@ -156,7 +153,7 @@ def test_a_route_that_goes_stays_cached(objects):
 
 
 def test_routes_told_as_replaced_are_not_new(objects):
-    """Of those by groups of a hop that changes the kernel tells so, and forgets nothing for it."""
+    """When an object changes, the kernel announces routes by its groups as replaced, and keeps what it cached."""
     objects.r.ip("nexthop add id 9 via", B, "dev p1")
     change(objects, "add id 10 group 9")
     objects.r.route("add 2001:db8:f02::/48 nhid 10")
@@ -169,16 +166,14 @@ def test_routes_told_as_replaced_are_not_new(objects):
 
 
 def restart_over_gone(net):
-    """A daemon begins that has not heard of the route that the kernel has cached."""
-    generation = net.router.status()["generation"]
+    """Start a daemon that has not seen the route that the kernel has cached."""
     net.router.stop()
     cache_of_gone(net)
-    net.router.start(sync=False)
-    net.router.wait_in_sync(after=generation)
+    net.router.start()
 
 
 def test_what_was_cached_before_the_daemon_came(objects):
-    """Of that it cannot know: it makes the kernel forget it."""
+    """It cannot know that: it makes the kernel flush its cached routes."""
     objects.route("add", PREFIX, "nhid 8")
     restart_over_gone(objects)
     assert kernel_has_way(objects, FAR)
@@ -240,10 +235,10 @@ def is_reading(router, generation):
 def stop_under_a_dump(objects):
     """Stop the daemon while it reads everything. Returns the generation that it had before.
 
-    It reads for a tenth of a second: where that was over before it was seen, once more.
+    Reading takes a tenth of a second; if it ended before the stop, try again.
     """
     router = objects.router
-    # what goes with a device that goes down the kernel then tells nobody: it has to be read
+    # the kernel then announces no route of a device that goes down, so the daemon reads everything
     objects.r.sysctl("net.ipv6.route.skip_notify_on_dev_down", 1)
     objects.r.ip("link add d0 type veth peer name d1")
     objects.r.ip("link set dev d1 up")

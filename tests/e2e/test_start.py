@@ -14,14 +14,15 @@ from test_changes import Numbered
 from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, router_addr
 
 MAPS = [
-    "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
-    "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules", "sl_exceptions",
-    "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
+    "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours",
+    "sl_port_index", "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules",
+    "sl_exceptions", "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard",
+    "sl_policies",
 ]  # fmt: skip
 ARENA = "sl_fib_arena"  # beside them where the kernel has arenas
 
 
-# By libxdp's dispatcher, where the kernel can.
+# These use libxdp's dispatcher, where the kernel supports it.
 BY_LIBXDP = ("xdp-loader", "xdp-loader-pin", "sixlane-dispatcher")
 
 
@@ -32,13 +33,13 @@ def routed(idle):
 
 
 def modes(net):
-    """Of the ports that the daemon serves: it may know a program later than the CLI."""
+    """{port: mode} of the ports that the daemon serves; it may notice a program later than the CLI."""
     ports = net.router.status()["ports"]
     return {port["name"]: port["mode"] for port in ports if "ingress" in port["flags"]}
 
 
 def program(net, port):
-    """The kernel's word: {"mode": 1 native / 2 generic, "prog": {"id": …}}, or None."""
+    """The port's program as the kernel shows it: {"mode": 1 native / 2 generic, "prog": {"id": …}}, or None."""
     return net.r.link(port).get("xdp")
 
 
@@ -47,7 +48,7 @@ def map_ids(net, prog_id):
     return set(shown.get("map_ids", []))
 
 
-# What each program has for itself alone.
+# Maps of a single program.
 PRIVATE = {"sl_scratch"}
 
 
@@ -101,8 +102,8 @@ def test_program_and_daemon_in_any_order(routed, method, first):
     else:
         routed.router.start()
         attach_or_skip(routed, method)
-    # Without -p each gets maps of its own, and libxdp's dispatcher is not the daemon's to change: it
-    # takes over the first's if it has none yet.
+    # Without -p each program gets maps of its own, and the daemon cannot replace one under libxdp's dispatcher: it
+    # adopts the maps of the first if it has none yet.
     apart = method == "xdp-loader" and is_dispatched(routed, "p0")
     if apart and first == "daemon":
         assert {port["program"] for port in routed.router.status()["ports"]} == {"other maps"}
@@ -215,8 +216,8 @@ def single_paths(net):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_restart_under_traffic(net, number):
-    """No packet is lost, no route is written anew, and packets go by the kernel only until the new
-    daemon has read what may stand in their way."""
+    """No packet is lost, no route is written again, and the kernel forwards only until the new daemon has read the
+    guard's rules."""
     net.r.batch("route add 2001:db8:%x::/48 via %s" % (0x2000 + i, host_addr("bc"[i % 2])) for i in range(500))
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.sync()
@@ -234,7 +235,7 @@ def test_restart_under_traffic(net, number):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_changes_while_the_daemon_is_away(net, number):
-    """What the kernel changed meanwhile is made good; what it did not change is not touched."""
+    """The new daemon applies what the kernel changed meanwhile, and writes nothing else."""
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.r.route("add 2001:db8:e00::/48 via", host_addr("b"))
     net.sync()
@@ -250,7 +251,7 @@ def test_changes_while_the_daemon_is_away(net, number):
 
 
 def test_changes_while_the_daemon_starts(idle):
-    """Each route once: all that is read then is in the datapath, whoever reads it."""
+    """Every route that changes while tables are read is right in the end."""
     ways = ["via " + host_addr(host) for host in "bc"]
     idle.r.batch("route add 2001:db9:%x:%x::/64 dev p0" % (i >> 12, i & 0xFFF) for i in range(100_000))
     idle.r.batch("route add 2001:dba:%x::/48 %s" % (i, ways[0]) for i in range(20_000))
@@ -275,24 +276,21 @@ def test_changes_while_the_daemon_starts(idle):
 
 
 def test_rules_changed_while_the_daemon_is_away(net):
-    """A packet to the router itself never leaves, though the local table is yet to be written when
-    the new rules are, behind many routes."""
+    """Packets to the router itself never leave, though its local table is written after the new rules."""
     net.r.route("add", COVER, "via", host_addr("c"), "table 100")
     net.fill(20000)
     net.sync()
-    generation = net.router.status()["generation"]
     with Numbered(net, dst=router_addr("b"), rate=20000) as stream:
         net.router.stop()
         net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
-        net.router.start(sync=False)
-        net.router.wait_in_sync(after=generation)
+        net.router.start()
         stream.wait_more()
     assert "forward" not in stream.rise, stream.rise
     net.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_port_put_on_while_the_daemon_is_away(make):
-    """Its own address is not known to the maps yet when it is served."""
+    """Its own address is not in the maps yet when it is served."""
     net = make(Net)
     net.r.route("add", COVER, "via", host_addr("c"))
     net.fill(20000)
@@ -301,10 +299,8 @@ def test_port_put_on_while_the_daemon_is_away(make):
     net.router.stop()
     net.r.addr("p0", "2001:db8:ffff::1/64")
     net.router.attach("ip", ["p0"])
-    generation = net.router.status()["generation"]
     with Numbered(net, dst="2001:db8:ffff::1", rate=20000) as stream:
-        net.router.start(sync=False)
-        net.router.wait_in_sync(after=generation)
+        net.router.start()
         stream.wait_more()
     assert "forward" not in stream.rise and stream.rise["pass_local"], stream.rise
     net.assert_forwarded(fr.many(5, FAR), to="c")
@@ -315,12 +311,9 @@ def test_teardown(routed):
     routed.router.start("--teardown")
     routed.assert_forwarded(fr.many(10, FAR), to="b")
     assert routed.router.stop() == 0
-    for port in routed.router.ports:
-        assert not program(routed, port), port
-    left = [name for _, _, files in os.walk(BPFFS) for name in files if name.startswith("sl_")]
-    assert left == []
-    got = routed.exchange(fr.many(10, FAR))
-    assert len(got["b"]) == 10
+    assert not any(program(routed, port) for port in routed.router.ports)
+    assert not [name for _, _, files in os.walk(BPFFS) for name in files if name.startswith("sl_")]
+    routed.assert_forwarded_by_kernel(fr.many(10, FAR))
 
 
 def test_a_second_daemon_is_refused(net):
@@ -360,7 +353,7 @@ def test_a_stripped_object_names_its_compiler(idle):
 
 @pytest.mark.parametrize("under", [(), WITHOUT_BTF])
 def test_status_of_a_default_route_by_advertisement(idle, under):
-    """Where its lifetime cannot be read, nearly every packet of such a router is the kernel's."""
+    """If its lifetime cannot be read, nearly every packet of such a router passes to the kernel."""
     idle = idle.start(under=under)
 
     def warnings():
