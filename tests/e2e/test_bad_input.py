@@ -195,7 +195,8 @@ def test_missing_capability(bystander, missing):
         [SIXLANE], [SIXLANE, "nonsense"], [SIXLANE, "attach"], [SIXLANE, "lookup"],
         [SIXLANE, "lookup", "10.0.0.1"], [SIXLANE, "lookup", "2001:db8::g"], [SIXLANE, "--bogus"],
         [SIXLANE, "routes", "2001:db8::/129"], [SIXLANE, "attach", "p0", "sideways"],
-        [SIXLANE, "stats", "-w", "soon"],
+        [SIXLANE, "stats", "-w", "soon"], *([SIXLANE, "fib", *words.split()] for words in (
+            "fast", "trie now", "verify random", "verify random x", "verify 7 8")),
         [SIXLANED, "--bogus"], [SIXLANED, "--max-routes", "0"], [SIXLANED, "--max-routes", "many"],
         [SIXLANED, "--max-routes", "99999999999"], [SIXLANED, "--log-level", "loud"],
         [SIXLANED, "--mode", "fast"], [SIXLANED, "--poll-ms", "-5"], [SIXLANED, "--rcvbuf", ""],

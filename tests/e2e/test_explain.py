@@ -218,21 +218,6 @@ def test_sources(net):
     assert answer["source_prefix"] == "::/0"
 
 
-def test_status_counts_sources_and_cells(net):
-    def entries():
-        rows = {row["name"]: row["entries"] for row in net.router.status()["maps"]}
-        return rows["sl_src_routes"], rows["sl_nh_buckets"]
-
-    sources, cells = entries()
-    net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
-    net.route("add 2001:db8:f01::/48 nexthop via", B, "nexthop via", C)
-    # one more source: all the others
-    assert entries() == (sources + 2, cells + 2)
-    net.route("delete", PREFIX, "from 2001:db8:a::/64")
-    net.route("delete 2001:db8:f01::/48")
-    assert entries() == (sources, cells)
-
-
 def test_expiry(net):
     net.route("add", PREFIX, "via", B, "expires 100")
     answer = explain(net, A, FAR)
@@ -271,25 +256,6 @@ def test_vlans_in_and_out(net):
     net.r.ip("link set dev p0.10 down")
     net.wait_lookup("2001:db8:10::2", verdict="pass_no_route")
     assert explain(net, A, B, "dev p0.10")["verdict"] == "pass_vlan_unknown"
-
-
-def test_bond(make):
-    net = make(Net, hosts="ab")
-    devices(net.r, "link add bond0 type bond mode active-backup miimon 50")
-    net.r.ip("link set dev p1 down")
-    net.r.ip("link set dev p1 master bond0")
-    net.r.addr("bond0", router_addr("b") + "/64")
-    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev bond0 nud permanent")
-    net.router.ports = ["p0", "bond0"]
-    net.router.attach("ip")
-    net.start("--poll-ms", "20", attach=None)
-    net.wait_lookup(B, verdict="forward", port="bond0")
-    answer = explain(net, B, A)
-    assert answer["verdict"] == "forward"
-    assert (answer["port"], answer["ingress"]) == ("bond0", "p1")
-    assert "slave of bond0" in words_of(answer, "port")
-    assert "runs sixlane" in words_of(answer, "port")
-    assert explain(net, A, B)["member"]["port"] == "bond0"
 
 
 def test_vrf(net):

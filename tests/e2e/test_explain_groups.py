@@ -110,18 +110,6 @@ def test_a_member_that_is_not_resolved(net):
     assert verdicts == {"forward", "pass_unresolved"}
 
 
-def test_next_hop_group(net):
-    next_hop_objects(net, "7,3/8")
-    net.route("add", PREFIX, "nhid 10")
-    seen = set()
-    for i in range(12):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "udp %d 5000 dev p0" % (4000 + i))
-        seen.add(assert_member(net, answer))
-        assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 3, C: 1}
-    assert "b" in seen and answer["bucket"] is None
-    assert "object" in words_of(answer, "route")
-
-
 def test_resilient_group(net):
     """The bucket has the kernel's index, and the kernel's member."""
     next_hop_objects(net, "7,10/8,10 type resilient buckets 64")

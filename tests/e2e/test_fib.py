@@ -171,13 +171,6 @@ def test_no_daemon_has_built_it(idle):
     assert done.returncode == 1 and "no compiled FIB to compare: sixlaned does not run" in done.stderr
 
 
-def test_usage(net):
-    for words in ("fib fast", "fib trie now", "fib verify random", "fib verify random x",
-                  "fib verify 7 8"):  # fmt: skip
-        done = net.router.sixlane(words, check=False)
-        assert done.returncode == 2 and "usage: sixlane" in done.stderr, words
-
-
 # --- the proof --------------------------------------------------------------------------------
 
 
@@ -246,18 +239,6 @@ def test_verify_without_a_daemon(routed):
 
 
 # --- when it is not there ---------------------------------------------------------------------
-
-
-def test_restart_under_traffic(routed):
-    with Numbered(routed) as numbered:
-        for _ in range(3):
-            numbered.wait_more()
-            routed.router.restart()
-            numbered.wait_more()
-            built(routed)
-            numbered.wait_more()
-    numbered.assert_all_arrived("b")
-    numbered.assert_restarted_over()
 
 
 def test_no_memory(routed):

@@ -56,15 +56,6 @@ def test_jumbo_frames(make, attach):
         assert errors[0][2] == 1500
 
 
-def test_padding_in_several_buffers(make):
-    net = make(Net, mtu=MTU)
-    by_sixlane(net)
-    net.start(attach=None)
-    frames = [fr.udp(host_addr("b"), size=size) + bytes(40) for size in (64, 3600, 8000)]
-    net.assert_forwarded(frames[:1], to="b")
-    assert_large_forwarded(net, frames[1:])
-
-
 def test_the_same_flavour_again(make):
     """A program with maps of its own is replaced by the same flavour: the plain one would be refused."""
     net = make(Net, mtu=MTU)

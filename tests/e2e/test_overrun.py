@@ -21,15 +21,6 @@ def storm(net, count=4000, seed=1):
     net.r.batch(lines, force=True)
 
 
-def test_tables_are_equal_from_the_start(net):
-    storm(net)
-    net.r.route("add blackhole 2001:db8:bad::/48")
-    net.r.route("add unreachable 2001:db8:bad:1::/64")
-    net.r.route("add prohibit 2001:db8:bad:2::/64")
-    net.sync()
-    assert differences(net.r, net.router) == []
-
-
 def test_notifications_are_lost(make):
     """The kernel drops messages; the daemon notices and reads everything again while packets are forwarded."""
     net = make(Net).start("--rcvbuf", "4096", "--audit-permille", "0")

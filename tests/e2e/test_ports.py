@@ -206,14 +206,6 @@ def test_egress_without_ethernet_header(net):
     assert "forward" not in rise, rise
 
 
-def test_egress_that_is_no_port(make):
-    """The program need not run where packets leave."""
-    net = make(Net)
-    net.router.attach("ip", ["p0"])
-    net.router.start()
-    net.assert_forwarded(frames(), to="b")
-
-
 def test_egress_in_generic_mode(make):
     net = make(Net)
     net.router.attach("ip", ["p0"])

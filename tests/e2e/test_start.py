@@ -182,14 +182,6 @@ def test_attach_again_does_nothing(net):
 # --- modes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["sixlane-generic", "ip-generic"])
-def test_generic_when_asked(routed, method):
-    routed.router.attach(method)
-    routed.router.start()
-    serves(routed, "generic")
-    routed.assert_forwarded(fr.many(50, FAR), to="b")
-
-
 def test_silently_generic_is_shown(idle):
     """`ip link` falls back to generic on a device without native XDP and says nothing."""
     idle = idle
@@ -370,11 +362,3 @@ def test_status_of_a_default_route_by_advertisement(idle, under):
     idle.r.route("replace default via", host_ll("b"), "dev p1")
     idle.sync()
     assert not warnings()
-
-
-def test_start_before_any_port_exists(make):
-    net = make(Net, hosts="ab")
-    net.router.start()
-    net.router.attach("ip", ["p0", "p1"])
-    wait_until(lambda: modes(net).get("p0") == "native", 5, "p0 served")
-    net.assert_forwarded(fr.many(10, host_addr("b")), to="b")

@@ -11,7 +11,7 @@ from bonds import (
 from lab import BUILD, OBJECT, PINS, wait_until
 from lans import BY_KERNEL, LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
 from tap import Flow
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
+from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
 MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
@@ -109,7 +109,7 @@ def test_slaves_whose_peers_take_no_redirected_frames(make):
     distributed(net, packets(B), by="kernel")
 
 
-@pytest.mark.parametrize("mode", ["balance-rr", "active-backup"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tags", [(5,), (5, 6)], ids=str)
 def test_vlan_on_a_bond(make_bonded, mode, tags):
     net = make_bonded(mode)
@@ -198,18 +198,6 @@ def test_slave_leaves_and_joins_under_traffic(make_bonded, mode):
     assert len(numbers) >= 0.95 * sent, "%d of %d" % (len(numbers), sent)
     net.sync()
     distributed(net, packets(B, 10))
-
-
-def test_slave_that_left_is_a_port_of_its_own(make_bonded):
-    """Without the program; the kernel forwards what comes in there."""
-    net = make_bonded("balance-rr")
-    net.r.ip("link set dev p2 nomaster")
-    net.r.addr("p2", router_addr("c") + "/64")
-    net.r.ip("neigh replace", host_addr("c"), "lladdr", HOST_MAC["c"], "dev p2 nud permanent")
-    net.sync()
-    net.assert_moved(packets(B), "b")
-    net.assert_moved(packets(host_addr("c")), "c", mac=net.r.mac("p2"))
-    net.assert_moved(packets(host_addr("a"), source="c"), "a", source="c", by="kernel")
 
 
 def test_program_before_slaves(make):

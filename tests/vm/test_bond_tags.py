@@ -10,8 +10,8 @@ import struct
 
 import frames as fr
 import pytest
-from bonds import BOND_MAC, SLAVES, add_bond, distributed, enslave, from_bond, wait_for_slaves
-from lans import AD, LanTwins, Q, eventually, forwarded, packets, subnet, tag
+from bonds import BOND_MAC, SLAVES, add_bond, distributed, enslave, wait_for_slaves
+from lans import AD, LanTwins, Q, eventually, forwarded, subnet, tag
 from tap import TaggedTap
 from topology import HOST_MAC
 
@@ -204,16 +204,6 @@ def test_what_only_the_kernel_hashes(make_twins):
 
 
 # --- the slaves -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["balance-xor", "802.3ad"])
-def test_in_and_out(make_bonded, mode):
-    net = make_bonded(mode)
-    add_tagged(net, (Q, 5))
-    net.sync()
-    distributed(net, packets(DST), tags=(5,))
-    for h in "bc":
-        net.assert_moved([tag(frame, 5) for frame in from_bond()], "a", source=h)
 
 
 def test_two_aggregators(make):
