@@ -132,8 +132,8 @@ def pass_marker(sender, receiver, timeout=5.0):
 class Flow(threading.Thread):
     """A constant stream of numbered frames from a tap, until stop().
 
-    make(number) gives the frame. Frames go out at about `rate` a second, evenly. Given the tap
-    that they arrive at, it waits for that one to be read, which a slow machine does rarely.
+    make(number) gives the frame. About `rate` frames a second are sent, evenly. With `reader`, the tap where they
+    arrive, it waits when too many are unread.
     """
 
     def __init__(self, tap, make, rate=2000, reader=None):
