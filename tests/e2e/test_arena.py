@@ -14,7 +14,7 @@ from programs import load_unpinned
 from test_changes import Numbered
 from test_fib import built, fib, verify
 from test_start import attach_or_skip, is_dispatched, map_ids, modes, program, serves
-from topology import COVER, FAR, PREFIX, Net, host_addr
+from topology import FAR, PREFIX, Net, host_addr
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
 ARENA = BUILD + "/sixlane.arena.bpf.o"
@@ -25,9 +25,7 @@ pytestmark = pytest.mark.skipif(not arena.kernel_has_them(), reason="this kernel
 
 @pytest.fixture
 def routed(idle):
-    idle.r.route("add", COVER, "via", C)
-    idle.r.route("add", PREFIX, "via", B)
-    return idle
+    return idle.add_routes()
 
 
 def reads_arena(net, port="p0"):
@@ -50,10 +48,7 @@ def all_read(net, wanted=True):
 @pytest.fixture
 def jumbo(make):
     """The same as routed, but its ports need the flavour for frames of several buffers."""
-    net = make(Net, mtu={h: 9000 for h in "abc"})
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    return net
+    return make(Net, mtu={h: 9000 for h in "abc"}).add_routes()
 
 
 def assert_right(net, in_arena):

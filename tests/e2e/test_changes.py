@@ -7,7 +7,7 @@ import frames as fr
 import pytest
 from lab import wait_until
 from tap import Flow
-from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 
 
 class Numbered:
@@ -76,8 +76,7 @@ class Numbered:
 @pytest.fixture
 def covered(net):
     """PREFIX by b, and a route that covers it by c."""
-    net.r.route("add", COVER, "via", host_addr("c"))
-    net.route("add", PREFIX, "via", host_addr("b"))
+    net.add_routes().sync()
     return net
 
 

@@ -50,6 +50,15 @@ def find(findings, check, port=None):
     return found[0]
 
 
+def expect(findings, check, severity, *words, port=None):
+    """The one finding of a check has this severity, and these words in its text or advice."""
+    finding = find(findings, check, port)
+    assert finding["severity"] == severity, finding
+    for word in words:
+        assert word in finding["text"] + "\n" + (finding["advice"] or ""), (word, finding)
+    return finding
+
+
 def has(findings, check, port=None):
     return any(each["check"] == check and port in (None, each["port"]) for each in findings)
 
@@ -144,8 +153,7 @@ def test_machine(bystander, name):
     if not severity:
         assert not has(findings, check)
         return
-    finding = find(findings, check)
-    assert finding["severity"] == severity and text in finding["text"]
+    finding = expect(findings, check, severity, text)
     assert finding["advice"] or check == "bpffs"
 
 
@@ -169,10 +177,7 @@ def test_ports_before_attaching(make):
         assert program["advice"] == "run 'sixlane attach %s'" % port
         assert find(findings, "checksums", port)["severity"] == "note"
     assert "at MTU 9000" in find(findings, "mtu", "p0")["text"]
-    guard = find(findings, "guard")
-    assert guard["severity"] == "note"
-    assert "packets from p0 to p1 pass" in guard["text"]
-    assert "table inet fw, chain forward, rule handle" in guard["text"]
+    expect(findings, "guard", "note", "packets from p0 to p1 pass", "table inet fw, chain forward, rule handle")
 
 
 def test_before_attaching(idle):
@@ -189,18 +194,15 @@ def test_before_attaching(idle):
 def test_gateways_before_attaching(idle):
     idle.r.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
     idle.r.route("add 2001:db8:f01::/48 via", host_addr("b"), "dev p1")
-    finding = find(examine(idle), "neighbours")
-    assert finding["severity"] == "note" and finding["port"] == "p1"
-    assert "gateway 2001:db8:b::99 on p1" in finding["text"]
+    expect(examine(idle), "neighbours", "note", "gateway 2001:db8:b::99 on p1", port="p1")
 
 
 def test_other_program(idle):
     """An error at a port that is named; elsewhere it may be intended."""
     other = load(idle, other_object())
     with held(idle, "p0", other):
-        finding = find(examine(idle, "p0"), "other_program")
-        assert finding["severity"] == "error" and "(id %s)" % other in finding["text"]
-        assert find(examine(idle), "other_program")["severity"] == "note"
+        expect(examine(idle, "p0"), "other_program", "error", "(id %s)" % other)
+        expect(examine(idle), "other_program", "note")
 
 
 # --- a router that is served ----------------------------------------------------------------
@@ -215,51 +217,54 @@ def test_as_it_should_be(net):
 
 def test_alternative_name(net):
     net.r.ip("link property add dev p0 altname uplink")
-    # Either says how things are at its own moment.
+    # Both are read at different times.
     wait_until(lambda: examine(net, "uplink") == examine(net, "p0"), 10, "the same of both names")
 
 
 def test_forwarding_off(net):
-    """Said once, not for each port."""
+    """One finding, not one for each port."""
     net.r.sysctl(FORWARDING, 0)
     findings = wait_found(net, "forwarding")
     net.sync()
     assert checks(findings, "error") == checks(examine(net), "error") == {"forwarding"}
 
 
-def test_no_daemon(net):
-    net.router.stop()
-    finding = find(examine(net), "daemon")
-    assert finding["severity"] == "error" and "sixlaned does not run" in finding["text"]
+# How the router is started, what is done to it, a check, its severity, and words of its finding.
+FINDINGS = {
+    "no daemon": ({}, lambda net: net.router.stop(), "daemon", "error", "sixlaned does not run"),
+    "unresolved gateway": ({}, lambda net: net.route("add", PREFIX, "via 2001:db8:b::99 dev p1"),
+                           "neighbours", "warning", "2001:db8:b::99"),
+    "port that passes": ({"pass_port": "p0"}, None, "port_passes", "note", "p0"),
+    "missing port": ({"pass_port": "nosuch0"}, None, "port_names", "error", "nosuch0"),
+    "generic mode": ({"attach": "sixlane-generic"}, None, "mode", "warning", "GENERIC"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_findings(make, name):
+    settings, change, check, *wanted = FINDINGS[name]
+    options = ["--pass-port", settings["pass_port"]] if "pass_port" in settings else []
+    net = make(Net).start(*options, attach=settings.get("attach", "one"))
+    assert change is None or not has(examine(net), check)
+    if change:
+        change(net)
+    expect(examine(net, *(["p0"] if check == "mode" else [])), check, *wanted)
 
 
 def test_guard(net):
-    """The rule is named; a cause that is bypassed holds nothing back, which is said, too."""
+    """The finding names the rule. A cause that is bypassed has no effect, which is a finding, too."""
     nft(net.r, RULES)
-    finding = find(wait_found(net, "guard"), "guard")
-    assert finding["severity"] == "note"
-    assert "table inet fw, chain forward, rule handle" in finding["text"]
+    expect(wait_found(net, "guard"), "guard", "note", "table inet fw, chain forward, rule handle")
     net.router.restart("--bypass", "netfilter")
     findings = examine(net)
     assert not has(findings, "guard")
     assert "netfilter is bypassed" in find(findings, "bypass")["text"]
 
 
-def test_gateways(net):
-    net.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
-    finding = find(examine(net), "neighbours")
-    assert finding["severity"] == "warning" and "2001:db8:b::99" in finding["text"]
-    net.r.ip("neigh replace 2001:db8:b::99 lladdr 02:00:00:00:99:99 dev p1 nud permanent")
-    net.sync()
-    assert not has(examine(net), "neighbours")
-
-
 def test_punted_routes_and_their_traffic(net):
     raw.add_seg6_route(net.r, PREFIX, "p2", "2001:db8:c::9")
     net.sync()
-    finding = find(examine(net), "routes")
-    assert finding["severity"] == "warning" and finding["text"].startswith("1 route is ")
-    assert "punt_encap" in finding["text"] and PREFIX in finding["text"]
+    expect(examine(net), "routes", "warning", "1 route is ", "punt_encap", PREFIX)
     assert not has(examine(net), "traffic")
     net.assert_passed(fr.many(COUNT, FAR), "punt_encap")
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
@@ -279,20 +284,12 @@ def test_few_packets_are_no_share(net):
     assert any("(pass_no_route)" in f["text"] and f["severity"] == "note" for f in findings)
 
 
-@pytest.mark.parametrize("port, check, severity", [("p0", "port_passes", "note"), ("nosuch0", "port_names", "error")])
-def test_ports_in_settings(make, port, check, severity):
-    net = make(Net).start("--pass-port", port)
-    finding = find(examine(net), check)
-    assert (finding["port"], finding["severity"]) == (port, severity)
-
-
 def test_egress_that_takes_no_frames(make):
     """A port that is served, and one that packets only leave by."""
     if kernel_version() < (6, 3):
         pytest.skip("this kernel does not tell who takes redirected frames (Linux 6.3)")
     net = make(Net, gro="ac").start(ports=["p0", "p1"], attach=None)
-    finding = find(examine(net), "egress")
-    assert finding["port"] == "p1" and finding["severity"] == "warning"
+    expect(examine(net), "egress", "warning", port="p1")
     far = net.lab.ns("far")
     net.lab.link(net.r, "x0", far, "y0")
     far.run("ethtool", "-K", "y0", "gro", "off")
@@ -300,14 +297,7 @@ def test_egress_that_takes_no_frames(make):
     net.r.ip("link set dev x0 up")
     wait_until(lambda: net.r.is_running("x0"), 10)
     net.route("add", PREFIX, "via fe80::1 dev x0")
-    finding = find(wait_found(net, "egress", "x0"), "egress", "x0")
-    assert finding["severity"] == "warning" and "GRO" in finding["advice"]
-
-
-def test_generic_mode(make):
-    net = make(Net).start(attach="sixlane-generic")
-    finding = find(examine(net, "p0"), "mode")
-    assert finding["severity"] == "warning" and "GENERIC" in finding["text"]
+    expect(wait_found(net, "egress", "x0"), "egress", "warning", "GRO", port="x0")
 
 
 def test_queues(make):
@@ -316,9 +306,7 @@ def test_queues(make):
         pytest.skip("one CPU")
     net = make(Net, queues=2)
     net.r.run("ethtool", "-L", "p0", "rx", "1")
-    finding = find(examine(net, "p0"), "queues")
-    assert finding["severity"] == "warning"
-    assert finding["advice"] == "ethtool -L p0 rx 2"
+    expect(examine(net, "p0"), "queues", "warning", "ethtool -L p0 rx 2")
     net.r.run("ethtool", "-L", "p0", "rx", "2")
     assert not any(f["severity"] == "warning" for f in examine(net, "p0") if f["check"] == "queues")
 
@@ -326,9 +314,7 @@ def test_queues(make):
 def test_another_network_namespace(net):
     """Two share a bpffs: the daemon's ports are not those of the other."""
     findings = examine(net, ns=net.lab.ns("elsewhere"))
-    finding = find(findings, "namespace")
-    assert finding["severity"] == "error"
-    assert "(process %d)" % net.router.daemon.pid in finding["text"]
+    expect(findings, "namespace", "error", "(process %d)" % net.router.daemon.pid)
     assert not has(examine(net), "namespace")
 
 
@@ -338,8 +324,7 @@ def test_a_port_of_another_network_namespace(net):
     net.lab.link(elsewhere, "e0", elsewhere, "e1")
     elsewhere.run(SIXLANE, "attach", "e0")
     program = elsewhere.link("e0")["xdp"]["prog"]["id"]
-    finding = find(examine(net), "namespace")
-    assert finding["severity"] == "error" and "(id %d)" % program in finding["text"]
+    expect(examine(net), "namespace", "error", "(id %d)" % program)
     elsewhere.run(SIXLANE, "detach", "e0")
     wait_until(lambda: not has(examine(net), "namespace"), 5)
 
@@ -349,7 +334,7 @@ def test_manual_names_all_checks():
     sources = [p for p in pathlib.Path(REPO, "user", "cli").glob("*.c") if "check" in p.name or "doctor" in p.name]
     names = {name for p in sources for name in re.findall(r'^\t{ "(\w+)", (?:\.run_port|check_)', p.read_text(), re.M)}
     manual = pathlib.Path(REPO, "user", "cli", "sixlane.8").read_text()
-    told = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
+    listed = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
     names -= {"attach_device"}  # only skips the others
     names -= {"default_route"}  # of status; doctor looks at all routes that expire
-    assert names and set(re.findall(r"^\.Dq (\w+)", told, re.M)) == names
+    assert names and set(re.findall(r"^\.Dq (\w+)", listed, re.M)) == names

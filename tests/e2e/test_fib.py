@@ -73,9 +73,7 @@ def plant(net, old, new):
 
 @pytest.fixture
 def routed(net):
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    net.sync()
+    net.add_routes().sync()
     built(net)
     return net
 

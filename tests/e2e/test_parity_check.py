@@ -112,8 +112,7 @@ def routed(net):
 
 
 def add_routes(net):
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
+    net.add_routes()
     net.r.route("add", OTHER, "via", B)
 
 

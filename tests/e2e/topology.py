@@ -282,6 +282,12 @@ class Net:
         self.r.route(*args)
         self.sync()
 
+    def add_routes(self):
+        """PREFIX by b, and COVER, which covers it, by c. Returns this net."""
+        self.r.route("add", COVER, "via", host_addr("c"))
+        self.r.route("add", PREFIX, "via", host_addr("b"))
+        return self
+
     def fill(self, count):
         """As many routes by b, for which the daemon needs a while."""
         self.r.batch(
