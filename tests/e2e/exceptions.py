@@ -75,7 +75,7 @@ def redirect(target, dst=FAR, by="b", mac=None, **kwargs):
     return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
 
 
-def hear(net, *frames, by="b"):
+def deliver(net, *frames, by="b"):
     """Return when the router's kernel has handled these messages."""
     for frame in frames:
         net.tap[by].send(frame)
@@ -112,7 +112,7 @@ def flood(net, frames, by="b", at_once=500):
 
 
 def learn(net, mtu, dst=FAR, by="b", **kwargs):
-    hear(net, too_big(mtu, dst, by, **kwargs), by=by)
+    deliver(net, too_big(mtu, dst, by, **kwargs), by=by)
 
 
 def wait_forgotten(net, dst=FAR, timeout=10):
@@ -130,7 +130,7 @@ def in_kernel(net, dst=FAR):
 
 
 def forget(net, *dst):
-    """What the kernel has learnt: all, or of one destination."""
+    """What the kernel has learned: all, or of one destination."""
     net.r.ip("route flush cache", *dst)
 
 

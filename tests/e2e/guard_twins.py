@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A router that the guard watches over beside the kernel alone: what both make of packets while
-firewall rules, IPsec policies or traffic control stand there, and what sixlane counts.
+firewall rules, IPsec policies or traffic control are active, and what sixlane counts.
 
 Changes are waited for by `sixlane explain`, which goes by the maps that packets go by.
 """
@@ -54,8 +54,8 @@ class GuardTwins(Twins):
 
     def wait_held(self, source, to, verdict, words):
         """Until the pair is held back, for a reason that has these words in it."""
-        said = wait_verdict(self.fast, source, to, verdict)
-        assert words in said["guard_reason"], said["guard_reason"]
+        reason = wait_verdict(self.fast, source, to, verdict)["guard_reason"]
+        assert words in reason, reason
 
     def _exchange_ready(self, frame, source):
         """What hosts got, and what was counted, in a moment in which the guard was not reading."""
@@ -65,7 +65,7 @@ class GuardTwins(Twins):
             what="the guard has read everything",
         )
 
-    def check(self, source, to, fate, verdict):
+    def check(self, source, to, outcome, verdict):
         """A packet of the pair: the same in both, and counted once under its verdict."""
         frame = packet(source, to)
         plain = self.plain.exchange([frame], source)
@@ -73,13 +73,13 @@ class GuardTwins(Twins):
         shown = {host: (fr.show(plain[host]), fr.show(fast[host])) for host in "abc"}
         assert plain == fast, shown
         arrived = fr.forwarded(frame, HOST_MAC[to], PORT_MAC[to]) in plain[to]
-        assert arrived == (fate != NONE), shown
+        assert arrived == (outcome != NONE), shown
         # Of a whole port, what is held back may be our own markers as well.
-        assert rise.get("forward", 0) == (fate == FAST), rise
-        assert rise.get(verdict, 0) >= (fate != FAST), rise
+        assert rise.get("forward", 0) == (outcome == FAST), rise
+        assert rise.get(verdict, 0) >= (outcome != FAST), rise
 
     def check_all(self, verdict, held, marker=None, marked=None):
-        """Of every pair. held: {pair: (fate, words of the reason)} of those that do not go by XDP.
+        """Of every pair. held: {pair: (outcome, words of the reason)} of those that do not go by XDP.
 
         Where there is none of them, marker(net) adds what holds back those of `marked`: then all that
         was there before has been read, too.
@@ -95,8 +95,8 @@ class GuardTwins(Twins):
             if source + to not in held:
                 wait_verdict(self.fast, source, to, "forward")
         for source, to in PAIRS:
-            fate, _ = held.get(source + to, (FAST, ""))
-            self.check(source, to, fate, verdict)
+            outcome, _ = held.get(source + to, (FAST, ""))
+            self.check(source, to, outcome, verdict)
 
 
 @contextlib.contextmanager

@@ -142,14 +142,14 @@ def test_the_audit_finds_silent_changes(make):
         net.r.ip("route", request)
         wanted = {**before, difference: before[difference] + 1}
         wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=request)
-    for told, requests, found in (
+    for is_announced, requests, found in (
         (True, ["del " + via_b, "add " + via_b], ("missing",)),  # the first of the two
         (False, ["del %s/64" % last, "add %s/48 dev p1" % last], ("missing", "extra")),
     ):
         passes = audit()["passes"] + 3
         wait_until(lambda passes=passes: audit()["passes"] >= passes, what="all is known")
         os.kill(pid, signal.SIGSTOP)
-        if told:
+        if is_announced:
             drop_notifications(pid, SO_DETACH_FILTER)
         for request in requests:
             net.r.ip("route", request)
@@ -214,8 +214,8 @@ def test_routes_mtus_follow_their_device(net, hop, count):
     net.sync()
     for mtu in (1300, 1500):
         net.r.ip("link set dev p1 mtu", mtu)
-        told = net.r.ipj("-6 route show 2001:db8:f00::/64")[0]["metrics"][0]["mtu"]
+        shown = net.r.ipj("-6 route show 2001:db8:f00::/64")[0]["metrics"][0]["mtu"]
         for i in (0, count - 1):
             far = "2001:db8:f00:%x::1" % i
-            wait_until(lambda far=far, mtu=told: net.router.lookup(far).get("mtu") == mtu, 10, "MTU %d" % told)
+            wait_until(lambda far=far, mtu=shown: net.router.lookup(far).get("mtu") == mtu, 10, "MTU %d" % shown)
     assert "reads all tables again" not in net.router.log()

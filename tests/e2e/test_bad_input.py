@@ -170,8 +170,8 @@ def test_no_bpffs(bystander):
     """Unmounted below: what is seen then is an empty directory of sysfs."""
     script = 'mount -t tmpfs none %s; "$@"' % BPFFS
     for argv in ([SIXLANED, "p0"], [SIXLANE, "attach", "p0"], [SIXLANE, "status"]):
-        said = attempt(bystander, "unshare", "-m", "sh", "-c", script, "sh", *argv)
-        says(said, BPFFS, "mount -t bpf")
+        message = attempt(bystander, "unshare", "-m", "sh", "-c", script, "sh", *argv)
+        says(message, BPFFS, "mount -t bpf")
 
 
 # --- rights ---------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ def test_usage(bystander, argv):
 def test_help_and_version(bystander, program):
     done = bystander.r.run(program, "-h")
     assert "sixlane" in done.stdout and not done.stderr
-    said = bystander.r.run(program, "-V").stdout
-    assert re.search(r"ABI %d, %s built by .*Clang \d+" % (abi(), re.escape(OBJECT)), said), said
+    version = bystander.r.run(program, "-V").stdout
+    assert re.search(r"ABI %d, %s built by .*Clang \d+" % (abi(), re.escape(OBJECT)), version), version
 
 
 def test_version_without_an_object(bystander):

@@ -20,8 +20,8 @@ def refused(net, verb, *words):
 def test_other_program_of_a_link(idle, flags):
     """A program with other maps than sixlane's is another program."""
     with held(idle, "p0", load(idle, other_object()), flags) as link:
-        said = refused(idle, "attach", "another XDP program", "bpftool link detach id %s'" % link)
-        assert "xdp off" not in said and "xdpgeneric off" not in said
+        message = refused(idle, "attach", "another XDP program", "bpftool link detach id %s'" % link)
+        assert "xdp off" not in message and "xdpgeneric off" not in message
         idle.r.run("bpftool", "link", "detach", "id", link)
         idle.router.sixlane("attach p0")
         assert idle.router.port_status("p0")["link_id"] is None

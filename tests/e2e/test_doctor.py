@@ -287,7 +287,7 @@ def test_few_packets_are_no_share(net):
 def test_egress_that_takes_no_frames(make):
     """A port that is served, and one that packets only leave by."""
     if kernel_version() < (6, 3):
-        pytest.skip("this kernel does not tell who takes redirected frames (Linux 6.3)")
+        pytest.skip("this kernel does not show which devices accept redirected frames (Linux 6.3)")
     net = make(Net, gro="ac").start(ports=["p0", "p1"], attach=None)
     expect(examine(net), "egress", "warning", port="p1")
     far = net.lab.ns("far")

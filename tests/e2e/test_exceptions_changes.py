@@ -79,12 +79,12 @@ CHANGES = {
         "MAC of the router that it leads to": [
             (EXACT, "neigh replace %s lladdr %s dev p1 nud permanent router" % (ex.OTHER, THIRD_MAC))],
         # A larger one does not count.
-        "learnt anew": [
+        "learned again": [
             ("answer_too_big", "MTU 1290"), ("answer_too_big", "MTU 1400"), ("answer_too_big", "MTU 1280"),
             (EXACT, "learn"), (NONE, "route flush cache")],
         # To where the route leads anyway: XDP leaves it to its kernel.
         "redirected back": [(ANY, "redirect back"), (NONE, "route flush cache")],
-        "learnt by two routes": [
+        "learned by two routes": [
             (PUNT, "route add %s %s" % (WITHIN, SAME_HOP), "MTU 1290"), (EXACT, "route del " + WITHIN)],
         "the first object": [
             (PUNT, "route del " + PREFIX, "nexthop add id 7 " + SAME_HOP,
@@ -126,14 +126,14 @@ def teach(net, kind, by="b"):
     if kind == "mtu":
         ex.learn(net, MTU, by=by)
     else:
-        ex.hear(net, ex.redirect(ex.OTHER, by=by, mac=ex.OTHER_MAC), by=by)
+        ex.deliver(net, ex.redirect(ex.OTHER, by=by, mac=ex.OTHER_MAC), by=by)
 
 
 def do(net, kind, line):
     """A line for `ip`, or a message."""
     word, _, rest = line.partition(" ")
     if line == "learn of all":
-        # Whatever member the kernel hangs each on.
+        # At whatever member the kernel keeps each.
         for number in range(16):
             ex.learn(net, MTU, quoted=ex.echo("2001:db8:77::%x" % number, FAR))
     elif word == "learn":
@@ -141,7 +141,7 @@ def do(net, kind, line):
     elif word == "MTU":
         ex.learn(net, int(rest))
     elif line == "redirect back":
-        ex.hear(net, ex.redirect(host_ll("b"), src=ex.OTHER))
+        ex.deliver(net, ex.redirect(host_ll("b"), src=ex.OTHER))
     else:
         net.r.ip(line)
 
@@ -235,7 +235,7 @@ def resign(net, _kind):
     body = ICMPv6ND_NA(tgt=ex.OTHER, R=0, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=THIRD_MAC)
     frame = ex.message("b", body, src=ex.OTHER, to="fe80::1", hop_limit=255)
     net.r.ip("neigh replace", ex.OTHER, "lladdr", THIRD_MAC, "dev p1 nud stale router")
-    ex.hear(net, frame)
+    ex.deliver(net, frame)
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,8 @@ def test_of_the_operators(idle):
     row = explain(idle, "2001:db8:a::", FAR, "icmp6 dev p0 size", MTU + 1)
     assert row["verdict"] == "drop_too_big"  # the router's own, anycast
     text = idle.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
-    said = "Path MTU 1300, next hop via %s dev p1, from the operator, expires in "
-    assert said % ex.OTHER in text
+    words = "Path MTU 1300, next hop via %s dev p1, from the operator, expires in "
+    assert words % ex.OTHER in text
     assert "the exception's: the packet has 1301, too many" in text
     assert "Packet Too Big, MTU 1300, from 2001:db8:a::1 to 2001:db8:a::2, back by p0" in text
     assert "none for this destination" in idle.router.sixlane("explain", A, SECOND).stdout

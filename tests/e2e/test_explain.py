@@ -15,7 +15,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, Net, router_addr
 
-# --- what is said ---------------------------------------------------------------------------
+# --- the answer ---------------------------------------------------------------------------
 
 
 def test_forwarded_by_a_gateway(net):
@@ -306,9 +306,9 @@ def test_a_program_that_differs(net, header, old, new, verdict, differs, offset)
     program = other_program(net, header, old, new)
     answer = explain(net, A, B, status=1, program=program)
     assert (answer["verdict"], answer["trace_verdict"], answer["differs"]) == (verdict, "forward", differs)
-    told = words_of(answer, "verdict")
-    assert "DISAGREE" in told and "report" in told and answer["differs_at"] == offset
-    assert "differ in: %s, first at offset %d of the frame" % (", ".join(differs), offset) in told
+    text = words_of(answer, "verdict")
+    assert "DISAGREE" in text and "report" in text and answer["differs_at"] == offset
+    assert "differ in: %s, first at offset %d of the frame" % (", ".join(differs), offset) in text
     assert answer["counted_for"] == answer["trace_counted_for"] == "p0"
     assert (answer["action"], answer["trace_action"]) == (
         "XDP_PASS" if verdict.startswith("pass") else "XDP_REDIRECT", "XDP_REDIRECT")  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The compiled FIB beside the trie: the switch between them, what is told of it, and its proof."""
+"""The compiled FIB beside the trie: the switch between them, its status, and its verification."""
 
 import contextlib
 import json

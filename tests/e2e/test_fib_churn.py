@@ -116,10 +116,10 @@ def assert_agreement(net):
     frames = [fr.udp(address(i), number=i) for i in range(ROW)]
     got, rise = net.counted(lambda: net.exchange(frames))
     arrived = {fr.number_of(f): h for h in "bc" for f in got[h] if fr.icmp_type(f) is None}
-    for i, said in enumerate(wanted):
-        host = {"p1": "b", "p2": "c"}.get(said.get("port")) if said["verdict"] == "forward" else None
-        assert arrived.get(i) == host, (address(i), said)
-    verdicts = [said["verdict"] for said in wanted]
+    for i, row in enumerate(wanted):
+        host = {"p1": "b", "p2": "c"}.get(row.get("port")) if row["verdict"] == "forward" else None
+        assert arrived.get(i) == host, (address(i), row)
+    verdicts = [row["verdict"] for row in wanted]
     for name in set(verdicts):
         assert rise.get(name, 0) >= verdicts.count(name), (name, rise)
     assert rise["forward"] == verdicts.count("forward"), rise

@@ -31,8 +31,8 @@ def test_one_hop_of_a_set_goes_without_a_dump(net):
     assert net.router.status()["generation"] == generation
 
 
-def test_what_a_new_device_takes_is_known(net):
-    """The kernel tells a tap's XDP features before the device itself, and by another socket."""
+def test_xdp_features_of_new_devices(net):
+    """The kernel announces a tap's XDP features before the device, and on another socket."""
     taps = ["x%d" % i for i in range(40)]
     for tap in taps:
         net.r.ip("tuntap add dev", tap, "mode tap")

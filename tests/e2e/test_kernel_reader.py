@@ -85,7 +85,7 @@ def fill(net, count, verbs=("add", "append", "prepend")):
 
 
 def place(record):
-    """Where a destination stands in a walk."""
+    """A destination's place in a walk."""
     return int(ipaddress.ip_address(record.dst)), record.dst_len
 
 
@@ -208,17 +208,17 @@ def test_each_exception_is_read_once(net, kind, words):
     assert read("all", 1024) == hops
     assert {hop.kind for hop, _ in hops} == {kr.OBJECT if by_object else kr.ROUTE}
     assert len(hops) == (2 if words in (ROUTES["two hops"], ROUTES["a group"]) else 1)
-    learnt = [each.dst for _, exceptions in hops for each in exceptions]
-    assert len(learnt) == len(wanted) and set(learnt) == wanted
+    learned = [each.dst for _, exceptions in hops for each in exceptions]
+    assert len(learned) == len(wanted) and set(learned) == wanted
     for hop, exceptions in hops:
         gateway = host_addr("b" if hop.id == 7 else "c") if by_object else hop.gateway
         for each in exceptions:
             assert (each.gateway, each.mtu) == (gateway, MTU)
             assert each.ifindex and each.flags & RTF_MODIFIED and each.flags & RTF_EXPIRES
-    ((_, (one,)),) = read(learnt[0])
+    ((_, (one,)),) = read(learned[0])
     assert one in hops[0][1]
     if not by_object:
-        assert kr.find(net.r, kr.MAIN, PREFIX, kind, learnt[0])[0].count(one) == 1
+        assert kr.find(net.r, kr.MAIN, PREFIX, kind, learned[0])[0].count(one) == 1
     for absent in ("2001:db8:f00::3", "::", None):
         assert not read(absent)
 

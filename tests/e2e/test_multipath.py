@@ -183,7 +183,7 @@ def test_route_expires(net):
 
 
 def test_routes_that_are_read_as_they_end(net):
-    """For a hundredth of a second before and after, the kernel tells them as routes without end."""
+    """For a hundredth of a second before and after, the kernel shows them as routes without an expiry."""
     count, waves = 600, 60
     prefix = "2001:db9:%x::/64"
     net.sync()
@@ -195,7 +195,7 @@ def test_routes_that_are_read_as_they_end(net):
         )
     end = time.monotonic()
     wait_until(lambda: time.monotonic() >= (start + end) / 2 + 6, 60, "half of the routes have ended")
-    # an address with a lifetime makes the daemon read everything anew
+    # an address with a lifetime makes the daemon read everything again
     net.r.ip("address add 2001:db8:a::10/128 dev p0 valid_lft 1000 preferred_lft 900")
     wait_until(lambda: time.monotonic() > end + 6.1, 60, "all routes have ended")
     net.sync()

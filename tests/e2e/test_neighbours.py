@@ -149,7 +149,7 @@ def test_neighbour_without_traffic_is_left_alone(unresolved):
     # The probed entry stays reachable until it is seen.
     net.r.sysctl("net.ipv6.neigh.p1.base_reachable_time_ms", HOUR_MS)
     net.assert_forwarded(fr.many(10, FAR), to="b")
-    wait_until(lambda: state(net) == "REACHABLE", 20, lambda: "probed anew: %s" % state(net))
+    wait_until(lambda: state(net) == "REACHABLE", 20, lambda: "probed again: %s" % state(net))
 
 
 def test_neighbour_that_goes_away(unresolved):

@@ -121,7 +121,7 @@ def redirected(idle):
     """FAR has a redirect."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     ex.accept_redirects(idle, "b")
-    ex.hear(idle, ex.redirect(ex.OTHER))
+    ex.deliver(idle, ex.redirect(ex.OTHER))
     return idle
 
 

@@ -43,7 +43,7 @@ def twins(start):
 
 
 def learn(pair, mtu):
-    """Both kernels are told, and sixlane reads what its own made of it. Returns whether that is anything."""
+    """Send both kernels the message; sixlane reads what its own made of it. Returns whether that is anything."""
     pair.each(lambda net: ex.learn(net, mtu))
     kernel, other = (ex.in_kernel(net) for net in (pair.fast, pair.plain))
     assert (kernel is None) == (other is None), (kernel, other)
@@ -126,7 +126,7 @@ def check_device(net, mtu):
 
 
 def test_mtu_of_the_device(make):
-    """It changes with the device, and by a setting of IPv6, of which the daemon is not told."""
+    """It changes with the device, and by a setting of IPv6, which the kernel does not announce."""
     net = make(Net, mtu=BIG).start()
     net.route("add", PREFIX, "via", host_addr("b"))
     for mtu in (1400, 1280, 1500):
@@ -218,7 +218,7 @@ def test_tcp_and_tracepath(idle, far, origin):
     if origin == "operator":
         ex.exception(net, "add", FAR, "mtu", MTU)
     else:
-        # The router itself asks for more than fits: only then does b tell it.
+        # The router itself sends a packet that is too large, which b answers.
         net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)
     ex.wait_shown(net, FAR, mtu=MTU, origin=origin)
     tcp.listen(far)
@@ -227,7 +227,7 @@ def test_tcp_and_tracepath(idle, far, origin):
     assert done == {"received": BYTES, "mtu": MTU}
     assert rise["answer_too_big"] >= 1 and rise["forward"] >= BYTES / MTU, rise
     assert "pass_too_big" not in rise, rise
-    # It tells the MTU, and who said so: whoever would have sent it to the second hop.
+    # It shows the MTU and the router that sent it.
     a.ip("route flush cache")
     out = a.run("tracepath", "-6", "-n", "-m", "4", FAR).stdout
     assert re.search(r"^ *2: +%s .*pmtu %d$" % (router_addr("a"), MTU), out, re.M), out

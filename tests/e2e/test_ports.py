@@ -83,7 +83,7 @@ def test_force_forwarding(forcing, name):
 
 
 def test_force_forwarding_ends_while_tables_are_read(forcing):
-    """The daemon is stopped at several moments of its first dump; which, hangs on the machine."""
+    """The daemon is stopped at several moments of its first dump; which ones, depends on the machine."""
     net = forcing
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     via = host_addr("b")
@@ -232,7 +232,7 @@ def test_generic_mode_redirects_to_any_device(make):
 
 @where_the_kernel_tells
 def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
-    """What is said is what is done: from p0 the kernel forwards, from p2 sixlane."""
+    """The warning is right: the kernel forwards from p0, sixlane from p2."""
     net = make(Net, gro="ac")
     net.router.attach("ip", ["p0"])
     net.router.attach("ip-generic", ["p1", "p2"])

@@ -48,13 +48,13 @@ def build(net, text):
     return folder
 
 
-def says_refusal(said, folder):
+def says_refusal(output, folder):
     """All of it in one line; the file has the whole log, and nobody else may read it."""
-    lines = [line for line in said.splitlines() if "refused" in line]
-    assert len(lines) == 1, said
+    lines = [line for line in output.splitlines() if "refused" in line]
+    assert len(lines) == 1, output
     says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
          "CLANG=")  # fmt: skip
-    assert "denied" not in said, said
+    assert "denied" not in output, output
     log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
@@ -82,9 +82,9 @@ def test_refused_program_under_the_daemon(idle, refused):
         says_refusal(idle.router.status_text(), refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
-        (said,) = status["refused"]
-        assert (said["port"], said["reason"], said["log"]) == ("p0", REASON, log)
-        assert said["kernel"] in os.uname().release
+        (row,) = status["refused"]
+        assert (row["port"], row["reason"], row["log"]) == ("p0", REASON, log)
+        assert row["kernel"] in os.uname().release
         idle.router.attach(method, ["p0"])
         wait_until(lambda log=log: not os.path.exists(log), 10, "the log is gone")
         status = idle.router.status()
@@ -93,7 +93,7 @@ def test_refused_program_under_the_daemon(idle, refused):
 
 
 def refused_ports(net):
-    return [said["port"] for said in net.router.status()["refused"]]
+    return [row["port"] for row in net.router.status()["refused"]]
 
 
 def test_refused_program_of_several_ports(idle, refused):
@@ -157,23 +157,23 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
     logs = os.listdir(RUN_DIR)
     idle.r.run("chmod", "777", RUN_DIR)
     try:
-        said = attempt(idle, refused + "/sixlane", "attach", "p0")
+        message = attempt(idle, refused + "/sixlane", "attach", "p0")
         assert os.listdir(RUN_DIR) == logs
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
-    says(said, REASON, "could not be saved in " + RUN_DIR)
+    says(message, REASON, "could not be saved in " + RUN_DIR)
 
 
 def test_refused_log_is_bounded(idle):
     """Its end, which has the reason, is kept."""
     folder = build(idle, LONG_SOURCE)
-    said = attempt(idle, folder + "/sixlane", "attach", "p0")
-    log = re.search(r"its log is in (\S+);", said)[1]
+    message = attempt(idle, folder + "/sixlane", "attach", "p0")
+    log = re.search(r"its log is in (\S+);", message)[1]
     assert (1 << 20) - 4096 < os.path.getsize(log) < (1 << 20) + 4096
     with open(log, encoding="utf-8") as file:
         text = file.read()
     says(text, "port: p0", "bytes are left out", "processed ")
-    says(said, text.split("reason: ", 1)[1].splitlines()[0])
+    says(message, text.split("reason: ", 1)[1].splitlines()[0])
     assert text.splitlines()[-1].startswith("processed "), text[-200:]
 
 
@@ -191,7 +191,7 @@ def test_refused_program_for_large_frames(idle, refused):
     idle.router.start("--object", refused + "/sixlane.bpf.o")
     grow(idle, hosts="a")
     idle.router.wait_log("detached until the MTU is lowered", 20)
-    (said,) = idle.router.status()["refused"]
-    assert said["log"] in idle.router.log() and os.path.exists(said["log"])
+    (row,) = idle.router.status()["refused"]
+    assert row["log"] in idle.router.log() and os.path.exists(row["log"])
     idle.router.stop()
     assert "p0 runs no XDP program: run 'sixlane attach p0'" in idle.router.status()["warnings"]

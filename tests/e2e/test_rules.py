@@ -92,7 +92,7 @@ def test_iif(tables):
 
 
 def test_iif_follows_the_name(tables):
-    """No message tells that a rule's device was renamed."""
+    """The kernel does not announce that a rule's device was renamed."""
     rule(tables, "add iif later lookup 100 pref 1000")
     tables.assert_forwarded(fr.many(3, FAR), to="b")
     tables.rename_or_skip("p0", "later")

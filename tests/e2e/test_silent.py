@@ -33,7 +33,7 @@ def test_routes_of_a_device(twins, interrupt):
     twins.each(lambda net: net.resolve_hosts())
     fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    wait_until(lambda: fast.router.status()["generation"] > generation, what="read anew")
+    wait_until(lambda: fast.router.status()["generation"] > generation, what="read again")
     fast.sync()
     twins.assert_same([fr.udp(FAR)])
     assert not fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
@@ -55,7 +55,7 @@ def hide_between_hops(net):
     net.r.route("append", PREFIX, "dev p0")
     append(net, PREFIX, "c")
     for prefix in (PREFIX, OTHER):
-        assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel tells it: no test"
+        assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel shows it: no test"
 
 
 def frames_to(dst):

@@ -201,7 +201,7 @@ def dump(net, name):
 
 
 def single_paths(net):
-    """The trie without fe80::/64, which is on every port: groups are made anew and repointed."""
+    """The trie without fe80::/64, which is on every port: groups are made again and repointed."""
     link_local = ["0xfe", "0x80"] + ["0x00"] * 14
     return [entry for entry in dump(net, "sl_routes") if entry["key"][8:] != link_local]
 

@@ -49,10 +49,10 @@ class Firewalls:
         return True
 
     def _load(self, commands):
-        said = [side.load_rules(commands) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("nft answers differently: %s\nand %s" % tuple(said))
-        return said[0]
+        answers = [side.load_rules(commands) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("nft answers differently: %s\nand %s" % tuple(answers))
+        return answers[0]
 
     def _flags(self):
         return set(self.router.port_status(WITNESS)["flags"]) & set(WITNESS_CHAINS)

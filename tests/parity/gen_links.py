@@ -58,7 +58,7 @@ class Addresses(Feature):
 
 
 class UpDown(Feature):
-    """Ports that go down, with all that hangs on them, and come up again."""
+    """Ports that go down, with their addresses and routes, and come up again."""
 
     name, weight, share = "updown", 0.35, 2
 

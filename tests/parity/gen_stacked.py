@@ -19,7 +19,7 @@ class Stacked(Feature):
         return [dev for dev in self.model.devices if dev.program is not None and dev.routable]
 
     def add(self, dev, words, lower=None):
-        """Lines that make a device. Its index is said, so that it is the same on both sides."""
+        """Lines that make a device. With an index, so that it is the same on both sides."""
         model = self.model
         index = FIRST_INDEX + len(model.devices)
         dev.lower = lower

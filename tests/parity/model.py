@@ -52,10 +52,10 @@ class Model:
         self.locals = [line.split("/")[0] for dev in self.devices for line in dev.own]
         self.mtus, self.l4_ports = {1280, 1500}, [53, 4000, 5000]
         self.classes, self.vids = [0, 0x10, 0x28, 0xB8], [5]
-        self.learnt = []  # destinations of exceptions
+        self.learned = []  # destinations of exceptions
         self.proxied = []  # (device, address): the kernel may answer discovery for others
         self.tables = ["main"]
-        # What a route may go by, and what may be said of it beside: (weight, function).
+        # Targets and attributes of routes: (weight, function).
         self.targets, self.attributes = [], []
         self.macs = 0
         # The kernel keeps one cached route for all routes by a next-hop object: it has the prefix length, MTU

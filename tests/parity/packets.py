@@ -59,9 +59,9 @@ class Packets:
         self.inputs = [dev for dev in there if dev.up and dev.carrier] or there
         self.inputs += self.inputs[:1] * 4
         self.destinations = [self._destination() for _ in range(MOST_DESTINATIONS)]
-        self.learnt = set(model.learnt)
-        if model.learnt:  # there may be hundreds, which would displace all others
-            some = self.rng.choices(model.learnt, k=MOST_DESTINATIONS // 3)
+        self.learned = set(model.learned)
+        if model.learned:  # there may be hundreds, which would displace all others
+            some = self.rng.choices(model.learned, k=MOST_DESTINATIONS // 3)
             self.destinations[: len(some)] = some
         self.sources = [self._source() for _ in range(40)]
 
@@ -122,7 +122,7 @@ class Packets:
         source, target = self._addresses(dev)
         target = address(number(host)) if host else target
         # Most exceptions are Path MTUs.
-        self.small = 0.3 if int.from_bytes(target, "big") in self.learnt else 0.7
+        self.small = 0.3 if int.from_bytes(target, "big") in self.learned else 0.7
         header, body = (self._icmp_other if host else self._upper)(source, target)
         mangled = len(body) < wire.MARK_LEN or model.chance(0.1)
         # A reset, should the router send one, quotes nothing but the label.

@@ -22,7 +22,7 @@ class Failure:
         self.line, self.frames, self.differences = line, frames, differences
 
     def culprits(self):
-        """The lines of the frames that differed; all, if it cannot be told."""
+        """The lines of the frames that differed; all of them if that is not known."""
         numbers = [difference.number for difference in self.differences]
         return self.frames if None in numbers else [self.frames[number] for number in numbers]
 

@@ -18,7 +18,7 @@ import gen_stacked
 from model import Model
 from packets import Packets
 
-# Devices first, and what is learnt by routes last: each uses what is there.
+# Devices first, and what is learned by routes last: each uses what is there.
 FEATURES = [
     feature
     for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules,

@@ -160,7 +160,7 @@ class Side:
 
     def batch(self, lines):
         """Run lines of `ip` and skip errors, which are returned. Lines of one address family go together."""
-        lines, said = self._possible(list(lines))
+        lines, errors = self._possible(list(lines))
         at = 0
         while at < len(lines):
             end, argv = at, _argv(lines[at])
@@ -170,25 +170,25 @@ class Side:
             done = self.r.run(*argv, stdin=text, check=False)
             if done.returncode == COMMAND_LINE_ERROR:
                 raise HarnessError("ip does not know a line of\n%s%s" % (text, done.stderr))
-            said += [_said(line, lines[at:end]) for line in done.stderr.splitlines()]
+            errors += [_error(line, lines[at:end]) for line in done.stderr.splitlines()]
             at = end
-        return [line for line in said if line]
+        return [line for line in errors if line]
 
     def _possible(self, lines):
         """(lines, errors): a line with a device that does not exist would end the whole batch."""
-        there, possible, said = {*self.devices(), "lo"}, [], []
+        there, possible, errors = {*self.devices(), "lo"}, [], []
         for line in lines:
             words = line.split()
             named = {name for word, name in zip(words[1:], words[2:]) if word in NAMES_A_DEVICE}
             if words[0] == "rule" or named <= there:
                 possible.append(line)
             else:
-                said.append("no such device: " + line)
+                errors.append("no such device: " + line)
             if words[:2] == ["link", "add"]:
                 there.add(words[words.index("name") + 1])
             elif words[:2] == ["link", "delete"]:
                 there -= named
-        return possible, said
+        return possible, errors
 
     def write(self, path, value):
         """A setting under /proc/sys; what it was is kept for restore()."""
@@ -204,10 +204,10 @@ class Side:
     def load_rules(self, commands):
         """Load the ruleset, whole or not at all; returns nft's errors."""
         text = "".join(command + "\n" for command in ["flush ruleset", *commands])
-        said = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
+        errors = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
         if " ct " in text:
             self.freeze_tracking()
-        return said
+        return errors
 
     def freeze_tracking(self):
         """These settings exist once the kernel tracks connections."""
@@ -304,7 +304,7 @@ class Side:
         Returns what the kernel answered.
         """
         indexes = self.devices()
-        self.pins, said = {}, []
+        self.pins, errors = {}, []
         for (dev, address), (state, mac) in pins.items():
             neighbour = (indexes.get(dev, 0), socket.inet_pton(socket.AF_INET6, address))
             if state == "gone":
@@ -312,13 +312,13 @@ class Side:
                 self.neighbours.delete(neighbour)
             else:
                 self.pins[neighbour] = (state, mac)
-                said.append(self.neighbours.set(neighbour, state, mac))
-        return said
+                errors.append(self.neighbours.set(neighbour, state, mac))
+        return errors
 
     # -- the kernel's state
 
     def state(self):
-        """Links first: what hangs on them comes after them."""
+        """Links first, as addresses and routes depend on them."""
         shows = ["link show", "addr show", "route show table all", "route show cache table all"]
         shows.append("rule show")
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
@@ -342,7 +342,7 @@ def _argv(line):
     return [*limit, "ip", *([] if no_family else ["-6"]), "-force", "-batch", "-"]
 
 
-def _said(message, lines):
+def _error(message, lines):
     """An error with the line that it is about in place of its number."""
     failed = re.match(r"Command failed -:(\d+)", message)
     return "%s" % lines[int(failed.group(1)) - 1] if failed else message

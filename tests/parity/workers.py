@@ -126,7 +126,7 @@ def run_workers(run, scripts, numbers=None):
         process.start()
         theirs.close()
         workers[ours] = process
-    said, ended = time.monotonic(), False
+    reported, ended = time.monotonic(), False
     while workers:
         for pipe in multiprocessing.connection.wait(list(workers), REPORT_EVERY_S):
             try:
@@ -141,9 +141,9 @@ def run_workers(run, scripts, numbers=None):
             ended = True
             for process in workers.values():
                 process.terminate()
-        if time.monotonic() - said > REPORT_EVERY_S:
-            said = time.monotonic()
-            print("parity: %s" % totals.text(said - run.started, run.args.seed), flush=True)
+        if time.monotonic() - reported > REPORT_EVERY_S:
+            reported = time.monotonic()
+            print("parity: %s" % totals.text(reported - run.started, run.args.seed), flush=True)
     return totals
 
 

@@ -113,10 +113,10 @@ class World:
         self.unannounced = self.unannounced or FLUSH_CACHE in lines
         # All encapsulated packets have a segment as their destination.
         self.seen.update((address, REDIRECTS_AT_ONCE) for line in lines for address in _segments(line))
-        said = [side.batch(lines) for side in self.sides]
-        self.errors += len(said[0]) // 2
-        if said[0] != said[1]:
-            raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(said))
+        answers = [side.batch(lines) for side in self.sides]
+        self.errors += len(answers[0]) // 2
+        if answers[0] != answers[1]:
+            raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(answers))
 
     def _do_burst(self):
         """The end of a batch."""
@@ -126,9 +126,9 @@ class World:
         self._rest()
         self.restless = path.endswith("disable_ipv6")
         self.unannounced = True
-        said = [side.write(path, value) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("%s: %s" % (path, said))
+        answers = [side.write(path, value) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("%s: %s" % (path, answers))
 
     def _do_carrier(self, port, state):
         if port in self.bonded:
@@ -217,9 +217,9 @@ class World:
             side.freeze_neighbours()
         self.open_ports = state.open_ports(self._wait_same(), PORTS)
         news = self._teach()
-        said = [side.pin(self.pins) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("neighbours: %s and %s" % tuple(said))
+        answers = [side.pin(self.pins) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("neighbours: %s and %s" % tuple(answers))
         self.firewalls.check_read()
         if not self.router.daemon:
             return

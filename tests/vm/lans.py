@@ -125,7 +125,7 @@ class LanNet(Net):
         self.assert_all(frames, {to: wanted}, source, **how)
 
     def assert_nothing(self, frames, verdict=None, source="a", by="kernel"):
-        """None of them arrives anywhere, and nothing is said about it."""
+        """None of them arrives anywhere, and nobody answers."""
         self.assert_all(frames, {}, source, by=by, verdict=verdict)
 
     def assert_answered(self, frames, verdict, kind, code, tags=(), source="a"):

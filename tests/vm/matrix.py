@@ -152,15 +152,15 @@ def parse(output):
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
-        said = json.loads(line)
-        if "programs" in said:
-            if said["programs"] != sum(of == said["object"] for of, _ in verdicts):
-                verdicts[said["object"], "?"] = Verdict(error="not all of its programs were judged")
-            ended.add(said["object"])
+        row = json.loads(line)
+        if "programs" in row:
+            if row["programs"] != sum(of == row["object"] for of, _ in verdicts):
+                verdicts[row["object"], "?"] = Verdict(error="not all of its programs were judged")
+            ended.add(row["object"])
             continue
-        error = f"{said['error']}: {said['verifier']}" if "error" in said else ""
-        verdicts[said["object"], said["program"]] = Verdict(
-            said.get("instructions", 0), said.get("stack", 0), said.get("chain", ""), error)  # fmt: skip
+        error = f"{row['error']}: {row['verifier']}" if "error" in row else ""
+        verdicts[row["object"], row["program"]] = Verdict(
+            row.get("instructions", 0), row.get("stack", 0), row.get("chain", ""), error)  # fmt: skip
     for path in {of for of, _ in verdicts} - ended:
         verdicts.setdefault((path, "?"), Verdict(error="it was not judged to its end"))
     return verdicts
@@ -218,8 +218,8 @@ def objects_for(name, release, chosen, only_carried):
 
 def of_object(verdicts, path):
     """{program: Verdict} of an object."""
-    said = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
-    return said or {"": Verdict(error="the verifier was not asked")}
+    found = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
+    return found or {"": Verdict(error="the verifier was not asked")}
 
 
 def count(release, paths, verdicts, tally):

@@ -70,7 +70,7 @@ def test_modes_without_xdp(make, mode):
     """
     net = make(LanNet)
     add_bond(net, mode)
-    net.router.ports = ["p0"]  # what is said of others before Linux 6.3 would be a lie
+    net.router.ports = ["p0"]  # before Linux 6.3 assume_ndo_xmit() would be wrong for the others
     net.start_on("p0")
     assert net.router.attach("ip-native", ["bond0"], check=False).returncode != 0
     assert found(net, "bond_mode", "bond0")["text"].endswith("a bond in mode %s supports no XDP program" % mode)
@@ -242,7 +242,7 @@ def test_a_replaced_program_is_freed(make):
     old = program_id(net)
     assert is_loaded(net, old)
     shutil.rmtree(PINS)
-    net.attach("p0")  # makes maps without an arena, which would be what is said of bond0
+    net.attach("p0")  # makes maps without an arena, which bond0 would be replaced for
     net.start("--poll-ms", "20", attach=None)
     assert "bond0: replaced its sixlane program, which had maps of its own" in net.router.log()
     net.sync()

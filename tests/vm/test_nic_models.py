@@ -130,14 +130,14 @@ def test_mode(net):
 def test_forward(net):
     """Both ways; the counters of the program, the kernel and the driver agree."""
     before, sent = net.uncounted(), net.packets("p1", "tx")
-    tells = net.kind in RECEIVED
-    counts = tells and [net.driver_count("p0", RECEIVED), net.driver_count("p1", SENT)]
+    has_counters = net.kind in RECEIVED
+    counts = has_counters and [net.driver_count("p0", RECEIVED), net.driver_count("p1", SENT)]
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
     net.assert_forwarded(back(COUNT), to="a", source="b")
     wait_until(lambda: net.uncounted() == before, 20, lambda: "%d, not %d" % (net.uncounted(), before))
     if net.kind != "virtio":  # it counts the last frames when more are sent
         wait_until(lambda: net.packets("p1", "tx") >= sent + COUNT, 20)
-    if tells:
+    if has_counters:
         assert net.driver_count("p0", RECEIVED) == counts[0] + COUNT
         assert net.driver_count("p1", SENT) == counts[1] + COUNT
 

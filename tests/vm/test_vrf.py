@@ -228,7 +228,7 @@ def test_bond_in_a_vrf(make):
 # --- what is learned ------------------------------------------------------------------------
 
 
-def wait_learnt(net, wanted):
+def wait_learned(net, wanted):
     """Until these are all exceptions, and none is punted: {destination: (table, MTU)}."""
 
     def look():
@@ -246,10 +246,10 @@ def test_path_mtu_within_a_vrf(net):
     route_in(net, RED, PREFIX, "via", host_ll("b"), "dev p1")
     route_in(net, BLUE, PREFIX, "via", host_ll("c"), "dev p2")
     ex.learn(net, 1300)
-    wait_learnt(net, {FAR: (RED, 1300)})
+    wait_learned(net, {FAR: (RED, 1300)})
     net.assert_forwarded([fr.udp(FAR, size=1300)])
     _, rise = net.counted(lambda: net.exchange([fr.udp(FAR, size=1301)]))
     assert rise.get("forward", 0) == 0, rise
     # It is gone with its route.
     net.r.route("replace", PREFIX, "via", host_ll("b"), "dev p1 table", RED)
-    wait_learnt(net, {})
+    wait_learned(net, {})

@@ -35,7 +35,7 @@ def routed(idle):
     return idle
 
 
-TOLD = {
+EVENTS = {
     "Packet Too Big": (FAR, ex.too_big(MTU), {"mtu": MTU, "locked": False}),
     "at a route of locked MTU": (LOCKED, ex.too_big(MTU, LOCKED), {"mtu": MTU, "locked": True}),
     "of a neighbour": (host_addr("b"), ex.too_big(MTU, host_addr("b")), {"mtu": MTU, "locked": False}),
@@ -45,12 +45,12 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("dst, frame, wanted", TOLD.values(), ids=list(TOLD))
+@pytest.mark.parametrize("dst, frame, wanted", EVENTS.values(), ids=list(EVENTS))
 def test_by_an_event_alone(routed, dst, frame, wanted):
     """XDP reports the message to the daemon, which needs no pass. Other destinations are not affected."""
     net = routed.start("--audit-permille", 0)
     net.route("add 2001:db8:e00::/48 via", host_ll("b"), "dev p1 mtu lock 1400")
-    ex.hear(net, frame)
+    ex.deliver(net, frame)
     ex.wait_shown(net, dst, origin="kernel", table=254, **{"mtu": None, "next_hop": None, **wanted})
     mac = HOST_MAC["b"] if "mtu" in wanted else ex.OTHER_MAC
     net.assert_forwarded([fr.udp(dst, size=MTU)], next_mac=mac)
@@ -90,7 +90,7 @@ def test_no_window(idle):
 
     def play():
         for message, frame in zip(ex.crowd(ex.too_big(MTU, ex.FIRST), 0, rounds), frames, strict=True):
-            ex.hear(net, message)
+            ex.deliver(net, message)
             for _ in range(each):
                 net.tap["a"].send(frame)
             net.flush()
@@ -249,7 +249,7 @@ def test_not_believed(idle, frame):
         pytest.skip("this kernel believes it, as Linux 6.12.117 does of UDP")
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
-    ex.hear(net, ex.redirect(ex.OTHER, redirected))
+    ex.deliver(net, ex.redirect(ex.OTHER, redirected))
     ex.wait_shown(net, redirected, next_hop=ex.OTHER)
     assert set(ex.shown(net)) == {FAR, redirected} and kernel_count(net) == 2
     net.settle(large(range(1, 101)), forward=100)
