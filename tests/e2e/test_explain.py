@@ -168,17 +168,6 @@ def test_the_port_by_rules(net):
     assert answer["port"] == "p1" and "source is reached" in answer["port_reason"]
 
 
-def test_more_rules_than_the_maps_hold(net):
-    """All packets pass to the kernel, and the port is still that of the source's link."""
-    rules = ("rule add from 2001:db8:%x::/64 lookup main pref %d" % (i + 256, i + 1000) for i in range(70))
-    net.r.batch(list(rules))
-    net.wait_lookup(B, verdict="punt_rules")
-    answer = explain(net, C, B)
-    assert (answer["port"], answer["verdict"]) == ("p2", "punt_rules")
-    assert "source is reached" in answer["port_reason"], answer["port_reason"]
-    assert "punt_rules" in words_of(answer, "decided")
-
-
 # --- rules and sources ----------------------------------------------------------------------
 
 

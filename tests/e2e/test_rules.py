@@ -188,6 +188,9 @@ def test_more_rules_than_fit(tables):
     tables.sync()
     tables.assert_kernel_forwards(fr.many(3, FAR), "punt_rules", to="b")
     assert "EVERY PACKET PASSES" in tables.router.log()
+    answer = tables.router.sixlane_json("explain", C, B)
+    assert (answer["port"], answer["verdict"]) == ("p2", "punt_rules")
+    assert "source is reached" in answer["port_reason"], answer["port_reason"]
     tables.r.batch([word.replace(" add ", " delete ") for word in words[10:]])
     tables.sync()
     tables.assert_forwarded(fr.many(3, FAR), to="b")
