@@ -124,7 +124,7 @@ def wait_forgotten(net, dst=FAR, timeout=10):
 
 
 def in_kernel(net, dst=FAR):
-    """The kernel's own of that destination in table main, as `ip` has it, or None."""
+    """The kernel's exception for that destination in table main, as `ip` has it, or None."""
     rows = net.r.ipj("route show cache", dst)
     return rows[0] if rows else None
 

@@ -82,7 +82,7 @@ def configure(net, rng):
     return lines
 
 
-def test_sure_sources_are_the_kernels(net):
+def test_known_sources_match_the_kernel(net):
     rng = random.Random("%d answers" % SEED)
     sure = differ = 0
     for _ in range(CONFIGURATIONS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real table: the maps' answers are compared with the kernel's.
+"""A real table: the answers of the maps are compared with those of the kernel.
 
 SIXLANE_ROUTES=N takes N neighbouring prefixes of it, where the whole would take too long.
 """

@@ -118,7 +118,7 @@ def examine_under(net, words):
 
 
 def masked(place, *files):
-    """A command under which only these, {name: text}, are in a directory of the kernel's."""
+    """Prefix of a command that sees only these files, {name: text}, in a directory of the kernel."""
     lines = ["mount -t tmpfs none " + place, *("echo %s >%s/%s" % (text, place, name) for name, text in files)]
     return ["unshare", "--mount", "sh", "-ec", "\n".join([*lines, 'exec "$@"']), "masked"]
 

@@ -139,7 +139,7 @@ def test_table_of_the_kernels_own_packets(routed):
 
 
 def test_exceptions_observed(idle):
-    """They are counted and not applied, unlike the operator's."""
+    """They are counted and not applied, unlike operator exceptions."""
     net = ex.start(idle, "--exceptions", "observe")
     ex.learn(net, MTU)
     before = ex.wait_shown(net, FAR, mtu=MTU)["hits"]

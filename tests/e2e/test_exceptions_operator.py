@@ -19,7 +19,7 @@ from netns import wait_until
 from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, SEED, Twins, host_addr, host_ll, router_addr
 
 MTU = 1300
-MAX_OPERATOR, MOST = 131_072, 2 * 131_072  # the second with those of the kernel
+MAX_OPERATOR, MOST = 131_072, 2 * 131_072  # the second includes the kernel exceptions
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 VIA_C = "via %s dev p2" % host_addr("c")
 BY_BOTH = "nexthop via %s dev p1 nexthop via %s dev p2" % (host_ll("b"), host_ll("c"))
@@ -144,8 +144,8 @@ def test_why_it_is_inactive(net):
 # --- explain, lookup, routes and status -----------------------------------------------------------
 
 
-def test_of_the_operators(idle):
-    """Their output; packets of explain do not use up the rate of answers."""
+def test_output_of_an_operator_exception(idle):
+    """Output of lookup, routes, status and explain. Packets of explain do not use up the rate of answers."""
     ex.start(idle, "--answer-rate", 1)
     before = idle.router.stats()["answer_too_big"]
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")
@@ -187,7 +187,7 @@ def test_of_the_operators(idle):
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")
 
 
-def test_explain_of_the_kernels(idle):
+def test_explain_of_kernel_exceptions(idle):
     """One that is observed, and one that is punted."""
     ex.start(idle, "--exceptions", "observe")
     ex.learn(idle, MTU)
@@ -210,7 +210,7 @@ def test_explain_of_the_kernels(idle):
 # --- lists --------------------------------------------------------------------------------------
 
 
-def carry_out(there, verb, lines):
+def apply_lines(there, verb, lines):
     """Apply the lines to {destination: (table, mtu)} until one fails. Returns how many were applied."""
     for number, (dst, table, mtu) in enumerate(lines):
         in_table = there[dst][0] == table if dst in there else None
@@ -235,7 +235,7 @@ def test_lists(net):
                   rng.randint(1280, 1500)) for _ in range(count)]  # fmt: skip
         words = "# one\n%s table %d" if verb == "delete" else "\n%s table %d\tmtu %d#\r"
         text = "\n".join(words % line[: words.count("%")] for line in lines)
-        n = carry_out(there, verb, lines)
+        n = apply_lines(there, verb, lines)
         done = exception(net, verb, "- -j", stdin=text, check=False)
         assert json.loads(done.stdout) == {"requested": count, "applied": n, "daemon": True}
         assert done.stderr.startswith("sixlane: error: line %d: " % (2 * n + 2) if n < count else "")
@@ -396,14 +396,14 @@ def test_restart_and_expiry(net):
     net.router.stop()
     net.settle([fr.udp(FAR, size=1500)], forward=1)
     assert FAR not in ex.shown(net)
-    exception(net, "add", FAR, "mtu", MTU)  # though the other one is still noted
+    exception(net, "add", FAR, "mtu", MTU)  # although the expired one is still stored
     net.router.start()
     ex.wait_shown(net, FAR, active=True)
     assert_mtu(net, MTU)
 
 
 def test_it_follows_its_destination(net):
-    """It applies by any covering route: unlike the kernel's, it does not belong to a next hop."""
+    """It applies by any covering route: unlike a kernel exception, it does not belong to a next hop."""
     exception(net, "add", FAR, "mtu", MTU)
     for line, to in (
         ("route flush cache", "b"),
@@ -418,10 +418,10 @@ def test_it_follows_its_destination(net):
         assert_mtu(net, MTU, to=to)
 
 
-# --- the kernel's ---------------------------------------------------------------------------------
+# --- kernel exceptions -----------------------------------------------------------------------------
 
 
-def test_the_kernels_comes_first(net):
+def test_kernel_exception_comes_first(net):
     """The kernel's exception applies until the kernel removes it, whichever was there first."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
@@ -445,8 +445,8 @@ def test_the_kernels_comes_first(net):
     assert not ex.in_kernel(net)
 
 
-def test_the_kernels_that_is_punt(net):
-    """At several next hops: the operator's is shown, and waits."""
+def test_punted_kernel_exception_comes_first(net):
+    """With several next hops the operator exception is shown, but inactive until the other one goes."""
     net.route("replace", PREFIX, BY_BOTH)
     ex.learn(net, MTU)
     ex.wait_read(net)

@@ -16,7 +16,7 @@ import pytest
 from lab import kernel_version, wait_until
 from topology import FAR, HOST_MAC, HOSTS, PREFIX, SEED, host_addr, next_hop_objects
 
-OTHERS = (77, 77 + 256, 1_000_000)  # two of them in one bucket of the kernel's
+OTHERS = (77, 77 + 256, 1_000_000)  # the kernel keeps two of them in one bucket
 HIGHEST_METRIC = 0xFFFFFFFF
 RTF_MODIFIED, RTF_EXPIRES = 0x20, 0x00400000
 MTU = 1300

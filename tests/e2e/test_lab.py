@@ -91,7 +91,7 @@ def test_the_slow_path_cannot_pass_a_forwarding_test(make):
         net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
 
 
-def test_expected_frame_is_the_kernels(idle):
+def test_expected_frame_matches_the_kernel(idle):
     """forwarded() gives the frame that the kernel itself would send."""
     b = host_addr("b")
     frames = [fr.udp(b, fl=0xABCDE, tc=0xFF), fr.udp(b) + b"padding", fr.udp(b, hop_limit=2, size=1500)]

@@ -205,7 +205,7 @@ def test_routes_that_are_read_as_they_end(net):
 
 
 def test_equal_routes_that_are_no_set(net):
-    """The first, but a packet that came in by the second's port is the kernel's."""
+    """The first member, but a packet that came in by the port of the second passes to the kernel."""
     net.r.route("add", COVER, "dev p1 metric 9")
     net.route("append", COVER, "dev p2 metric 9")
     net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["b"], "dev p1 nud permanent")

@@ -160,12 +160,12 @@ def test_neighbour_that_goes_away(unresolved):
     net.wait_lookup(FAR, verdict="forward")
     net.host["b"].ip("addr delete", B + "/64 dev h0")
 
-    def told():
+    def reported():
         errors = [fr.icmp_error(frame) for frame in net.tap["a"].drain()]
         return any(error and error[:2] == (1, 3) for error in errors)
 
     with Numbered(net, rate=200):
-        wait_until(told, 20, "address unreachable")
+        wait_until(reported, 20, "address unreachable")
     assert net.router.stats()["pass_unresolved"] > 0
     net.host["b"].ip("addr add", B + "/64 dev h0 nodad")
     with Numbered(net, rate=200):

@@ -110,7 +110,7 @@ def test_selectors_that_no_forwarded_packet_has(tables, words):
     tables.assert_forwarded(fr.many(3, FAR), to="b")
 
 
-def test_what_xdp_cannot_see_is_the_kernels(tables):
+def test_what_xdp_cannot_see_passes_to_the_kernel(tables):
     """A mark may be set by netfilter, which comes after XDP."""
     rule(tables, "add fwmark 7 to", PREFIX, "lookup 100 pref 1000")
     tables.assert_kernel_forwards(fr.many(3, FAR), "punt_rule", to="b")
@@ -118,7 +118,7 @@ def test_what_xdp_cannot_see_is_the_kernels(tables):
 
 
 @pytest.mark.parametrize("before", [[IPv6ExtHdrDestOpt()], [IPv6ExtHdrFragment(offset=0, m=1, id=9)]])
-def test_transport_behind_other_headers_is_the_kernels(tables, before):
+def test_transport_behind_other_headers_passes_to_the_kernel(tables, before):
     rule(tables, "add ipproto udp lookup 100 pref 1000")
     got = tables.assert_passed([frame(before=before)], "punt_rule")
     assert len(got["c"]) == 1, "the kernel looks behind them"

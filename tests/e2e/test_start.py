@@ -96,7 +96,7 @@ def is_dispatched(net, port):
 def test_program_and_daemon_in_any_order(routed, method, first):
     if first == "program":
         attach_or_skip(routed, method)
-        # Without a daemon every packet is the kernel's.
+        # Without a daemon every packet passes to the kernel.
         routed.assert_forwarded_by_kernel(fr.many(10, FAR))
         routed.router.start()
     else:
@@ -132,7 +132,7 @@ def test_daemon_takes_ports_from_its_config_file(routed):
 
 
 def test_one_port_now_another_later(routed):
-    """Traffic that comes in by a port without the program is the kernel's."""
+    """Traffic that comes in by a port without the program passes to the kernel."""
     routed.router.attach("ip", ["p0"])
     routed.router.start()
     routed.assert_forwarded(fr.many(10, FAR), to="b")

@@ -51,7 +51,7 @@ def test_forwards(nic_net):
     nic_net.assert_forwarded(fr.many(500, B, hop_limit=2))
 
 
-def test_rest_is_the_kernels(nic_net):
+def test_rest_passes_to_the_kernel(nic_net):
     nic_net.assert_icmp_error([fr.udp(B, hop_limit=1)], "pass_hop_limit", 3, 0)
     nic_net.assert_icmp_error([fr.udp("2001:db8:ffff::1")], "pass_no_route", 1, 0)
 

@@ -213,7 +213,7 @@ def test_program_before_slaves(make):
 
 
 def test_program_taken_off(make_bonded):
-    """Traffic is then the kernel's, until it is attached again."""
+    """Traffic then passes to the kernel, until it is attached again."""
     net = make_bonded("balance-rr")
     net.r.ip("link set dev bond0 xdp off")
     net.sync()

@@ -54,7 +54,7 @@ def test_flags_that_change_no_frame(net, options):
     net.assert_moved(frames, tags=(7,))
 
 
-def test_priority_map_is_the_kernels(net):
+def test_priority_map_passes_to_the_kernel(net):
     """The tag's priority comes from that of the socket buffer, which XDP does not have."""
     net.add_vlan("p0.5", "p0", 5)
     net.add_vlan("p1.7", "p1", 7, "egress-qos-map 0:3")
