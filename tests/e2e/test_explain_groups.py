@@ -65,6 +65,9 @@ def test_hash_policies(make, policy):
             assert "flowlabel" not in words or "0x%05x" % number in words_of(answer, "packet")
         assert (len(seen) == 2) == spreads, (words, seen)
     if policy:
+        for number in range(1, 4):  # ESP, without ports
+            answer = explain(net, A, "2001:db8:f00::%d" % number, "50")
+            assert answer["output"]["dst_mac"] == HOST_MAC[HOST[answer["member"]["port"]]]
         answer = explain(net, A, FAR, "43")
         assert answer["verdict"] == "punt_hash" and answer["draws"] is answer["member"] is None
         assert "cannot reach" in words_of(answer, "member")
