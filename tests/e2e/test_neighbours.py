@@ -267,6 +267,16 @@ def test_more_neighbours_than_there_is_room_for(net):
     assert time.monotonic() - started < 30 * PATIENCE
 
 
+def test_same_address_behind_two_ports(net):
+    """Port and address identify a neighbour: fe80::9 is another host on each link."""
+    ways = [("p1", "b", "02:00:00:00:aa:01"), ("p2", "c", "02:00:00:00:aa:02")]
+    for port, to, mac in ways:
+        net.r.ip("neigh replace fe80::9 lladdr", mac, "dev", port, "nud permanent")
+        net.route("add 2001:db8:%s00::/48 via fe80::9 dev %s" % (to, port))
+    for _, to, mac in ways:
+        net.assert_forwarded(fr.many(5, "2001:db8:%s00::1" % to), to=to, next_mac=mac)
+
+
 def test_permanent_one_in_use_stays_so(net):
     """A new daemon adopts entries that traffic has marked before it knows any neighbour."""
     net.route("add", PREFIX, "via", host_ll("b"), "dev p1")
