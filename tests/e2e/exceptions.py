@@ -141,10 +141,10 @@ def shown(net, table=254):
 
 
 def wait_shown(net, dst=FAR, timeout=10, **wanted):
-    """Until there is an exception with these values, and packets meet it; returns it."""
+    """Until there is an exception with these values (None: without the key) that packets meet. Returns it."""
     wanted = {"punted": False, **wanted}
-    rows = wait_for(lambda: shown(net), lambda rows: wanted.items() <= rows.get(dst, {}).items(), timeout,
-                    "%s %s" % (dst, wanted))  # fmt: skip
+    rows = wait_for(lambda: shown(net), lambda rows: dst in rows and all(
+        rows[dst].get(key) == value for key, value in wanted.items()), timeout, "%s %s" % (dst, wanted))  # fmt: skip
     return rows[dst]
 
 
