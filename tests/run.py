@@ -3,12 +3,12 @@
 """Run the suites and add them up.
 
 Three kinds of work run at the same time, so that no CPU idles while a test waits for the kernel:
-- in front, one after the other, with the screen: end-to-end tests and parity;
+- in front, one after the other, with output: end-to-end tests and parity;
 - beside the end-to-end tests, at the same priority: the BPF tests, since their deadlines must hold;
 - behind, at the lowest priority: programs of one busy process.
 
-Every suite writes JUnit XML, from which the closing line is counted; a program that dies without
-having written any counts as one failure. Knows how to start each suite, not what it tests.
+Every suite writes JUnit XML, from which results are counted; a program that ends without any counts as one
+failure. Knows how to start each suite, not what it tests.
 """
 
 import argparse
@@ -66,7 +66,7 @@ class Tally:
             self.fail(name, f"exit status {status}, though no test failed")
 
     def close(self):
-        """Say what was counted; returns the run's exit status."""
+        """Print the results; returns the run's exit status."""
         for note in self.notes:
             print(note)
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
@@ -83,18 +83,18 @@ class Work(NamedTuple):
     place: str = "behind"  # "alone": in front, with nothing beside it; "front", "beside"
 
 
-# --- what each suite is made of ---------------------------------------------------------------
+# --- the suites -------------------------------------------------------------------------------
 
 
 def merge_groups(path):
-    """cmocka appends one whole document a test group: make it one."""
+    """cmocka writes one document for each test group: make them one."""
     if path.exists():
         text = re.sub(r"<\?xml[^>]*\?>", "", path.read_text(errors="replace"))
         path.write_text(f"<all>{text}</all>")
 
 
 def result_path(name):
-    """Where results go; those of an earlier run are not to be taken for this one's."""
+    """The file for results; that of an earlier run is removed."""
     path = RESULTS / f"{name}.xml"
     path.unlink(missing_ok=True)
     return path
@@ -134,7 +134,7 @@ def pytest(name, *words, **kwargs):
 
 
 def unit():
-    """One process a file, so that those of a program run side by side and none hides another's crash."""
+    """One process a file: they run in parallel, and a crash ends only one."""
     folders = sorted(path.name for path in (ROOT / "tests" / "unit").iterdir() if path.is_dir())
     programs = [BUILD / "unit" / folder for folder in folders]
     return [
@@ -145,7 +145,7 @@ def unit():
 
 
 def bpf():
-    """The object for any kernel, and that for kernels with arenas. Answers are limited by time."""
+    """The object for any kernel, and that for kernels with arenas. Not behind, as they test a rate limit."""
     return [
         cmocka(f"test_bpf-{name}", BUILD / "test_bpf", BUILD / f"{name}.bpf.o", place="beside")
         for name in ("sixlane", "sixlane.arena")
@@ -156,15 +156,15 @@ FUZZ_ITERATIONS = 500_000
 
 
 def fuzz():
-    """A bounded run from a fixed seed: crashes and sanitizer reports end it with a status."""
+    """A bounded run from a fixed seed, which fails at crashes and sanitizer reports."""
     programs = sorted((BUILD / "fuzz").glob("fuzz_*"))
     return [by_status(program.name, program, str(FUZZ_ITERATIONS)) for program in programs if not program.suffix]
 
 
 def e2e():
-    """More files at a time than there are CPUs, since a test waits half of its time: most of that for
-    the kernel's grace periods. BPF programs at hooks of one network namespace hold packets back in all,
-    where the kernel does not tell whose they are: their tests run by themselves."""
+    """More files at a time than there are CPUs, since a test waits half of its time, mostly for the kernel's grace
+    periods. BPF programs at netfilter hooks of one namespace affect all, if the kernel does not show whose they
+    are: their tests run alone."""
     folder = ROOT / "tests" / "e2e"
     alone = folder / "test_guard_hooks.py"
     options = ["-n", str(3 * CPUS), "--dist", "loadfile", f"--ignore={alone}"]
@@ -172,7 +172,7 @@ def e2e():
 
 
 def bench():
-    """Modules of the harness, by themselves: some have names of modules of other tests."""
+    """Modules of the harness, apart from other tests: some module names are the same."""
     return [pytest("bench", ROOT / "tests" / "bench")]
 
 
@@ -185,9 +185,9 @@ PARITY_SEED = "24"
 
 
 def parity():
-    """As many configurations as that time allows, and the regressions that are kept; both sides wait a lot.
+    """As many configurations as that time allows, and all regressions.
 
-    Of one seed: what fails here is due to the change that is tested. `make parity` has new ones.
+    The seed is fixed, so that a failure is due to the tested change. `make parity` uses new ones.
     """
     script = ROOT / "tests" / "parity" / "parity.py"
     options = ["--seconds", str(PARITY_SECONDS), "--jobs", str(2 * CPUS), "--seed", PARITY_SEED]
@@ -201,7 +201,7 @@ SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, bench, trex,
 
 
 class Running:
-    """A work that was started. Only one with the screen says anything before show()."""
+    """A process that was started. Only work in front prints before show()."""
 
     def __init__(self, work):
         self.work, self.output = work, None
@@ -223,7 +223,7 @@ class Running:
         return self.pidfd
 
     def end(self):
-        """Its exit status; whatever still runs is killed."""
+        """Kill what still runs; returns the exit status."""
         self.process.kill()
         os.close(self.pidfd)
         return self.process.wait()

@@ -13,7 +13,7 @@ import lab
 CONFIG = """\
 log stderr all;
 router id 192.0.2.1;
-# The kernel tells of its devices and routes by itself; scanning again would only cost time.
+# The kernel announces devices and routes, so scanning is not needed.
 protocol device {{ scan time 3600; }}
 protocol static full_view {{
 	ipv6;

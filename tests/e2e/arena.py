@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The memory of BPF maps, arenas among it, which Python's own mmap cannot map."""
+"""bpf(2), and the memory of BPF arenas, which Python's own mmap cannot map."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,10 @@ PIN = PINS + "/sl_fib_arena"
 SYS_BPF = 321 if os.uname().machine == "x86_64" else 280
 BPF_MAP_CREATE = 0
 BPF_OBJ_GET = 7
+BPF_PROG_GET_FD_BY_ID = 13
 BPF_MAP_GET_FD_BY_ID = 14
+BPF_LINK_CREATE = 28
+BPF_XDP = 37
 MAP_TYPE = 33
 BPF_F_MMAPABLE = 1 << 10
 MAP_FIXED_NOREPLACE = 0x100000
@@ -56,26 +59,25 @@ def mapped(fd):
         libc.munmap(at, BYTES)
 
 
-def pinned_id():
-    fd = pinned()
+def fdinfo(fd):
+    """What the kernel shows of a descriptor, which is closed: {key: value}."""
     try:
         with open("/proc/self/fdinfo/%d" % fd, encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("map_id:"))
+            return dict(line.strip().split(":\t") for line in file if ":\t" in line)
     finally:
         os.close(fd)
+
+
+def pinned_id():
+    return int(fdinfo(pinned())["map_id"])
 
 
 def is_arena(map_id):
-    fd = bpf(BPF_MAP_GET_FD_BY_ID, map_id.to_bytes(4, sys.byteorder))
-    try:
-        with open("/proc/self/fdinfo/%d" % fd, encoding="ascii") as file:
-            return "map_type:\t%d\n" % MAP_TYPE in file.readlines()
-    finally:
-        os.close(fd)
+    return int(fdinfo(bpf(BPF_MAP_GET_FD_BY_ID, map_id.to_bytes(4, sys.byteorder)))["map_type"]) == MAP_TYPE
 
 
 def kernel_has_them():
-    """By its own word."""
+    """Whether it creates one."""
     attr = struct.pack("=5I", MAP_TYPE, 0, 0, 1, BPF_F_MMAPABLE)
     try:
         os.close(bpf(BPF_MAP_CREATE, attr))

@@ -13,7 +13,7 @@ import lab as lab_module  # noqa: E402
 from topology import COVER, PREFIX, SEED, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
-# What the daemon says where this kernel is newer than its tables of attributes.
+# The daemon logs this where the kernel is newer than its tables of attributes.
 UNKNOWN = "has an unsupported attribute"
 
 
@@ -32,7 +32,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_collection_modifyitems(items):
-    """Files that take little last, so that no worker is left with a long one: those of the guard's readers."""
+    """Short files come last, so that no worker ends with a long one: those of the guard's readers."""
     items.sort(key=lambda item: item.path.name.startswith("test_guard"))
 
 
@@ -48,11 +48,10 @@ def tear_down(made):
     for net in nets:
         assert net.lab.leftovers() == []
     for log in logs:
-        assert UNKNOWN not in log, "the kernel says what the parsers' tables lack:\n" + log
+        assert UNKNOWN not in log, "an attribute is missing in the parsers' tables:\n" + log
 
 
-@pytest.fixture
-def make(request):
+def _make(request):
     """make(Net, …) or make(Twins, …): built now, torn down and checked for leftovers at the end."""
     made = request.node.stash.setdefault(NETS, [])
 
@@ -64,6 +63,11 @@ def make(request):
     tear_down(made)
 
 
+make = pytest.fixture(_make)
+# The same for all tests of a file.
+make_shared = pytest.fixture(_make, scope="module")
+
+
 @pytest.fixture
 def idle(make):
     """The topology without sixlane."""
@@ -71,11 +75,9 @@ def idle(make):
 
 
 @pytest.fixture(scope="module")
-def bystander():
+def bystander(make_shared):
     """One topology without sixlane for all of a file's tests that change nothing in it."""
-    net = Net()
-    yield net
-    tear_down([net])
+    return make_shared(Net)
 
 
 @pytest.fixture
@@ -94,11 +96,11 @@ def twins(make):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What the daemon said, beside each failure."""
+    """Adds the daemon's log and status to each failure."""
     report = (yield).get_result()
     if call.when != "call" or not report.failed:
         return
-    for made in item.stash.get(NETS, []):
+    for made in item.stash.get(NETS, []) + item.getparent(pytest.Module).stash.get(NETS, []):
         router = getattr(made, "fast", made).router
         text = router.log()
         for args in (["-j", "status"], ["-j", "stats"]):

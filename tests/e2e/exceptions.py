@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Path MTUs and redirects for tests: the messages that teach them, and what has been learnt.
+"""Path MTUs and redirects for tests: ICMPv6 messages that create exceptions, and the exceptions there are.
 
-Messages come from the router's neighbours and are addressed to the router itself, since a kernel
-learns of its own packets only. Those that they quote are echo requests, for which the kernel asks no
-socket. Knows what the CLI says of exceptions, here and nowhere else.
+Messages are addressed to the router itself, since a kernel learns from errors about its own packets only.
+They quote echo requests, for which the kernel looks up no socket.
 """
 
 import frames as fr
-from lab import wait_until
-from scapy.layers.inet6 import (
-    ICMPv6EchoRequest,
-    ICMPv6ND_Redirect,
-    ICMPv6NDOptDstLLAddr,
-    ICMPv6PacketTooBig,
-    IPv6,
-)
+from lab import wait_for, wait_until
+from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_Redirect, ICMPv6NDOptDstLLAddr, ICMPv6PacketTooBig, IPv6
 from scapy.layers.l2 import Ether
 from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, host_addr, host_ll, router_addr
 
@@ -27,14 +20,14 @@ COVER_BY_C = "%s via %s dev p2" % (COVER, host_ll("c"))
 
 
 def prepare(net, *routes):
-    """Nothing is forgotten before its time, and no answer has a secret label.
+    """Exceptions live until they expire, and answers have no secret flow label.
 
-    The kernel's collector removes a Path MTU by a gateway that is no router, and each redirect.
+    The kernel's collector removes redirects, and Path MTUs by a gateway that is no router.
     """
     net.r.sysctl("net.ipv6.route.gc_interval", 3600)
     net.r.sysctl("net.ipv6.auto_flowlabels", 0)
     for host in net.hosts:
-        # Neighbours that say they are routers, and forward nothing: all.forwarding is 0.
+        # Hosts announce that they are routers, but forward nothing: all.forwarding is 0.
         net.host[host].sysctl("net.ipv6.conf.h0.forwarding", 1)
         for address in (host_addr(host), host_ll(host)):
             router(net, address, HOST_MAC[host], host)
@@ -54,7 +47,7 @@ def router(net, address, mac, host):
 
 
 def accept_redirects(net, *hosts):
-    """On these hosts' ports; the router goes on forwarding, since all.forwarding decides."""
+    """On these hosts' ports. The router still forwards, since all.forwarding decides."""
     for host in hosts:
         net.r.sysctl("net.ipv6.conf.%s.forwarding" % PORT[host], 0)
 
@@ -82,19 +75,19 @@ def redirect(target, dst=FAR, by="b", mac=None, **kwargs):
     return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
 
 
-def hear(net, *frames, by="b"):
-    """The router has got them, and its kernel has done what it does."""
+def deliver(net, *frames, by="b"):
+    """Return when the router's kernel has handled these messages."""
     for frame in frames:
         net.tap[by].send(frame)
     net.flush()
 
 
-# Of a frame that crowd() makes many of: its sum is that of each other destination.
+# The destination in a frame that crowd() copies: its checksum is that of all others.
 FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
 
 
 def crowd_address(number):
-    """A destination; the sum of its words does not hang on the number."""
+    """A destination; the sum of its words is always the same."""
     word = number * 0x9E3779B1 & 0xFFFFFFFF  # neighbours have nothing in common
     return bytes.fromhex("20010db80f000000%08x%08x" % (word, word ^ 0xFFFFFFFF))
 
@@ -108,7 +101,7 @@ def crowd(frame, first, count):
 
 
 def flood(net, frames, by="b", at_once=500):
-    """No faster than the router takes them in: a frame that the wire drops tells nothing."""
+    """Send them no faster than the router receives, so that the wire drops none."""
     for number, frame in enumerate(frames):
         net.tap[by].send(frame)
         if number % at_once == 0:
@@ -119,25 +112,25 @@ def flood(net, frames, by="b", at_once=500):
 
 
 def learn(net, mtu, dst=FAR, by="b", **kwargs):
-    hear(net, too_big(mtu, dst, by, **kwargs), by=by)
+    deliver(net, too_big(mtu, dst, by, **kwargs), by=by)
 
 
 def wait_forgotten(net, dst=FAR, timeout=10):
     """Until the kernel has none."""
-    wait_until(lambda: not in_kernel(net, dst), timeout, lambda: "none: %s" % in_kernel(net, dst))
+    wait_for(lambda: in_kernel(net, dst), lambda found: not found, timeout, "no exception in the kernel")
 
 
 # --- what is known ----------------------------------------------------------------------------
 
 
 def in_kernel(net, dst=FAR):
-    """The kernel's own of that destination in table main, as `ip` has it, or None."""
+    """The kernel's exception for that destination in table main, as `ip` has it, or None."""
     rows = net.r.ipj("route show cache", dst)
     return rows[0] if rows else None
 
 
 def forget(net, *dst):
-    """What the kernel has learnt: all, or of one destination."""
+    """What the kernel has learned: all, or of one destination."""
     net.r.ip("route flush cache", *dst)
 
 
@@ -148,27 +141,20 @@ def shown(net, table=254):
 
 
 def wait_shown(net, dst=FAR, timeout=10, **wanted):
-    """Until there is an exception with these values, and packets meet it; returns it."""
+    """Until there is an exception with these values (None: without the key) that packets meet. Returns it."""
     wanted = {"punted": False, **wanted}
-
-    def right():
-        row = shown(net).get(dst, {})
-        return row if all(row.get(key) == value for key, value in wanted.items()) else None
-
-    return wait_until(right, timeout, lambda: "%s %s: %s" % (dst, wanted, shown(net)))
+    rows = wait_for(lambda: shown(net), lambda rows: dst in rows and all(
+        rows[dst].get(key) == value for key, value in wanted.items()), timeout, "%s %s" % (dst, wanted))  # fmt: skip
+    return rows[dst]
 
 
 def wait_gone(net, dst=FAR, timeout=10):
-    """Until there is none, and its packets are not the kernel's for want of knowledge either."""
-    wait_until(
-        lambda: dst not in shown(net) and not is_punt(net, dst),
-        timeout,
-        lambda: "none of %s: %s" % (dst, shown(net)),
-    )
+    """Until there is none, and its packets are not punted because something is unknown."""
+    wait_for(lambda: shown(net), lambda rows: dst not in rows and not is_punt(net, dst), timeout, "none of " + dst)
 
 
 def is_punt(net, dst=FAR):
-    """By a bit of a filter."""
+    """Whether its packets pass to the kernel because of the filter of punted destinations."""
     found = net.router.sixlane_json("lookup", dst)
     return found.get("exception", {}).get("state") in ("punted", "fresh")
 
@@ -178,8 +164,8 @@ def wait_punt(net, dst=FAR, timeout=10):
 
 
 def wait_read(net, passes=2):
-    """Until all that the kernel has learnt was read, from now on: a pass may be under way. After three
-    what XDP has noted of messages is over, too."""
+    """Until the daemon has read all exceptions of the kernel from now on: a pass may be under way. After three
+    passes XDP's own notes of messages have ended, too."""
     wanted = net.router.status()["exception_passes"] + passes
     wait_until(lambda: net.router.status()["exception_passes"] >= wanted, 15, "exceptions read")
 
@@ -193,7 +179,7 @@ def exception(net, *words, **kwargs):
 
 
 def assert_mtu(net, mtu, dst=FAR, to="b"):
-    """Of packets by XDP: that is the largest that goes on."""
+    """XDP forwards packets of up to that size."""
     net.assert_forwarded([fr.udp(dst, size=mtu)], to=to)
     if mtu < 1500:
         net.assert_answered([fr.udp(dst, size=mtu + 1), fr.udp(dst, size=1500)], mtu)

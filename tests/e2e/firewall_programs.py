@@ -105,12 +105,12 @@ def inside(net, script, argument):
 def firewalld(net):
     """Runs, with the rules that it has by itself; they go with it."""
     with inside(net, FIREWALLD, BUS) as process:
-        said = []
+        lines = []
         for line in process.stdout:
-            said.append(line)
+            lines.append(line)
             if line == "runs\n":
                 break
-        assert process.poll() is None and said[-1:] == ["runs\n"], said
+        assert process.poll() is None and lines[-1:] == ["runs\n"], lines
         yield
         process.stdin.write("\n")
         process.stdin.flush()

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Frames for tests, built and read with scapy; plain bytes at every other module's side."""
+"""Frames for tests. Built with scapy; all other modules see bytes."""
 
 import ipaddress
 import struct
 
 from scapy.layers.inet import UDP
-from scapy.layers.inet6 import (
-    IPv6,
-    IPv6ExtHdrHopByHop,
-    RouterAlert,
-)
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop, RouterAlert
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
@@ -17,7 +13,7 @@ ETH_LEN = 14
 IPV6_LEN = 40
 UDP_PORT = 5000
 REDIRECT = 137
-# Neighbour discovery and multicast listener reports: what hosts say by themselves.
+# Neighbour discovery and multicast listener reports, which hosts send by themselves.
 CHATTER = {130, 131, 132, 133, 134, 135, 136, 143}
 
 
@@ -25,16 +21,8 @@ def mac_bytes(mac):
     return bytes.fromhex(mac.replace(":", ""))
 
 
-def udp(
-    dst,
-    src="2001:db8:a::2",
-    hop_limit=64,
-    size=None,
-    number=0,
-    src_mac="02:00:00:00:a0:02",
-    dst_mac="02:00:00:00:a0:01",
-    **fields,
-):
+def udp(dst, src="2001:db8:a::2", hop_limit=64, size=None, number=0, src_mac="02:00:00:00:a0:02",
+        dst_mac="02:00:00:00:a0:01", **fields):  # fmt: skip
     """A UDP frame from host a to its router. size: of the whole IPv6 packet, header included.
 
     fields: of the IPv6 header, as scapy names them (tc, fl, version, plen, nh).
@@ -68,8 +56,8 @@ def renumber(frame, at, number):
 
 
 def looks_open(frame):
-    """Whether the checksum of a TCP or UDP frame is the sum over its pseudo header: XDP cannot tell it from
-    one that a veth's sender has left to the device. Of random frames one in 65,536."""
+    """Whether the checksum of a TCP or UDP frame is the sum over its pseudo header: XDP takes it for open, left to
+    the device by a veth's sender. Of random frames one in 65,536."""
     length, next_header = struct.unpack_from("!HB", frame, ETH_LEN + 4)
     total = length + next_header + sum(struct.unpack_from("!16H", frame, ETH_LEN + 8))
     at = ETH_LEN + IPV6_LEN + (16 if next_header == 6 else 6)
@@ -109,7 +97,7 @@ def ipv6_size(frame):
 
 
 def forwarded(frame, dst_mac, src_mac):
-    """What must leave the router for a frame: nothing differs but MACs, hop limit and padding."""
+    """The frame that must leave the router: only MACs, hop limit and padding differ."""
     out = bytearray(frame[: ETH_LEN + ipv6_size(frame)])
     out[0:6], out[6:12] = mac_bytes(dst_mac), mac_bytes(src_mac)
     out[ETH_LEN + 7] -= 1
@@ -134,8 +122,7 @@ VRRP_GROUP = bytes.fromhex("ff02") + bytes(13) + b"\x12"
 
 
 def is_chatter(frame):
-    """What hosts, routers and bridges say unasked; IGMP from a bridge, which joins the group of snoopers;
-    VRRP advertisements."""
+    """Frames that hosts, routers and bridges send by themselves, with a bridge's IGMP and VRRP advertisements."""
     igmp = frame[12:14] == b"\x08\x00" and frame[23:24] == b"\x02"
     vrrp = frame[20:21] == b"\x70" and frame[38:54] == VRRP_GROUP
     return frame[12:14] == b"\x88\xb5" or igmp or vrrp or icmp_type(frame) in CHATTER

@@ -44,7 +44,7 @@ class Follower:
         self.answer = Answer(self._process.stdout.readline())
 
     def follow(self):
-        """Whether something that came since the last call made it read anew."""
+        """Whether something that came since the last call made it read everything again."""
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A router that the guard watches over beside the kernel alone: what both make of packets while
-firewall rules, IPsec policies or traffic control stand there, and what sixlane counts.
+firewall rules, IPsec policies or traffic control are active, and what sixlane counts.
 
 Changes are waited for by `sixlane explain`, which goes by the maps that packets go by.
 """
@@ -9,7 +9,7 @@ import contextlib
 
 import frames as fr
 from conftest import tear_down
-from lab import wait_until
+from lab import wait_for
 from topology import HOST_MAC, PORT, PORT_MAC, Twins, host_addr
 
 # What becomes of a packet of two hosts: forwarded by XDP, by the kernel, or not at all.
@@ -29,25 +29,16 @@ def explain(net, source, to):
 
 def wait_verdict(net, source, to, verdict):
     """Until the maps say so; returns all that explain says."""
-    seen = [None]
-
-    def right():
-        seen[0] = explain(net, source, to)
-        return seen[0]["verdict"] == verdict
-
-    wait_until(right, 10, lambda: "%s from %s to %s: %s" % (verdict, source, to, seen[0]))
-    return seen[0]
+    return wait_for(
+        lambda: explain(net, source, to),
+        lambda answer: answer["verdict"] == verdict,
+        what="%s from %s to %s" % (verdict, source, to),
+    )
 
 
 def wait_free(net):
     """Until no port holds packets back."""
-    held = [None]
-
-    def free():
-        held[0] = net.router.status()["guard"]["restricted"]
-        return not held[0]
-
-    wait_until(free, 10, lambda: "nothing is held: %s" % held[0])
+    wait_for(lambda: net.router.status()["guard"]["restricted"], lambda held: not held, what="nothing is held")
 
 
 class GuardTwins(Twins):
@@ -63,21 +54,18 @@ class GuardTwins(Twins):
 
     def wait_held(self, source, to, verdict, words):
         """Until the pair is held back, for a reason that has these words in it."""
-        said = wait_verdict(self.fast, source, to, verdict)
-        assert words in said["guard_reason"], said["guard_reason"]
+        reason = wait_verdict(self.fast, source, to, verdict)["guard_reason"]
+        assert words in reason, reason
 
     def _exchange_ready(self, frame, source):
         """What hosts got, and what was counted, in a moment in which the guard was not reading."""
-        seen = []
+        return wait_for(
+            lambda: self.fast.counted(lambda: self.fast.exchange([frame], source)),
+            lambda seen: "pass_not_ready" not in seen[1],
+            what="the guard has read everything",
+        )
 
-        def once():
-            seen[:] = self.fast.counted(lambda: self.fast.exchange([frame], source))
-            return "pass_not_ready" not in seen[1]
-
-        wait_until(once, 10, lambda: "the guard goes on reading: %s" % seen[1])
-        return seen
-
-    def check(self, source, to, fate, verdict):
+    def check(self, source, to, outcome, verdict):
         """A packet of the pair: the same in both, and counted once under its verdict."""
         frame = packet(source, to)
         plain = self.plain.exchange([frame], source)
@@ -85,13 +73,13 @@ class GuardTwins(Twins):
         shown = {host: (fr.show(plain[host]), fr.show(fast[host])) for host in "abc"}
         assert plain == fast, shown
         arrived = fr.forwarded(frame, HOST_MAC[to], PORT_MAC[to]) in plain[to]
-        assert arrived == (fate != NONE), shown
+        assert arrived == (outcome != NONE), shown
         # Of a whole port, what is held back may be our own markers as well.
-        assert rise.get("forward", 0) == (fate == FAST), rise
-        assert rise.get(verdict, 0) >= (fate != FAST), rise
+        assert rise.get("forward", 0) == (outcome == FAST), rise
+        assert rise.get(verdict, 0) >= (outcome != FAST), rise
 
     def check_all(self, verdict, held, marker=None, marked=None):
-        """Of every pair. held: {pair: (fate, words of the reason)} of those that do not go by XDP.
+        """Of every pair. held: {pair: (outcome, words of the reason)} of those that do not go by XDP.
 
         Where there is none of them, marker(net) adds what holds back those of `marked`: then all that
         was there before has been read, too.
@@ -107,8 +95,8 @@ class GuardTwins(Twins):
             if source + to not in held:
                 wait_verdict(self.fast, source, to, "forward")
         for source, to in PAIRS:
-            fate, _ = held.get(source + to, (FAST, ""))
-            self.check(source, to, fate, verdict)
+            outcome, _ = held.get(source + to, (FAST, ""))
+            self.check(source, to, outcome, verdict)
 
 
 @contextlib.contextmanager

@@ -133,7 +133,7 @@ def written(ns, lines):
 
 
 def look_beside(ns, lines, n, look):
-    """Beside these commands look(), which returns a set, until that many values were seen."""
+    """Call look(), which returns a set, during these commands, until it has returned that many values."""
     seen = set()
 
     def is_enough():
@@ -141,4 +141,4 @@ def look_beside(ns, lines, n, look):
         return len(seen) >= n
 
     with written(ns, lines):
-        wait_until(is_enough, 60, lambda: "seen beside changes: %s" % seen)
+        wait_until(is_enough, 60, lambda: "seen during changes: %s" % seen)

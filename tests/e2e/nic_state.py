@@ -19,15 +19,15 @@ def measure(ns, *argv):
     """Start a measurement, which has a network namespace of its own; returns when all is set."""
     words = [SIXLANE, "bench", "nic", "--table", "1", "--engine", "kernel", "--generator", AGENT, *argv]
     process = ns.popen(*words, stdout=-1, stderr=-1)
-    said = []
-    while not said or said[-1] != b"ready\n":
-        said.append(process.stderr.readline())
-        assert said[-1], said
+    lines = []
+    while not lines or lines[-1] != b"ready\n":
+        lines.append(process.stderr.readline())
+        assert lines[-1], lines
     return process
 
 
 def wait_restored(process):
-    """However it ended: the process that restores keeps its standard error open. Returns what was said."""
+    """However it ended: the process that restores keeps its standard error open. Returns its output."""
     process.wait(60)
     return process.stderr.read().decode()
 

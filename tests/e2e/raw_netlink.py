@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What newer kernels take and Debian 12's iproute2 has no word for, as bytes of netlink."""
+"""Requests that newer kernels take and Debian 12's iproute2 cannot make, as bytes of netlink."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-RTM_NEWROUTE, RTM_NEWNEIGH, RTM_GETNEIGH, RTM_NEWRULE = 24, 28, 30, 32
+RTM_NEWROUTE, RTM_NEWNEIGH, RTM_GETNEIGH, RTM_NEWRULE, RTM_NEWNEXTHOP = 24, 28, 30, 32, 104
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x100, 0x200, 0x400
 HEADER = struct.Struct("=IHHII")
 # Of a kernel that does not know an attribute or a flag.
@@ -29,6 +29,11 @@ def attributes(values):
 
 def address(text):
     return socket.inet_pton(socket.AF_INET6, text)
+
+
+def index_of(ns, device):
+    with ns.entered():
+        return socket.if_nametoindex(device)
 
 
 def request(ns, kind, body, flags=NLM_F_CREATE | NLM_F_EXCL):
@@ -91,9 +96,7 @@ NUD_STALE = 4
 
 def set_validated(ns, device, dst, mac):
     """A stale neighbour that somebody else has validated (Linux 6.17)."""
-    with ns.entered():
-        ifindex = socket.if_nametoindex(device)
-    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, ifindex, NUD_STALE, 0, 0)
+    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, index_of(ns, device), NUD_STALE, 0, 0)
     body += attributes({
         NDA_DST: address(dst),
         NDA_LLADDR: bytes.fromhex(mac.replace(":", "")),
@@ -104,9 +107,7 @@ def set_validated(ns, device, dst, mac):
 
 def neighbour_attributes(ns, device, dst):
     """{type: bytes} of what the kernel says of one."""
-    with ns.entered():
-        ifindex = socket.if_nametoindex(device)
-    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, ifindex, 0, 0, 0)
+    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, index_of(ns, device), 0, 0, 0)
     answer = ask(ns, RTM_GETNEIGH, body + attribute(NDA_DST, address(dst)))
     return read_attributes(answer, HEADER.size + 12)
 
@@ -119,11 +120,9 @@ SEG6_IPTUNNEL_SRH, SEG6_IPTUNNEL_SRC = 1, 2
 RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST = 254, 3, 1
 
 
-def add_seg6_route(ns, prefix, device, segment, source):
-    """Encapsulates with a source of its own (Linux 7.1)."""
+def add_seg6_route(ns, prefix, device, segment, source=None):
+    """Encapsulates. The source is that of the encapsulation; Linux 7.1 and newer take one."""
     dst, _, length = prefix.partition("/")
-    with ns.entered():
-        ifindex = socket.if_nametoindex(device)
     # next header, length, type, segments left, first segment, flags, tag
     srh = struct.pack("=iBBBBBBH", SEG6_IPTUN_MODE_ENCAP, 0, 2, 4, 0, 0, 0, 0) + address(segment)
     body = struct.pack(
@@ -131,8 +130,21 @@ def add_seg6_route(ns, prefix, device, segment, source):
     )
     body += attributes({
         RTA_DST: address(dst),
-        RTA_OIF: struct.pack("=I", ifindex),
+        RTA_OIF: struct.pack("=I", index_of(ns, device)),
         RTA_ENCAP_TYPE: struct.pack("=H", LWTUNNEL_ENCAP_SEG6),
-        RTA_ENCAP: {SEG6_IPTUNNEL_SRH: srh, SEG6_IPTUNNEL_SRC: address(source)},
+        RTA_ENCAP: {SEG6_IPTUNNEL_SRH: srh, **({SEG6_IPTUNNEL_SRC: address(source)} if source else {})},
     })  # fmt: skip
     request(ns, RTM_NEWROUTE, body)
+
+
+# --- next-hop objects -----------------------------------------------------------------------------
+
+NHA_ID, NHA_GROUP = 1, 2
+
+
+def add_group(ns, number, members):
+    """A group of next hops, {id: weight}, with weights of 16 bits (Linux 6.12)."""
+    # struct nexthop_grp: id, weight - 1 in its low and then its high byte, reserved
+    group = [struct.pack("=IBBH", each, (weight - 1) & 255, (weight - 1) >> 8, 0) for each, weight in members.items()]
+    body = bytes(8) + attributes({NHA_ID: struct.pack("=I", number), NHA_GROUP: b"".join(group)})
+    request(ns, RTM_NEWNEXTHOP, body)

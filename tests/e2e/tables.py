@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's routing tables as `ip` shows them, to compare what sixlane says with."""
+"""The kernel's routing tables as `ip` shows them, and those of sixlane, to be compared."""
 
 import ipaddress
 import re
 
-# Their fate hangs on the device they come in by, so they are never looked up in the maps.
+from lab import wait_for
+
+# Their verdict depends on the ingress device: they are never looked up in the maps.
 NOT_COMPARED = [ipaddress.ip_network("fe80::/10"), ipaddress.ip_network("ff00::/8")]
 VERDICT = {
     "blackhole": "drop_blackhole",
@@ -14,7 +16,7 @@ VERDICT = {
     "local": "pass_local",
     "anycast": "pass_anycast",
 }
-# What `route get` says of a route that answers with an error.
+# What `route get` answers for a route of an error.
 ERROR = {
     "Invalid argument": "drop_blackhole",
     "No route to host": "pass_unreachable",
@@ -61,7 +63,7 @@ def sixlane_routes(router):
 
 
 def differences(ns, router):
-    """Lines that say where the maps differ from the kernel's tables."""
+    """A line for each prefix at which the maps differ from the kernel's tables."""
     kernel, maps = kernel_routes(ns), sixlane_routes(router)
     return [
         "%s: kernel %s, sixlane %s" % (prefix, kernel.get(prefix), maps.get(prefix))
@@ -70,8 +72,13 @@ def differences(ns, router):
     ]
 
 
+def wait_same(ns, router, timeout=20):
+    """Until the maps have the kernel's routes."""
+    wait_for(lambda: differences(ns, router)[:20], lambda lines: not lines, timeout, "whole tables")
+
+
 def kernel_lookups(ns, addresses, source, iif):
-    """What fib6 makes of packets from `source`: [(verdict, prefix or None, gateway, device)]."""
+    """How fib6 routes packets from `source`: [(verdict, prefix or None, gateway, device)]."""
     lines = [
         "route get fibmatch %s from %s iif %s" % (address, source, iif) for address in addresses
     ]

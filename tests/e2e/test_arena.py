@@ -9,11 +9,12 @@ import struct
 import arena
 import frames as fr
 import pytest
-from lab import BUILD, PINS, SIXLANE, SIXLANED, CommandError, wait_until
+from lab import BUILD, PINS, SIXLANE, SIXLANED, CommandError, wait_for
+from programs import load_unpinned
 from test_changes import Numbered
 from test_fib import built, fib, verify
 from test_start import attach_or_skip, is_dispatched, map_ids, modes, program, serves
-from topology import COVER, FAR, PREFIX, Net, host_addr
+from topology import FAR, PREFIX, Net, host_addr
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
 ARENA = BUILD + "/sixlane.arena.bpf.o"
@@ -24,13 +25,11 @@ pytestmark = pytest.mark.skipif(not arena.kernel_has_them(), reason="this kernel
 
 @pytest.fixture
 def routed(idle):
-    idle.r.route("add", COVER, "via", C)
-    idle.r.route("add", PREFIX, "via", B)
-    return idle
+    return idle.add_routes()
 
 
 def reads_arena(net, port="p0"):
-    """The program on the port; the arena is the only map of its kind. None: another program came meanwhile."""
+    """Whether the port's program does. None: another program came meanwhile."""
     prog_id = program(net, port)["prog"]["id"]
     try:
         return any(arena.is_arena(number) for number in map_ids(net, prog_id))
@@ -41,11 +40,15 @@ def reads_arena(net, port="p0"):
 
 
 def all_read(net, wanted=True):
-    wait_until(
-        lambda: all(reads_arena(net, port) == wanted for port in net.router.ports),
-        10,
-        lambda: "programs that %s an arena: %s" % ("read" if wanted else "do not read", net.router.log()),
-    )
+    """Until every port runs a program that reads the arena, or does not."""
+    wait_for(lambda: [reads_arena(net, port) for port in net.router.ports],
+             lambda reads: set(reads) == {wanted}, what="programs that read an arena")  # fmt: skip
+
+
+@pytest.fixture
+def jumbo(make):
+    """The same as routed, but its ports need the flavour for frames of several buffers."""
+    return make(Net, mtu={h: 9000 for h in "abc"}).add_routes()
 
 
 def assert_right(net, in_arena):
@@ -64,19 +67,17 @@ def assert_right(net, in_arena):
     assert verify(net, "random", 1000)["wrong"] == 0
 
 
-def test_maps_made_by_ip_link(routed):
-    """They have no arena until the daemon comes, which puts other programs on the ports."""
-    routed.router.attach("ip")
-    assert not os.path.exists(arena.PIN) and not reads_arena(routed)
+@pytest.mark.parametrize("first", ["program", "daemon"])
+def test_maps_made_by_ip_link(routed, first):
+    """They have no arena. The daemon replaces programs that do not read it, whoever came first."""
+    if first == "program":
+        routed.router.attach("ip")
+        assert not os.path.exists(arena.PIN) and not reads_arena(routed)
     routed.router.start()
+    if first == "daemon":
+        routed.router.attach("ip")
     assert_right(routed, True)
     assert "p0: replaced its sixlane program by one that reads the arena" in routed.router.log()
-
-
-def test_ip_link_after_the_daemon(routed):
-    routed.router.start()
-    routed.router.attach("ip")
-    assert_right(routed, True)
 
 
 def test_the_object_for_arenas_by_ip_link(routed):
@@ -111,10 +112,7 @@ def test_attach_over_ip_link(routed):
 
 def test_maps_pinned_nowhere(routed):
     """Those of a program for arenas that was loaded without pins are the daemon's, arena and all."""
-    load = ["xdp-loader", "load", "-m", "native", "-s", "xdp", "p0", ARENA]
-    done = routed.r.run(*load, check=False)
-    if done.returncode or is_dispatched(routed, "p0"):
-        pytest.skip("libxdp does not attach it by itself: " + done.stderr)
+    load_unpinned(routed, ARENA)
     routed.router.start()
     serves(routed, ports=["p0"])
     assert map_ids(routed, program(routed, "p0")["prog"]["id"]) >= {arena.pinned_id()}
@@ -136,8 +134,7 @@ def test_all_at_once(routed):
 
 
 def test_an_arena_that_nobody_writes(routed):
-    """One that `ip link` pins while the daemon writes array maps: its program is replaced, and nobody
-    takes the arena for what is in use."""
+    """`ip link` pins it while the daemon writes array maps: its program is replaced, and the arena is not used."""
     routed.router.attach("ip", ["p0", "p2"])
     routed.router.start("--object", routed.router.object_without_arena())
     routed.r.ip("link set dev p1 xdpdrv obj", ARENA, "sec xdp")
@@ -149,15 +146,12 @@ def test_an_arena_that_nobody_writes(routed):
     assert_right(routed, True)
 
 
-def test_half_of_the_objects(make):
-    """Without sixlane.arena.frags.bpf.o a port with a jumbo MTU could not be served: arrays, then."""
-    net = make(Net, mtu={h: 9000 for h in "abc"})
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    own = net.router.object_without_arena()
+def test_half_of_the_objects(jumbo):
+    """Without sixlane.arena.frags.bpf.o these ports could not be served: arrays, then."""
+    own = jumbo.router.object_without_arena()
     shutil.copy(ARENA, os.path.dirname(own))
-    net.router.start("--object", own, ports=net.router.ports)
-    assert_right(net, False)
+    jumbo.router.start("--object", own, ports=jumbo.router.ports)
+    assert_right(jumbo, False)
 
 
 def test_generic_stays_generic(routed):
@@ -168,21 +162,17 @@ def test_generic_stays_generic(routed):
     assert_right(routed, True)
 
 
-def test_several_buffers_stay(make):
+def test_several_buffers_stay(jumbo):
     """The plain program would be refused on these ports."""
-    net = make(Net, mtu={h: 9000 for h in "abc"})
-    for port in net.router.ports:
-        net.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    net.router.start()
-    assert_right(net, True)
-    assert program(net, "p0")["prog"]["name"] == "sixlane_frags"
+    for port in jumbo.router.ports:
+        jumbo.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
+    jumbo.router.start()
+    assert_right(jumbo, True)
+    assert program(jumbo, "p0")["prog"]["name"] == "sixlane_frags"
 
 
 def test_under_a_dispatcher(routed):
-    """Nobody but who put it there can change a program under libxdp's dispatcher: the trie answers, and
-    it is said."""
+    """The daemon cannot replace a program under libxdp's dispatcher: the trie answers, which is reported."""
     routed.router.start()
     attach_or_skip(routed, "xdp-loader-pin")
     if not is_dispatched(routed, "p0"):
@@ -233,8 +223,8 @@ def test_from_arena_to_arrays_and_back(routed):
 
 
 def test_the_object_goes_while_the_daemon_runs(routed, tmp_path):
-    """An array program comes to a port whose daemon has no object for arenas any more: the trie
-    answers, nothing is tried again and again, and the daemon still listens."""
+    """A port gets a program for arrays, and the object for arenas is gone: the trie answers, and the daemon logs
+    it once for each port."""
     own = str(tmp_path / "sixlane.bpf.o")
     for suffix in (".bpf.o", ".arena.bpf.o"):
         os.symlink(BUILD + "/sixlane" + suffix, str(tmp_path / "sixlane") + suffix)
@@ -258,7 +248,7 @@ def test_teardown_takes_the_arena_along(routed):
 
 
 def test_no_room_for_its_addresses(routed):
-    """Whoever may not map it uses array maps; if it is there already, it is said what is in the way."""
+    """A process that may not map it uses array maps; if there is an arena, the error says what is missing."""
     under = ("prlimit", "--as=%d" % (100 << 20))
     routed.router.attach("ip")
     routed.router.start(under=under)
@@ -279,8 +269,7 @@ def test_no_room_for_its_addresses(routed):
 
 @pytest.mark.parametrize("megabytes,in_arena", [(144, False), (204, False), (4095, False), (4096, True)])
 def test_little_room_for_its_addresses(routed, megabytes, in_arena):
-    """For the arena, but perhaps not for all routes beside it. One that nobody has written is no
-    hindrance."""
+    """There may be room for the arena, but not for all routes beside it."""
     routed.router.attach("sixlane")
     routed.router.start(under=("prlimit", "--as=%d" % (megabytes << 20)))
     assert_right(routed, in_arena)
@@ -288,15 +277,12 @@ def test_little_room_for_its_addresses(routed, megabytes, in_arena):
 
 
 def test_a_pin_left_alone(routed):
-    """By a start that was cut short; of a program that was loaded without pins its own arena is taken."""
+    """A start was interrupted. The arena of a program that was loaded without pins is used."""
     routed.router.attach("sixlane")
     routed.router.sixlane("detach all")
     for name in os.listdir(PINS):
         if name != "sl_fib_arena":
             os.unlink(os.path.join(PINS, name))
-    load = ["xdp-loader", "load", "-m", "native", "-s", "xdp", "p0", ARENA]
-    done = routed.r.run(*load, check=False)
-    if done.returncode or is_dispatched(routed, "p0"):
-        pytest.skip("libxdp does not attach it by itself: " + done.stderr)
+    load_unpinned(routed, ARENA)
     routed.router.start(ports=["p1", "p2"])
     assert_right(routed, True)

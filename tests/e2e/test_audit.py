@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Changes of routes that the kernel announces to nobody: lifetimes, MTUs, what routers advertise.
+"""Changes of routes that the kernel does not announce: lifetimes, MTUs, router advertisements.
 
-Where an event points at the route the daemon reads it at once; elsewhere the audit finds it.
+If another event points at the route, the daemon reads it at once; otherwise the audit finds the change.
 """
 
 import ctypes
@@ -32,21 +32,17 @@ def lifetime(seconds):
 
 @pytest.fixture
 def net(make):
-    """Without the passes: what an event points at is read all the same."""
+    """Without passes of the audit: routes that an event points at are read all the same."""
     return make(Net).start("--audit-permille", "0")
 
 
-def heed(net):
-    """Host c's advertisements, but for addresses of its own."""
+@pytest.fixture
+def advertised(net):
+    """The router accepts host c's advertisements, but makes no addresses of them."""
     net.r.sysctl("net.ipv6.conf.p2.accept_ra", 2)
     net.r.sysctl("net.ipv6.conf.p2.autoconf", 0)
     router(net, host_ll("c"), HOST_MAC["c"], "c")
     return net
-
-
-@pytest.fixture
-def heeding(net):
-    return heed(net)
 
 
 def advertise(net, lifetime, prefix_lifetime=None):
@@ -61,19 +57,19 @@ def advertise(net, lifetime, prefix_lifetime=None):
 
 
 def wait_expiry(net, address, most, least=0):
-    """Until the datapath knows of a lifetime of more than least seconds; FOREVER: of none."""
+    """Until the maps have a lifetime between these seconds; FOREVER: none."""
     wait_until(
         lambda: least < net.router.lookup(address).get("expires_s", FOREVER) <= most, 10, "the lifetime is known"
     )
 
 
-def test_lifetimes_of_an_advertised_default_route(heeding):
-    net = heeding
+def test_lifetimes_of_an_advertised_default_route(advertised):
+    net = advertised
     advertise(net, 9000)
     net.wait_lookup(ABROAD, verdict="forward")
     net.assert_forwarded([fr.udp(ABROAD)], to="c")
     wait_expiry(net, ABROAD, 9000, least=8900)
-    # Longer than the daemon looks at what the first one has changed; more at once than pass meanwhile.
+    # Longer than the daemon reads after the first one; each step is larger than the time that passes.
     seconds, end = 9000, time.monotonic() + 3
     while time.monotonic() < end:
         seconds -= 20
@@ -84,10 +80,10 @@ def test_lifetimes_of_an_advertised_default_route(heeding):
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
-def test_forwarded_from_advertisement_to_advertisement(heeding, seen):
-    """Over more than a lifetime the route forwards, and not one packet is the kernel's. Where XDP does not
-    see the advertisements, the end is read again before it comes."""
-    net, seconds = heeding, 3 if seen else 8
+def test_forwarded_from_advertisement_to_advertisement(advertised, seen):
+    """XDP forwards every packet for longer than a lifetime. If XDP does not see the advertisements, the daemon reads
+    the lifetime again before it ends."""
+    net, seconds = advertised, 3 if seen else 8
     advertise(net, seconds)
     net.wait_lookup(ABROAD, verdict="forward")
     if not seen:
@@ -101,14 +97,14 @@ def test_forwarded_from_advertisement_to_advertisement(heeding, seen):
     wait_until(lambda: net.router.lookup(ABROAD)["verdict"] != "forward", 10, "the route has expired")
 
 
-def test_lifetimes_of_an_advertised_prefix(heeding):
+def test_lifetimes_of_an_advertised_prefix(advertised):
     for seconds in (1800, 900):
-        advertise(heeding, 0, seconds)
-        wait_expiry(heeding, ABROAD, seconds, least=seconds - 100)
+        advertise(advertised, 0, seconds)
+        wait_expiry(advertised, ABROAD, seconds, least=seconds - 100)
 
 
-def deafen(pid, option=SO_ATTACH_FILTER):
-    """From now on the process gets no notification, and is not told that it misses any; or gets them again."""
+def drop_notifications(pid, option=SO_ATTACH_FILTER):
+    """The process gets no notifications from now on, and no sign that any were lost; or gets them again."""
     nothing = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET: 0 bytes of each
     filter_ = struct.pack("HL", 1, ctypes.addressof(nothing))
     pidfd = os.pidfd_open(pid)
@@ -121,9 +117,8 @@ def deafen(pid, option=SO_ATTACH_FILTER):
     os.close(pidfd)
 
 
-def test_the_audit_finds_what_nothing_tells(make):
-    """Each difference is mended, counted by its name, and said once; also where the kernel has, or a piece
-    of a pass reads, what it did before."""
+def test_the_audit_finds_silent_changes(make):
+    """Each difference is corrected, counted by its name, and logged once."""
     net, via_b = make(Net), "%s via %s " % (PREFIX, host_addr("b"))
     net.r.ip("rule add lookup 77 pref 40000")  # in which no route is known
     net.r.batch("route add 2001:db8:%x::/48 dev p1" % i for i in range(0xB00, 0x1300) if i != 0xF00)
@@ -134,7 +129,7 @@ def test_the_audit_finds_what_nothing_tells(make):
     def audit():
         return net.router.status()["audit"]
 
-    deafen(pid)
+    drop_notifications(pid)
     assert audit()["kernel_reader"]
     for difference, request in (
         ("missing", "add " + via_b), ("mtu", "change %s mtu 1400" % via_b),
@@ -147,18 +142,18 @@ def test_the_audit_finds_what_nothing_tells(make):
         net.r.ip("route", request)
         wanted = {**before, difference: before[difference] + 1}
         wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=request)
-    for told, requests, found in (
+    for is_announced, requests, found in (
         (True, ["del " + via_b, "add " + via_b], ("missing",)),  # the first of the two
         (False, ["del %s/64" % last, "add %s/48 dev p1" % last], ("missing", "extra")),
     ):
         passes = audit()["passes"] + 3
         wait_until(lambda passes=passes: audit()["passes"] >= passes, what="all is known")
         os.kill(pid, signal.SIGSTOP)
-        if told:
-            deafen(pid, SO_DETACH_FILTER)
+        if is_announced:
+            drop_notifications(pid, SO_DETACH_FILTER)
         for request in requests:
             net.r.ip("route", request)
-            deafen(pid)
+            drop_notifications(pid)
         os.kill(pid, signal.SIGCONT)
         wanted = {name: count + (name in found) for name, count in wanted.items()}
         wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=requests)
@@ -168,7 +163,7 @@ def test_the_audit_finds_what_nothing_tells(make):
 
 
 def test_one_walk_of_the_objects_is_no_pass(make):
-    """It may miss some. All is read twice at the start. A VRF's rule names no table."""
+    """It may miss some, so all is read twice at the start if there are none."""
     net = make(Net)
     net.r.ip("rule add l3mdev pref 1000")
     assert net.start("--audit-permille", "0").router.status()["audit"]["passes"] == 2
@@ -178,7 +173,7 @@ def test_one_walk_of_the_objects_is_no_pass(make):
     assert net.router.status()["audit"]["passes"] == 1
 
 
-def test_what_is_told_is_no_difference(make):
+def test_announced_changes_are_no_difference(make):
     net, ways = make(Net).start("--audit-permille", "1000"), [host_addr(host) for host in "bc"]
     lines = ["route replace 2001:db8:e00:%x::/64 via %s" % (i, way) for i in range(500) for way in ways]
     with kr.written(net.r, lines):
@@ -188,7 +183,7 @@ def test_what_is_told_is_no_difference(make):
     assert sum(net.router.status()["audit"]["corrected"].values()) < 5, net.router.log()
 
 
-def test_one_event_after_the_other_puts_nothing_off(net):
+def test_events_do_not_delay_each_other(net):
     net.r.ip("addr add", TEMPORARY, "nodad", lifetime(9000))
     wait_expiry(net, FAR, 9000, least=8000)
     with kr.written(net.r, ["addr change %s %s" % (TEMPORARY, lifetime(seconds)) for seconds in (900, 1000)]):
@@ -213,14 +208,14 @@ def test_addresses_give_their_prefix_s_route_a_lifetime(net, addresses, change, 
 
 @pytest.mark.parametrize("hop, count", [("nhid 7", 1), ("via " + host_addr("b"), 1), ("via " + host_addr("b"), 6000)])
 def test_routes_mtus_follow_their_device(net, hop, count):
-    """However many there are: then all tables are read, but not dumped."""
+    """Of many routes all tables are read by the kernel reader, but not dumped."""
     net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
     net.r.batch("route add 2001:db8:f00:%x::/64 %s mtu 1400" % (i, hop) for i in range(count))
     net.sync()
     for mtu in (1300, 1500):
         net.r.ip("link set dev p1 mtu", mtu)
-        told = net.r.ipj("-6 route show 2001:db8:f00::/64")[0]["metrics"][0]["mtu"]
+        shown = net.r.ipj("-6 route show 2001:db8:f00::/64")[0]["metrics"][0]["mtu"]
         for i in (0, count - 1):
             far = "2001:db8:f00:%x::1" % i
-            wait_until(lambda far=far, mtu=told: net.router.lookup(far).get("mtu") == mtu, 10, "MTU %d" % told)
+            wait_until(lambda far=far, mtu=shown: net.router.lookup(far).get("mtu") == mtu, 10, "MTU %d" % shown)
     assert "reads all tables again" not in net.router.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real table: what the maps answer against what the kernel answers.
+"""A real table: the answers of the maps are compared with those of the kernel.
 
 SIXLANE_ROUTES=N takes N neighbouring prefixes of it, where the whole would take too long.
 """
@@ -8,24 +8,22 @@ import gzip
 import ipaddress
 import os
 import random
-import time
 
 import pytest
-from lab import REPO, wait_until
-from tables import NOT_COMPARED, differences, kernel_lookups, network
+from lab import REPO
+from tables import NOT_COMPARED, kernel_lookups, network, wait_same
 from topology import SEED, Net, host_addr
 
 TABLE = os.path.join(REPO, "tests", "data", "full-view-v6.txt.gz")
 ROUTES = int(os.environ.get("SIXLANE_ROUTES", "0"))  # 0: all there are
-# No more than one address a route, and changes of four kinds to half the routes.
+# At most one address a route; changes of four kinds to half of the routes.
 ADDRESSES = min(20000, ROUTES or 20000)
 CHANGES = min(4000, (ROUTES or 32000) // 8)
 TOP = (1 << 128) - 1
 
 
 def full_view(rng, share):
-    """A share of its prefixes, or as many as asked for: in one piece, so that they cover each other as
-    there."""
+    """A share of its prefixes, or ROUTES of them: neighbours, so that they cover each other as there."""
     with gzip.open(TABLE, "rt", encoding="ascii") as lines:
         prefixes = [line.strip() for line in lines]
     count = min(ROUTES or int(len(prefixes) * share), len(prefixes))
@@ -34,14 +32,14 @@ def full_view(rng, share):
 
 
 class Table:
-    """A router with the full view spread over gateways, and the rest of kinds among it."""
+    """A router with the full view spread over gateways, and some routes of other types."""
 
     def __init__(self, net, rng, share):
         self.net, self.rng = net, rng
         self.gateways = []
         for host, port, count in (("b", "p1", 25), ("c", "p2", 20), ("a", "p0", 5)):
             for i in range(count):
-                # Some link-local, as routing daemons have them.
+                # Some are link-local, as with routing daemons.
                 address = ("fe80::1:%x" if i % 5 == 0 else "2001:db8:%s::1:%%x" % host) % i
                 mac = "02:00:00:%02x:%02x:%02x" % (ord(host), i >> 8, i & 255)
                 self.gateways.append((address, port, mac))
@@ -111,11 +109,8 @@ class Table:
 
 
 def special(address):
-    """Decided before any table is asked."""
-    return (
-        address.is_multicast or address.is_link_local or address.is_loopback
-        or address.is_unspecified
-    )  # fmt: skip
+    """Decided without a lookup."""
+    return address.is_multicast or address.is_link_local or address.is_loopback or address.is_unspecified
 
 
 def compare(net, addresses):
@@ -149,25 +144,21 @@ def test_full_view(make, first, share):
     table = Table(net, rng, share)
     if first == "table":
         table.load()
-        net.start("--audit-permille", "0")
-    else:
-        net.start("--audit-permille", "0")
+    net.start("--audit-permille", "0")
+    if first == "daemon":
         table.load()
-        net.router.barrier(timeout=60)
-        net.router.wait_in_sync()
-    if first == "table":
+        wait_applied(net)
+    else:
         assert_same(net, table.addresses(ADDRESSES))
-    started = time.monotonic()
     table.change(CHANGES)
+    wait_applied(net)
+    assert_same(net, table.addresses(ADDRESSES if first == "table" else ADDRESSES // 4))
+    wait_same(net.r, net.router)
+
+
+def wait_applied(net):
     net.router.barrier(timeout=60)
     net.router.wait_in_sync()
-    print("changes were in the maps after %.1f s" % (time.monotonic() - started))
-    assert_same(net, table.addresses(ADDRESSES if first == "table" else ADDRESSES // 4))
-    wait_until(
-        lambda: not differences(net.r, net.router),
-        5,
-        lambda: "whole tables: " + "\n".join(differences(net.r, net.router)[:20]),
-    )
 
 
 def assert_same(net, addresses):

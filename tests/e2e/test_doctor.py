@@ -8,14 +8,15 @@ import re
 
 import frames as fr
 import pytest
+import raw_netlink as raw
 from guard_rules import nft
-from lab import BPFFS, REPO, SIXLANE, kernel_version, wait_until
-from test_bpf_link import held, load
+from lab import REPO, SIXLANE, kernel_version, wait_for, wait_until
+from programs import held, load, other_object
 from topology import FAR, PREFIX, Net, host_addr
 
 KEYS = {"check", "severity", "port", "text", "advice"}
 ORDER = ["error", "warning", "note"]
-COUNT = 200  # of packets that are worth a word
+COUNT = 200  # packets, enough for a finding
 FORWARDING = "net.ipv6.conf.all.forwarding"
 RULES = """table inet fw {
     chain forward {
@@ -49,6 +50,15 @@ def find(findings, check, port=None):
     return found[0]
 
 
+def expect(findings, check, severity, *words, port=None):
+    """The one finding of a check has this severity, and these words in its text or advice."""
+    finding = find(findings, check, port)
+    assert finding["severity"] == severity, finding
+    for word in words:
+        assert word in finding["text"] + "\n" + (finding["advice"] or ""), (word, finding)
+    return finding
+
+
 def has(findings, check, port=None):
     return any(each["check"] == check and port in (None, each["port"]) for each in findings)
 
@@ -57,16 +67,9 @@ def checks(findings, severity):
     return {each["check"] for each in findings if each["severity"] == severity}
 
 
-def until(net, *ports, holds):
-    """Until a condition holds of the findings: what the daemon polls takes its time."""
-    seen = [None]
-
-    def right():
-        seen[0] = examine(net, *ports)
-        return holds(seen[0])
-
-    wait_until(right, 10, lambda: json.dumps(seen[0], indent=1))
-    return seen[0]
+def wait_found(net, *where):
+    """Until there is such a finding (see has()), which the daemon may have to poll for. Returns all findings."""
+    return wait_for(lambda: examine(net), lambda findings: has(findings, *where), what=where)
 
 
 # --- the command ----------------------------------------------------------------------------
@@ -115,14 +118,14 @@ def examine_under(net, words):
 
 
 def masked(place, *files):
-    """A command under which only these, {name: text}, are in a directory of the kernel's."""
+    """Prefix of a command that sees only these files, {name: text}, in a directory of the kernel."""
     lines = ["mount -t tmpfs none " + place, *("echo %s >%s/%s" % (text, place, name) for name, text in files)]
     return ["unshare", "--mount", "sh", "-ec", "\n".join([*lines, 'exec "$@"']), "masked"]
 
 
 OLD = ["setarch", "--uname-2.6"]
 LITTLE_LOCKED = ["prlimit", "--memlock=65536"]
-# A command, a check, and how grave its only finding is then, with words of it; None: no finding.
+# A command, a check, and the severity and words of its only finding then; None: no finding.
 MACHINES = {
     "no BTF": (masked("/sys/kernel/btf"), "btf", "warning", "this kernel has no BTF"),
     "no JIT": (masked("/proc/sys/net/core", ("bpf_jit_enable", "0")), "jit", "error", "interprets BPF programs"),
@@ -150,8 +153,7 @@ def test_machine(bystander, name):
     if not severity:
         assert not has(findings, check)
         return
-    finding = find(findings, check)
-    assert finding["severity"] == severity and text in finding["text"]
+    finding = expect(findings, check, severity, text)
     assert finding["advice"] or check == "bpffs"
 
 
@@ -175,48 +177,32 @@ def test_ports_before_attaching(make):
         assert program["advice"] == "run 'sixlane attach %s'" % port
         assert find(findings, "checksums", port)["severity"] == "note"
     assert "at MTU 9000" in find(findings, "mtu", "p0")["text"]
-    guard = find(findings, "guard")
-    assert guard["severity"] == "note"
-    assert "packets from p0 to p1 pass" in guard["text"]
-    assert "table inet fw, chain forward, rule handle" in guard["text"]
+    expect(findings, "guard", "note", "packets from p0 to p1 pass", "table inet fw, chain forward, rule handle")
 
 
-def test_ports_that_are_not_there(idle):
-    findings = examine(idle, "nosuch0", "p0")
-    assert find(findings, "arguments")["port"] == "nosuch0"
-    assert find(findings, "arguments")["severity"] == "error"
-
-
-def test_forwarding_off_before_attaching(idle):
+def test_before_attaching(idle):
     idle.r.sysctl(FORWARDING, 0)
-    finding = find(examine(idle, "p0"), "forwarding")
-    assert finding["severity"] == "error"
-    assert finding["advice"] == "sysctl -w %s=1" % FORWARDING
-
-
-def test_owner_of_a_port(idle):
     idle.r.ip("link add br0 type bridge")
     idle.r.ip("link set dev p0 master br0")
-    finding = find(examine(idle, "p0"), "upper_device")
-    assert finding["severity"] == "error" and "the upper device br0 (bridge) takes its frames" in finding["text"]
+    findings = examine(idle, "nosuch0", "p0")
+    assert {"arguments", "forwarding", "upper_device"} <= checks(findings, "error")
+    assert find(findings, "arguments")["port"] == "nosuch0"
+    assert find(findings, "forwarding")["advice"] == "sysctl -w %s=1" % FORWARDING
+    assert "the upper device br0 (bridge) takes its frames" in find(findings, "upper_device")["text"]
 
 
 def test_gateways_before_attaching(idle):
     idle.r.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
     idle.r.route("add 2001:db8:f01::/48 via", host_addr("b"), "dev p1")
-    finding = find(examine(idle), "neighbours")
-    assert finding["severity"] == "note" and finding["port"] == "p1"
-    assert "gateway 2001:db8:b::99 on p1" in finding["text"]
+    expect(examine(idle), "neighbours", "note", "gateway 2001:db8:b::99 on p1", port="p1")
 
 
 def test_other_program(idle):
-    """Named, it is in the way; else it may be as it should."""
-    arch = os.uname().machine + "-linux-gnu"
-    foreign = load(idle, "/usr/lib/%s/bpf/xdpfilt_alw_all.o" % arch, BPFFS + "/foreign")
-    with held(idle, "p0", foreign):
-        finding = find(examine(idle, "p0"), "other_program")
-        assert finding["severity"] == "error" and "(id %s)" % foreign in finding["text"]
-        assert find(examine(idle), "other_program")["severity"] == "note"
+    """An error at a port that is named; elsewhere it may be intended."""
+    other = load(idle, other_object())
+    with held(idle, "p0", other):
+        expect(examine(idle, "p0"), "other_program", "error", "(id %s)" % other)
+        expect(examine(idle), "other_program", "note")
 
 
 # --- a router that is served ----------------------------------------------------------------
@@ -231,56 +217,54 @@ def test_as_it_should_be(net):
 
 def test_alternative_name(net):
     net.r.ip("link property add dev p0 altname uplink")
-    # Either says how things are at its own moment.
+    # Both are read at different times.
     wait_until(lambda: examine(net, "uplink") == examine(net, "p0"), 10, "the same of both names")
 
 
 def test_forwarding_off(net):
-    """Said once, not for each port."""
+    """One finding, not one for each port."""
     net.r.sysctl(FORWARDING, 0)
-    findings = until(net, holds=lambda found: has(found, "forwarding"))
+    findings = wait_found(net, "forwarding")
     net.sync()
     assert checks(findings, "error") == checks(examine(net), "error") == {"forwarding"}
 
 
-def test_no_daemon(net):
-    net.router.stop()
-    finding = find(examine(net), "daemon")
-    assert finding["severity"] == "error" and "sixlaned does not run" in finding["text"]
+# How the router is started, what is done to it, a check, its severity, and words of its finding.
+FINDINGS = {
+    "no daemon": ({}, lambda net: net.router.stop(), "daemon", "error", "sixlaned does not run"),
+    "unresolved gateway": ({}, lambda net: net.route("add", PREFIX, "via 2001:db8:b::99 dev p1"),
+                           "neighbours", "warning", "2001:db8:b::99"),
+    "port that passes": ({"pass_port": "p0"}, None, "port_passes", "note", "p0"),
+    "missing port": ({"pass_port": "nosuch0"}, None, "port_names", "error", "nosuch0"),
+    "generic mode": ({"attach": "sixlane-generic"}, None, "mode", "warning", "GENERIC"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_findings(make, name):
+    settings, change, check, *wanted = FINDINGS[name]
+    options = ["--pass-port", settings["pass_port"]] if "pass_port" in settings else []
+    net = make(Net).start(*options, attach=settings.get("attach", "one"))
+    assert change is None or not has(examine(net), check)
+    if change:
+        change(net)
+    expect(examine(net, *(["p0"] if check == "mode" else [])), check, *wanted)
 
 
 def test_guard(net):
-    """The rule is named; a cause that is bypassed holds nothing back, which is said, too."""
+    """The finding names the rule. A cause that is bypassed has no effect, which is a finding, too."""
     nft(net.r, RULES)
-    finding = find(until(net, holds=lambda found: has(found, "guard")), "guard")
-    assert finding["severity"] == "note"
-    assert "table inet fw, chain forward, rule handle" in finding["text"]
+    expect(wait_found(net, "guard"), "guard", "note", "table inet fw, chain forward, rule handle")
     net.router.restart("--bypass", "netfilter")
     findings = examine(net)
     assert not has(findings, "guard")
     assert "netfilter is bypassed" in find(findings, "bypass")["text"]
 
 
-def test_gateways(net):
-    net.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
-    finding = find(examine(net), "neighbours")
-    assert finding["severity"] == "warning" and "2001:db8:b::99" in finding["text"]
-    net.r.ip("neigh replace 2001:db8:b::99 lladdr 02:00:00:00:99:99 dev p1 nud permanent")
-    net.sync()
-    assert not has(examine(net), "neighbours")
-
-
 def test_punted_routes_and_their_traffic(net):
-    done = net.r.run(
-        *("ip -6 route add %s encap seg6 mode encap segs 2001:db8:c::9 dev p2" % PREFIX).split(),
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip("this kernel has no seg6 encapsulation: " + done.stderr.strip())
+    raw.add_seg6_route(net.r, PREFIX, "p2", "2001:db8:c::9")
     net.sync()
-    finding = find(examine(net), "routes")
-    assert finding["severity"] == "warning" and finding["text"].startswith("1 route is ")
-    assert "punt_encap" in finding["text"] and PREFIX in finding["text"]
+    expect(examine(net), "routes", "warning", "1 route is ", "punt_encap", PREFIX)
     assert not has(examine(net), "traffic")
     net.assert_passed(fr.many(COUNT, FAR), "punt_encap")
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
@@ -293,32 +277,19 @@ def test_punted_routes_and_their_traffic(net):
 
 
 def test_few_packets_are_no_share(net):
-    """Of all that is counted something is said with -s only."""
+    """With -s there is a finding for every verdict that is counted."""
     net.assert_passed(fr.many(2, "2001:db8:dead::1"), "pass_no_route")
     assert not has(examine(net), "traffic")
     findings = examine(net, options=["-s"])
     assert any("(pass_no_route)" in f["text"] and f["severity"] == "note" for f in findings)
 
 
-def test_port_that_is_to_pass(make):
-    net = make(Net).start("--pass-port", "p0")
-    finding = find(examine(net), "port_passes")
-    assert finding["port"] == "p0" and finding["severity"] == "note"
-
-
-def test_names_in_settings(make):
-    net = make(Net).start("--pass-port", "nosuch0")
-    finding = find(examine(net), "port_names")
-    assert finding["severity"] == "error" and finding["port"] == "nosuch0"
-
-
 def test_egress_that_takes_no_frames(make):
     """A port that is served, and one that packets only leave by."""
     if kernel_version() < (6, 3):
-        pytest.skip("this kernel does not tell who takes redirected frames (Linux 6.3)")
+        pytest.skip("this kernel does not show which devices accept redirected frames (Linux 6.3)")
     net = make(Net, gro="ac").start(ports=["p0", "p1"], attach=None)
-    finding = find(examine(net), "egress")
-    assert finding["port"] == "p1" and finding["severity"] == "warning"
+    expect(examine(net), "egress", "warning", port="p1")
     far = net.lab.ns("far")
     net.lab.link(net.r, "x0", far, "y0")
     far.run("ethtool", "-K", "y0", "gro", "off")
@@ -326,52 +297,34 @@ def test_egress_that_takes_no_frames(make):
     net.r.ip("link set dev x0 up")
     wait_until(lambda: net.r.is_running("x0"), 10)
     net.route("add", PREFIX, "via fe80::1 dev x0")
-    finding = find(until(net, holds=lambda found: has(found, "egress", "x0")), "egress", "x0")
-    assert finding["severity"] == "warning" and "GRO" in finding["advice"]
-
-
-def test_large_packets(make):
-    net = make(Net, mtu={"a": 9000, "b": 9000}).start()
-    finding = find(examine(net, "p0"), "mtu")
-    assert finding["severity"] == "note" and "at MTU 9000" in finding["text"]
-
-
-def test_generic_mode(make):
-    net = make(Net).start(attach="sixlane-generic")
-    finding = find(examine(net, "p0"), "mode")
-    assert finding["severity"] == "warning" and "GENERIC" in finding["text"]
+    expect(wait_found(net, "egress", "x0"), "egress", "warning", "GRO", port="x0")
 
 
 def test_queues(make):
-    """More of them than are in use help where there are more CPUs."""
+    """Unused queues would help where there are more CPUs."""
     if os.cpu_count() < 2:
         pytest.skip("one CPU")
     net = make(Net, queues=2)
     net.r.run("ethtool", "-L", "p0", "rx", "1")
-    finding = find(examine(net, "p0"), "queues")
-    assert finding["severity"] == "warning"
-    assert finding["advice"] == "ethtool -L p0 rx 2"
+    expect(examine(net, "p0"), "queues", "warning", "ethtool -L p0 rx 2")
     net.r.run("ethtool", "-L", "p0", "rx", "2")
     assert not any(f["severity"] == "warning" for f in examine(net, "p0") if f["check"] == "queues")
 
 
 def test_another_network_namespace(net):
-    """One bpffs for two: the daemon's ports are not those of the other."""
+    """Two share a bpffs: the daemon's ports are not those of the other."""
     findings = examine(net, ns=net.lab.ns("elsewhere"))
-    finding = find(findings, "namespace")
-    assert finding["severity"] == "error"
-    assert "(process %d)" % net.router.daemon.pid in finding["text"]
+    expect(findings, "namespace", "error", "(process %d)" % net.router.daemon.pid)
     assert not has(examine(net), "namespace")
 
 
 def test_a_port_of_another_network_namespace(net):
-    """Its program goes by the same maps, where its number may be another port's."""
+    """Its program reads the same maps, where its ifindex may be another port's."""
     elsewhere = net.lab.ns("elsewhere")
     net.lab.link(elsewhere, "e0", elsewhere, "e1")
     elsewhere.run(SIXLANE, "attach", "e0")
     program = elsewhere.link("e0")["xdp"]["prog"]["id"]
-    finding = find(examine(net), "namespace")
-    assert finding["severity"] == "error" and "(id %d)" % program in finding["text"]
+    expect(examine(net), "namespace", "error", "(id %d)" % program)
     elsewhere.run(SIXLANE, "detach", "e0")
     wait_until(lambda: not has(examine(net), "namespace"), 5)
 
@@ -381,7 +334,7 @@ def test_manual_names_all_checks():
     sources = [p for p in pathlib.Path(REPO, "user", "cli").glob("*.c") if "check" in p.name or "doctor" in p.name]
     names = {name for p in sources for name in re.findall(r'^\t{ "(\w+)", (?:\.run_port|check_)', p.read_text(), re.M)}
     manual = pathlib.Path(REPO, "user", "cli", "sixlane.8").read_text()
-    told = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
+    listed = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
     names -= {"attach_device"}  # only skips the others
     names -= {"default_route"}  # of status; doctor looks at all routes that expire
-    assert names and set(re.findall(r"^\.Dq (\w+)", told, re.M)) == names
+    assert names and set(re.findall(r"^\.Dq (\w+)", listed, re.M)) == names

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A Path MTU or redirect follows its route as in the kernel: moved, dropped, hidden by another one.
 
-Beside each router is the kernel alone, which has learnt the same. What a message tells of is right at
-once; what the kernel does silently, until a deadline. The verdict says whether XDP sees to the packets,
-since all that is punt is right anyway.
+Beside each router is one without sixlane that has learned the same. Changes that the kernel announces apply at once,
+others before a deadline. The verdict shows whether XDP handles the packets, as punted ones are right anyway.
 """
 
 import exceptions as ex
@@ -31,18 +30,18 @@ ROUTES = {
     "group": "nhid 10",
 }
 
-# By XDP, what has been learnt applied or nothing there; by the kernel; by whomever, but the same.
+# XDP applies the exception; there is none; the kernel handles the packet; either, with the same outcome.
 EXACT, NONE, PUNT, ANY = "exact", "forward", "punt_exception", ""
 LEARNT = {"mtu": "answer_too_big", "redirect": "forward"}
-# Of these the daemon is not told, or before IPv6 has done it.
+# The kernel does not announce these, or announces them too early.
 SILENT = ("link set dev p1 mtu", "route flush cache")
 
-# By the route that was there and has been learnt for: steps, which are a verdict and lines before it.
+# By the type of route that has the exception: steps, each with the verdict after some lines.
 CHANGES = {
     "plain": {
         "longer prefix, other hop": [
             (PUNT, "route add %s %s" % (WITHIN, OTHER_HOP)), (EXACT, "route del " + WITHIN)],
-        # The same next hop, but another route: what the first has learnt does not count.
+        # Another route with the same next hop does not use the exception.
         "longer prefix, same hop": [
             (PUNT, "route add %s %s" % (WITHIN, SAME_HOP)), (EXACT, "route del " + WITHIN)],
         "longer prefix, blackhole": [
@@ -80,12 +79,12 @@ CHANGES = {
         "MAC of the router that it leads to": [
             (EXACT, "neigh replace %s lladdr %s dev p1 nud permanent router" % (ex.OTHER, THIRD_MAC))],
         # A larger one does not count.
-        "learnt anew": [
+        "learned again": [
             ("answer_too_big", "MTU 1290"), ("answer_too_big", "MTU 1400"), ("answer_too_big", "MTU 1280"),
             (EXACT, "learn"), (NONE, "route flush cache")],
         # To where the route leads anyway: XDP leaves it to its kernel.
         "redirected back": [(ANY, "redirect back"), (NONE, "route flush cache")],
-        "learnt by two routes": [
+        "learned by two routes": [
             (PUNT, "route add %s %s" % (WITHIN, SAME_HOP), "MTU 1290"), (EXACT, "route del " + WITHIN)],
         "the first object": [
             (PUNT, "route del " + PREFIX, "nexthop add id 7 " + SAME_HOP,
@@ -97,7 +96,7 @@ CHANGES = {
     },
     "one link": {"of each member": [(PUNT, "learn of all")]},
     "group": {"of each member": [(PUNT, "learn of all")]},
-    # What one route by an object knows the others do, and the kernel flushes it with any of them.
+    # All routes by an object share its exceptions, and the kernel flushes them with any of these routes.
     "object": {
         "other routes by it": [
             (ANY, "route add %s nhid 7" % WITHIN), (ANY, "route del " + WITHIN), (PUNT, "learn"),
@@ -117,7 +116,7 @@ ROWS = [
     pytest.param(kind, route, steps, id="%s, %s, %s" % (kind, route, name))
     for route, changes in CHANGES.items()
     for name, steps in changes.items()
-    # At an object both kinds are kept alike: the group's rows tell.
+    # An object keeps both kinds alike; the group's rows have both.
     for kind in LEARNT
     if (kind, route) != ("redirect", "object")
 ]
@@ -127,14 +126,14 @@ def teach(net, kind, by="b"):
     if kind == "mtu":
         ex.learn(net, MTU, by=by)
     else:
-        ex.hear(net, ex.redirect(ex.OTHER, by=by, mac=ex.OTHER_MAC), by=by)
+        ex.deliver(net, ex.redirect(ex.OTHER, by=by, mac=ex.OTHER_MAC), by=by)
 
 
 def do(net, kind, line):
     """A line for `ip`, or a message."""
     word, _, rest = line.partition(" ")
     if line == "learn of all":
-        # Whatever member the kernel hangs each on.
+        # At whatever member the kernel keeps each.
         for number in range(16):
             ex.learn(net, MTU, quoted=ex.echo("2001:db8:77::%x" % number, FAR))
     elif word == "learn":
@@ -142,7 +141,7 @@ def do(net, kind, line):
     elif word == "MTU":
         ex.learn(net, int(rest))
     elif line == "redirect back":
-        ex.hear(net, ex.redirect(host_ll("b"), src=ex.OTHER))
+        ex.deliver(net, ex.redirect(host_ll("b"), src=ex.OTHER))
     else:
         net.r.ip(line)
 
@@ -180,12 +179,12 @@ def is_same(pair):
 
 
 def check(pair, kind, verdict, silent=False):
-    """At once or, where nobody tells the daemon, in the end: the same, by this verdict."""
+    """Both routers do the same, with this verdict; at once, or in the end if the change is silent."""
     if silent:
         wait_until(lambda: is_same(pair), 15, "the same")
     pair.assert_same(FRAMES)
     if verdict in (PUNT, ANY):
-        # Nor does what the daemon reads make a difference.
+        # Passes of the daemon change nothing.
         enough = pair.fast.router.status()["exception_passes"] + 3
 
         def is_read():
@@ -210,7 +209,7 @@ def test_change(build, kind, route, steps):
 
 
 def test_mtu_of_the_device_without_a_pass(build):
-    """An event names it: nothing else tells that the kernel has taken the Path MTU down and up."""
+    """The event of the device is all that shows that the kernel changed the Path MTU."""
     pair = build("mtu", "plain", "--audit-permille", 0)
     for mtu, verdict in ((1290, "pass_too_big"), (1500, NONE)):
         pair.each(lambda net, mtu=mtu: net.r.ip("link set dev p1 mtu", mtu))
@@ -223,26 +222,26 @@ def expire(net, _kind):
 
 
 def collect(net, kind):
-    """It removes redirects, and the Path MTUs of a gateway that is no router."""
+    """The collector removes redirects, and Path MTUs of a gateway that is no router."""
     net.r.sysctl("net.ipv6.route.gc_interval", 1)
-    # Its timer runs: this has it run at once, and from then on by the new interval.
+    # This makes it run at once, and then by the new interval.
     net.r.sysctl("net.ipv6.route.flush", 1)
     teach(net, kind)
     net.r.ip("neigh replace", host_ll("b"), "lladdr", HOST_MAC["b"], "dev p1 nud permanent")
 
 
 def resign(net, _kind):
-    """The router that the redirect leads to says that it is none any more."""
+    """The target of the redirect announces that it is no router any more."""
     body = ICMPv6ND_NA(tgt=ex.OTHER, R=0, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=THIRD_MAC)
     frame = ex.message("b", body, src=ex.OTHER, to="fe80::1", hop_limit=255)
     net.r.ip("neigh replace", ex.OTHER, "lladdr", THIRD_MAC, "dev p1 nud stale router")
-    ex.hear(net, frame)
+    ex.deliver(net, frame)
 
 
 @pytest.mark.parametrize(
     "kind, how", [("mtu", expire), ("mtu", collect), ("redirect", collect), ("redirect", resign)]
 )
-def test_goes_without_a_word(build, kind, how):
+def test_removed_silently(build, kind, how):
     pair = build(kind, "plain")
     pair.each(lambda net: how(net, kind))
     pair.each(ex.wait_forgotten)
@@ -250,7 +249,7 @@ def test_goes_without_a_word(build, kind, how):
 
 
 def test_a_router_that_fails(build):
-    """A packet that waits for it in vain takes with it what its destination has (ip6_link_failure)."""
+    """When a packet cannot be resolved, the kernel removes its destination's exception (ip6_link_failure)."""
     pair = build("mtu", "silent router", "--audit-permille", 0)
 
     def lose(net):
@@ -276,7 +275,7 @@ def test_a_router_that_fails(build):
 
 @pytest.mark.parametrize("kind, number", [("mtu", 15), ("redirect", 9)])
 def test_restart(build, kind, number):
-    """What the kernel has learnt acts before, while and after the daemon is away; then it is read."""
+    """Exceptions apply before, during and after the daemon's absence; then they are read again."""
     pair = build(kind, "plain")
     pair.fast.router.stop(number)
     check(pair, kind, EXACT)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The operator's exceptions: the command, what other commands say of them, what packets make of them,
-and what becomes of them. An operator's Path MTU counts as one of a route with `mtu lock`."""
+"""The operator's exceptions: the command, the output of other commands, packets, and changes of routes.
+
+An operator's Path MTU acts as that of a route with `mtu lock`.
+"""
 
 import json
 import random
@@ -17,13 +19,11 @@ from netns import wait_until
 from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, SEED, Twins, host_addr, host_ll, router_addr
 
 MTU = 1300
-MAX_OPERATOR, MOST = 131_072, 2 * 131_072  # the second with those of the kernel
+MAX_OPERATOR, MOST = 131_072, 2 * 131_072  # the second includes the kernel exceptions
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 VIA_C = "via %s dev p2" % host_addr("c")
 BY_BOTH = "nexthop via %s dev p1 nexthop via %s dev p2" % (host_ll("b"), host_ll("c"))
-ALWAYS = {
-    "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "active",
-}  # fmt: skip
+ALWAYS = {"destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "active"}
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def refused(net, words, why, stdin=None):
     assert why in done.stderr, (words, done.stderr)
 
 
-# --- what is shown ------------------------------------------------------------------------------
+# --- the command ------------------------------------------------------------------------------
 
 
 def test_show(net):
-    """Only the ports' own program counts, and `explain`; what is replaced goes on counting."""
+    """Packets of the ports and `explain` count, and a replaced exception keeps its counts."""
     exception(net, "a", FAR, "mtu", MTU, "expires 1000")
     exception(net, "a", SECOND, "via", ex.OTHER, "dev p1 table 254")
     ex.learn(net, MTU, THIRD)
@@ -74,7 +74,7 @@ def test_show(net):
 
 
 def test_without_a_daemon(idle):
-    """Packets go on meeting what was asked for before, and what was not there waits."""
+    """Exceptions that are applied stay so; new ones are stored and wait for a daemon."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     idle.router.attach()
     done = {"requested": 2, "applied": 0, "daemon": False}
@@ -85,19 +85,14 @@ def test_without_a_daemon(idle):
         ex.wait_shown(idle, dst, active=True)
     done = {"requested": 2, "applied": 2, "daemon": True}
     assert idle.router.sixlane_json("exception flush") == done
-    before = ["mtu 1400 via", ex.OTHER, "dev p1"]
-    exception(idle, "add", FAR, *before)
+    before = "mtu 1400 via %s dev p1" % ex.OTHER
+    exception(idle, "add", FAR, before)
     idle.router.stop()
-    assert not exception(idle, "replace", FAR, *before).stderr
+    assert not exception(idle, "replace", FAR, before).stderr
     assert ex.shown(idle)[FAR]["active"]
-    for words in (
-        ["mtu 1400 via", ex.OTHER, "dev p2"],
-        ["mtu 1400 via", host_ll("b"), "dev p1"],
-        ["mtu 1400"],
-        ["via", ex.OTHER, "dev p1"],
-        [*before, "expires 10"],
-    ):
-        done = exception(idle, "replace", FAR, *words)
+    for words in ("mtu 1400 via %s dev p2" % ex.OTHER, "mtu 1400 via %s dev p1" % host_ll("b"), "mtu 1400",
+                  "via %s dev p1" % ex.OTHER, before + " expires 10"):  # fmt: skip
+        done = exception(idle, "replace", FAR, words)
         assert "stored, but inactive: sixlaned does not run" in done.stderr, words
         assert ex.shown(idle)[FAR]["reason"] == "sixlaned does not run", words
     done = exception(idle, "del", FAR)
@@ -107,7 +102,7 @@ def test_without_a_daemon(idle):
 
 
 def test_a_daemon_that_hangs(net):
-    """Its time is up, which is a failure; it does what is noted when it goes on."""
+    """The command times out, which is a failure; the daemon applies the exception when it runs again."""
     net.router.daemon.send_signal(signal.SIGSTOP)
     refused(net, "add %s mtu 1300" % FAR, "inactive: sixlaned has not applied it")
     net.router.daemon.send_signal(signal.SIGCONT)
@@ -115,18 +110,18 @@ def test_a_daemon_that_hangs(net):
 
 
 def test_why_it_is_inactive(net):
-    """What may come is waited for: a device, or a route that forwards."""
-    device = "ip link add extra type veth peer name extra2"
-    net.r.run(*device.split())
+    """It waits for a device, or for a route that forwards."""
+    device = "link add extra type veth peer name extra2"
+    net.r.ip(device)
     exception(net, "add", FAR, "via 2001:db8:e::2 dev extra", check=False)
-    net.r.run(*"ip link del extra".split())
+    net.r.ip("link del extra")
     waits = {"reason": "waits for device extra, which does not exist", "port": "extra"}
     wait_until(lambda: waits.items() <= ex.shown(net)[FAR].items(), what=waits)
     net.settle([fr.udp(FAR)], forward=1)
-    net.r.run(*device.split())
+    net.r.ip(device)
     wait_until(lambda: ex.shown(net)[FAR]["active"], what="it is active")
     exception(net, "add", THIRD, "via", ex.OTHER, "dev p1")
-    net.r.run(*"ip link set p1 down".split())
+    net.r.ip("link set p1 down")
     net.sync()
     row = ex.shown(net)[THIRD]
     assert (row["active"], row["next_hop"], row["port"]) == (True, ex.OTHER, "p1"), row
@@ -146,11 +141,11 @@ def test_why_it_is_inactive(net):
     assert net.router.lookup(SECOND)["mtu"] == 1300
 
 
-# --- what explain, lookup, routes and status say ------------------------------------------------
+# --- explain, lookup, routes and status -----------------------------------------------------------
 
 
-def test_of_the_operators(idle):
-    """What each says; a packet of explain's takes no answer from those that are to come."""
+def test_output_of_an_operator_exception(idle):
+    """Output of lookup, routes, status and explain. Packets of explain do not use up the rate of answers."""
     ex.start(idle, "--answer-rate", 1)
     before = idle.router.stats()["answer_too_big"]
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")
@@ -182,8 +177,8 @@ def test_of_the_operators(idle):
     row = explain(idle, "2001:db8:a::", FAR, "icmp6 dev p0 size", MTU + 1)
     assert row["verdict"] == "drop_too_big"  # the router's own, anycast
     text = idle.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
-    said = "Path MTU 1300, next hop via %s dev p1, from the operator, expires in "
-    assert said % ex.OTHER in text
+    words = "Path MTU 1300, next hop via %s dev p1, from the operator, expires in "
+    assert words % ex.OTHER in text
     assert "the exception's: the packet has 1301, too many" in text
     assert "Packet Too Big, MTU 1300, from 2001:db8:a::1 to 2001:db8:a::2, back by p0" in text
     assert "none for this destination" in idle.router.sixlane("explain", A, SECOND).stdout
@@ -192,8 +187,8 @@ def test_of_the_operators(idle):
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")
 
 
-def test_explain_of_the_kernels(idle):
-    """Observed, and punt."""
+def test_explain_of_kernel_exceptions(idle):
+    """One that is observed, and one that is punted."""
     ex.start(idle, "--exceptions", "observe")
     ex.learn(idle, MTU)
     ex.wait_shown(idle, FAR, observed=True)
@@ -215,8 +210,8 @@ def test_explain_of_the_kernels(idle):
 # --- lists --------------------------------------------------------------------------------------
 
 
-def carry_out(there, verb, lines):
-    """What the lines make of {destination: (table, mtu)}; how many of them, until one fails."""
+def apply_lines(there, verb, lines):
+    """Apply the lines to {destination: (table, mtu)} until one fails. Returns how many were applied."""
     for number, (dst, table, mtu) in enumerate(lines):
         in_table = there[dst][0] == table if dst in there else None
         if not {"add": in_table is None, "replace": in_table is not False, "delete": in_table}[verb]:
@@ -228,7 +223,7 @@ def carry_out(there, verb, lines):
 
 
 def test_lists(net):
-    """Line by line until one fails; in force, or gone, when the command returns."""
+    """Line by line until one fails; changes are applied when the command returns."""
     rng = random.Random(SEED)
     net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
     net.sync()
@@ -240,7 +235,7 @@ def test_lists(net):
                   rng.randint(1280, 1500)) for _ in range(count)]  # fmt: skip
         words = "# one\n%s table %d" if verb == "delete" else "\n%s table %d\tmtu %d#\r"
         text = "\n".join(words % line[: words.count("%")] for line in lines)
-        n = carry_out(there, verb, lines)
+        n = apply_lines(there, verb, lines)
         done = exception(net, verb, "- -j", stdin=text, check=False)
         assert json.loads(done.stdout) == {"requested": count, "applied": n, "daemon": True}
         assert done.stderr.startswith("sixlane: error: line %d: " % (2 * n + 2) if n < count else "")
@@ -258,7 +253,7 @@ def test_lists(net):
 
 
 def test_full_and_interrupted(net):
-    """The first line that finds no room ends the list; and what was done before a signal holds."""
+    """The first line that does not fit ends the list; lines before a signal stay applied."""
     lines = ["2001:db8:f00:1::%x:%x mtu %d" % (i >> 16, i & 0xFFFF, MTU) for i in range(MAX_OPERATOR + 1)]
     process = net.router.ns.popen(SIXLANE, "exception", "add", "-", stdin=subprocess.PIPE, text=True)
     process.stdin.write("\n".join(lines))
@@ -272,7 +267,7 @@ def test_full_and_interrupted(net):
     wait_until(lambda: net.router.status()["exceptions"] == MAX_OPERATOR, 30, "all apply")
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------
 
 
 GOOD = [
@@ -320,8 +315,8 @@ BAD = [
 
 
 def test_input(net):
-    """A clear message, an exit status, and nothing is changed."""
-    net.r.run(*"ip link property add dev p1 altname uplink1".split())
+    """A clear message, an exit status, and no change."""
+    net.r.ip("link property add dev p1 altname uplink1")
     for words in GOOD:
         exception(net, "add", FAR, words, check=False)
         assert len(exception(net, "show").stdout.splitlines()) == 1, words
@@ -343,13 +338,13 @@ def test_no_maps(bystander):
 
 @pytest.mark.parametrize("route", ["via %s dev p1" % host_ll("b"), BY_BOTH], ids=["plain", "multipath"])
 def test_what_it_does(net, route):
-    """Of that destination alone, and nothing any more when it is removed."""
+    """It applies to that destination alone, until it is removed."""
     net.route("replace", PREFIX, route)
     frames = [fr.udp(FAR, size=1400, fl=n) for n in range(16)]
     exception(net, "add", FAR, "mtu", MTU)
     net.assert_answered(frames, MTU)
     net.settle([fr.udp(SECOND, size=1500)], forward=1)
-    # The kernel does not know of it, so XDP answers by the way that the packet came.
+    # The kernel does not know it, so XDP answers by the port where the packet came in.
     sources = (host_addr("c"), "2001:4860::1", "2001:db8:5::5")
     net.assert_answered([fr.udp(FAR, size=1400, src=source) for source in sources], MTU)
     exception(net, "replace", FAR, "via", ex.OTHER, "dev p1")
@@ -361,7 +356,7 @@ def test_what_it_does(net, route):
 
 
 def test_next_hop(net):
-    """Resolved before packets come: those would pass to the kernel, as by an address of its own."""
+    """The daemon resolves it before packets come. Those to the router's own address pass to the kernel."""
     net.r.ip("neigh del", host_addr("c"), "dev p2")
     exception(net, "add", FAR, VIA_C)
     wait_until(lambda: net.r.ipj("neigh show", host_addr("c"), "nud reachable"), 10, "resolved")
@@ -371,7 +366,7 @@ def test_next_hop(net):
 
 
 def test_answers_are_those_of_a_locked_mtu(make):
-    """Of a host route in the kernel: byte for byte."""
+    """Byte for byte those of the kernel for a host route with a locked MTU."""
     pair = make(Twins, mtu={"a": 3000, "b": 1500, "c": 1500})
     pair.each(lambda net: ex.prepare(net, ex.COVER_BY_C, ex.BY_B))
     pair.plain.r.route("add", FAR, "via", host_ll("b"), "dev p1 mtu lock", MTU)
@@ -384,11 +379,11 @@ def test_answers_are_those_of_a_locked_mtu(make):
     assert rise["answer_too_big"] == 7 and rise["forward"] == 4, rise
 
 
-# --- what becomes of it ---------------------------------------------------------------------------
+# --- changes -----------------------------------------------------------------------------------------
 
 
 def test_restart_and_expiry(net):
-    """Between two daemons, too, whichever signal ends the first."""
+    """It applies between two daemons, too, whichever signal ends the first."""
     exception(net, "add", FAR, "mtu", MTU)
     exception(net, "add", SECOND, VIA_C)
     for number in (15, 9):
@@ -401,14 +396,14 @@ def test_restart_and_expiry(net):
     net.router.stop()
     net.settle([fr.udp(FAR, size=1500)], forward=1)
     assert FAR not in ex.shown(net)
-    exception(net, "add", FAR, "mtu", MTU)  # though the other one is still noted
+    exception(net, "add", FAR, "mtu", MTU)  # although the expired one is still stored
     net.router.start()
     ex.wait_shown(net, FAR, active=True)
     assert_mtu(net, MTU)
 
 
 def test_it_follows_its_destination(net):
-    """Whatever route that is covered by: unlike the kernel's, it is not of one next hop."""
+    """It applies by any covering route: unlike a kernel exception, it does not belong to a next hop."""
     exception(net, "add", FAR, "mtu", MTU)
     for line, to in (
         ("route flush cache", "b"),
@@ -423,11 +418,11 @@ def test_it_follows_its_destination(net):
         assert_mtu(net, MTU, to=to)
 
 
-# --- the kernel's ---------------------------------------------------------------------------------
+# --- kernel exceptions -----------------------------------------------------------------------------
 
 
-def test_the_kernels_comes_first(net):
-    """Whichever was there first, the kernel's holds until the kernel has forgotten it."""
+def test_kernel_exception_comes_first(net):
+    """The kernel's exception applies until the kernel removes it, whichever was there first."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
@@ -450,8 +445,8 @@ def test_the_kernels_comes_first(net):
     assert not ex.in_kernel(net)
 
 
-def test_the_kernels_that_is_punt(net):
-    """Of several next hops: the wish is shown, and waits."""
+def test_punted_kernel_exception_comes_first(net):
+    """With several next hops the operator exception is shown, but inactive until the other one goes."""
     net.route("replace", PREFIX, BY_BOTH)
     ex.learn(net, MTU)
     ex.wait_read(net)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The compiled FIB beside the trie: the switch between them, what is told of it, and its proof."""
+"""The compiled FIB beside the trie: the switch between them, its status, and its verification."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ import struct
 import arena
 import frames as fr
 import pytest
-from lab import PINS, wait_until
+from lab import PINS, wait_for, wait_until
 from test_changes import Numbered
 from test_explain import packet, where
 from topology import COVER, FAR, PREFIX, host_addr
@@ -30,12 +30,7 @@ def fib(net):
 
 def built(net, builds=1):
     """Until the compiled FIB answers and was built so often."""
-    wait_until(
-        lambda: fib(net)["active"] == "compiled" and fib(net)["builds"] >= builds,
-        20,
-        lambda: "compiled FIB: %s\n%s" % (fib(net), net.router.log()),
-    )
-    return fib(net)
+    return wait_for(lambda: fib(net), lambda fib: fib["active"] == "compiled" and fib["builds"] >= builds, 20, "built")
 
 
 def verify(net, *words, code=0):
@@ -69,7 +64,7 @@ def value_of(net, prefix):
 
 
 def plant(net, old, new):
-    """In the compiled FIB new in place of the leaf old."""
+    """Replace a leaf of the compiled FIB."""
     with chunk(net) as memory:
         words = memoryview(memory)[:CHUNK_BYTES].cast("B").cast("I")
         words[words.tolist().index(old)] = new
@@ -78,9 +73,7 @@ def plant(net, old, new):
 
 @pytest.fixture
 def routed(net):
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    net.sync()
+    net.add_routes().sync()
     built(net)
     return net
 
@@ -100,8 +93,8 @@ def test_switch_under_traffic(routed):
 
 
 def test_each_engine_answers_by_what_it_holds(routed):
-    """That the switch switches: a leaf of the compiled FIB leads elsewhere than the trie. Without the
-    daemon, whose parity check would find that out."""
+    """A leaf of the compiled FIB leads elsewhere than the trie. The daemon is stopped, as its parity check would
+    find that."""
     plant(routed, value_of(routed, PREFIX), value_of(routed, COVER))
     routed.router.stop()
     for engine, host in (("trie", "b"), ("compiled", "c"), ("trie", "b")):
@@ -110,7 +103,7 @@ def test_each_engine_answers_by_what_it_holds(routed):
 
 
 def test_changes_while_the_trie_answers(routed):
-    """The compiled FIB is kept, and right at once when it is switched to."""
+    """The compiled FIB is updated as well, and right at once when it is switched to."""
     routed.router.sixlane("fib trie")
     routed.route("replace", PREFIX, "via", C)
     routed.assert_forwarded(fr.many(20, FAR), to="c")
@@ -121,10 +114,7 @@ def test_changes_while_the_trie_answers(routed):
 
 def test_setting_and_option(idle):
     idle.r.route("add", PREFIX, "via", B)
-    path = idle.lab.path("sixlaned.conf")
-    with open(path, "w", encoding="ascii") as file:
-        file.write('fib = "trie";\n')
-    idle.start("--config", path)
+    idle.start("--config", idle.lab.write("sixlaned.conf", 'fib = "trie";\n'))
     wait_until(lambda: fib(idle)["builds"], 10, "it is built in any case")
     assert (fib(idle)["configured"], fib(idle)["active"]) == ("trie", "trie")
     idle.assert_forwarded(fr.many(20, FAR))
@@ -136,10 +126,10 @@ def test_setting_and_option(idle):
     assert built(idle)["configured"] == "compiled"
 
 
-# --- what is told of it -----------------------------------------------------------------------
+# --- what is shown of it -----------------------------------------------------------------------
 
 
-def test_it_is_told(routed):
+def test_status(routed):
     shown = fib(routed)
     assert set(shown) == KEYS
     assert shown["reason"] is None and shown["builds"] == 1 and shown["failures"] == 0
@@ -159,7 +149,7 @@ def test_it_is_told(routed):
     assert routed.router.status()["warnings"] == []
 
 
-def test_lookup_tells_whether_both_agree(routed):
+def test_lookup_compares_both(routed):
     assert routed.router.lookup(FAR)["compiled"] == "same"
     assert "compiled FIB: the same" in routed.router.sixlane("-s lookup", FAR).stdout
     plant(routed, value_of(routed, PREFIX), value_of(routed, COVER))
@@ -173,19 +163,10 @@ def test_no_daemon_has_built_it(idle):
     assert shown["reason"] == "sixlaned does not run, and has not built it"
     done = idle.router.sixlane("fib compiled", check=False)
     assert done.returncode == 0 and "the setting is stored, but lookups use the LPM trie" in done.stderr
-    done = idle.router.sixlane("fib verify", check=False)
-    assert done.returncode == 1 and "no compiled FIB to compare: sixlaned does not run" in done.stderr
     idle.router.sixlane("fib trie")
     assert fib(idle)["reason"] is None
     done = idle.router.sixlane("fib verify", check=False)
     assert done.returncode == 1 and "no compiled FIB to compare: sixlaned does not run" in done.stderr
-
-
-def test_words_that_are_not_understood(net):
-    for words in ("fib fast", "fib trie now", "fib verify random", "fib verify random x",
-                  "fib verify 7 8"):  # fmt: skip
-        done = net.router.sixlane(words, check=False)
-        assert done.returncode == 2 and "usage: sixlane" in done.stderr, words
 
 
 # --- the proof --------------------------------------------------------------------------------
@@ -206,11 +187,9 @@ def test_verify_finds_nothing(routed):
 
 
 def test_verify_while_routes_change(routed):
-    """What differs because it is read at different times is no difference."""
-    path = routed.lab.path("flips")
-    with open(path, "w", encoding="ascii") as file:
-        for i in range(60000):
-            file.write("route replace 2001:db8:%x::/48 via %s\n" % (i % 501, (B, C)[i % 2]))
+    """A route that changes between two reads is no difference."""
+    lines = ("route replace 2001:db8:%x::/48 via %s\n" % (i % 501, (B, C)[i % 2]) for i in range(60000))
+    path = routed.lab.write("flips", "".join(lines))
     for _ in range(3):
         changes = routed.r.popen("ip", "-6", "-batch", path)
         try:
@@ -221,7 +200,7 @@ def test_verify_while_routes_change(routed):
 
 
 def test_verify_finds_what_is_wrong(routed):
-    """The daemon then drops it, and builds it anew."""
+    """The daemon then drops the compiled FIB, and builds it again."""
     old, new = value_of(routed, PREFIX), value_of(routed, COVER)
     plant(routed, old, new)
     shown = verify(routed, "random", 1000, code=1)
@@ -237,7 +216,7 @@ def test_verify_finds_what_is_wrong(routed):
 
 
 def test_verify_finds_a_wrong_trie(routed):
-    """Which the daemon, whose table and compiled FIB agree, does not know of."""
+    """The daemon does not see it, as its table and the compiled FIB agree."""
     key = struct.pack("<I", 32 + 48) + struct.pack(">I", 254) + bytes.fromhex("20010db80f00")
     routed.r.run(
         "bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", "hex",
@@ -260,22 +239,9 @@ def test_verify_without_a_daemon(routed):
 # --- when it is not there ---------------------------------------------------------------------
 
 
-def test_restart_under_traffic(routed):
-    with Numbered(routed) as numbered:
-        for _ in range(3):
-            numbered.wait_more()
-            routed.router.restart()
-            numbered.wait_more()
-            built(routed)
-            numbered.wait_more()
-    numbered.assert_all_arrived("b")
-    numbered.assert_restarted_over()
-
-
 def test_no_memory(routed):
-    """As much address space as the daemon had, but for most of the chunk: the trie answers, and when
-    there is room the compiled FIB is built. Without an arena, since the addresses of that are taken
-    at once (unit test_maps has one whose pages are refused)."""
+    """The address space ends within the chunk: the trie answers, and the compiled FIB is built when there is room.
+    Without an arena, whose addresses are taken at once (unit test_maps has one whose pages are refused)."""
     options = ("--object", routed.router.object_without_arena())
     routed.router.restart(*options)
     built(routed)
@@ -304,7 +270,7 @@ def test_no_memory(routed):
 
 
 def test_tables_of_rules(tables):
-    """Each is a root of its own, which comes and goes."""
+    """Each has a root of its own, which comes and goes."""
     dns, other = packet(FAR, dport=53), packet(FAR)
     built(tables)
     for engine in ("trie", "compiled"):

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """MTU 9000: frames that lie in several buffers, by the xdp.frags flavour of the object."""
 
-import ctypes
 import os
 import shutil
 import signal
-import struct
 
 import frames as fr
 import pytest
-from lab import BUILD, OBJECT, kernel_version, wait_until
+from lab import BUILD, OBJECT, kernel_version, wait_for, wait_until
+from programs import held
 from tap import Flow
 from topology import PORT, Net, Twins, host_addr
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
-SYS_BPF = {"x86_64": 321, "aarch64": 280}
-BPF_PROG_GET_FD_BY_ID, BPF_LINK_CREATE, BPF_XDP, XDP_FLAGS_DRV_MODE = 13, 28, 37, 4
 MTU = {"a": 9000, "b": 9000, "c": 1500}
+CANNOT_REPLACE = "p0: at MTU 9000 large packets may be lost: its program can neither be replaced"
 # Older kernels refuse to redirect a frame of several buffers, and drop it then.
 REDIRECTS_LARGE = kernel_version() >= (6, 3)
 
@@ -28,6 +26,10 @@ def by_ip(net):
 
 def by_sixlane(net):
     net.router.sixlane("attach", *net.router.ports)
+
+
+def to_b(*sizes):
+    return [fr.udp(host_addr("b"), size=size) for size in sizes]
 
 
 def assert_large_forwarded(net, frames):
@@ -45,8 +47,8 @@ def test_jumbo_frames(make, attach):
     net.start(attach=None)
     assert {port["mode"] for port in net.router.status()["ports"]} == {"native"}
     small, large = (64, 1500, 3498, 3499), (4096, 8999, 9000)
-    net.assert_forwarded([fr.udp(host_addr("b"), size=size) for size in small], to="b")
-    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=size) for size in large])
+    net.assert_forwarded(to_b(*small), to="b")
+    assert_large_forwarded(net, to_b(*large))
     net.assert_forwarded([fr.udp(host_addr("c"), size=1500)], to="c")
     for size in (1501, 9000):
         verdict = "pass_too_big" if size < 4096 or REDIRECTS_LARGE else "pass_egress_device"
@@ -54,23 +56,14 @@ def test_jumbo_frames(make, attach):
         assert errors[0][2] == 1500
 
 
-def test_padding_in_several_buffers(make):
-    net = make(Net, mtu=MTU)
-    by_sixlane(net)
-    net.start(attach=None)
-    frames = [fr.udp(host_addr("b"), size=size) + bytes(40) for size in (64, 3600, 8000)]
-    net.assert_forwarded(frames[:1], to="b")
-    assert_large_forwarded(net, frames[1:])
-
-
 def test_the_same_flavour_again(make):
-    """A program with maps of its own is replaced by its like: the plain one would be refused."""
+    """A program with maps of its own is replaced by the same flavour: the plain one would be refused."""
     net = make(Net, mtu=MTU)
     net.start("--teardown", attach=None)
     net.router.stop()
     by_ip(net)
     net.start(attach=None)
-    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=9000)])
+    assert_large_forwarded(net, to_b(9000))
 
 
 # --- an MTU that grows under the plain program ------------------------------------------------
@@ -80,8 +73,8 @@ SIZES = (64, 1500, 3498, 3499, PLAIN_MOST, PLAIN_MOST + 1, 3520, 4096, 8999, 900
 
 
 def forget_limit(net, ports):
-    """Of veth the kernel limits the peer's MTU to what the first program took, and keeps this limit
-    when another replaces it. So with the plain one in the place of the other, it may grow."""
+    """The kernel limits the MTU of a veth's peer to what the first program took, and keeps the limit when
+    another program replaces it. So the MTU may grow under the plain one."""
     for port in ports:
         net.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
         net.r.ip("-force link set dev", port, "xdpdrv obj", OBJECT, "sec xdp")
@@ -95,11 +88,7 @@ def grow(net, mtu=9000, hosts="ab"):
 
 def wait_program(net, port, name):
     """Its name, or None for none."""
-    def program():
-        link = net.r.link(port)
-        return link.get("xdp", {}).get("prog", {}).get("name")
-
-    wait_until(lambda: program() == name, 20, lambda: "%s: %s\n%s" % (port, program(), net.router.log()))
+    wait_for(lambda: net.r.link(port).get("xdp", {}).get("prog", {}).get("name"), lambda found: found == name, 20, port)
 
 
 def flavours(net):
@@ -107,7 +96,7 @@ def flavours(net):
 
 
 def test_mtu_grows(make):
-    """The flavour for several buffers comes to these ports, to the other one not."""
+    """Ports whose MTU grows get the flavour for several buffers, the other one does not."""
     net = make(Net)
     forget_limit(net, ["p0", "p1"])
     net.router.attach("ip", ["p2"])
@@ -120,15 +109,13 @@ def test_mtu_grows(make):
     assert flavours(net) == {"p0": "frags", "p1": "frags", "p2": "plain"}
     assert "sixlane_frags" in net.router.status_text()
     assert "p0: replaced its program at MTU 9000 by one for frames in several" in net.router.log()
-    frames = [fr.udp(host_addr("b"), size=size) for size in (64, 1500, 3498, 3499, PLAIN_MOST)]
-    net.assert_forwarded(frames, to="b")
-    large = (PLAIN_MOST + 1, 3520, 4096, 8999, 9000)
-    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=size) for size in large])
+    net.assert_forwarded(to_b(64, 1500, 3498, 3499, PLAIN_MOST), to="b")
+    assert_large_forwarded(net, to_b(PLAIN_MOST + 1, 3520, 4096, 8999, 9000))
     # it stays when the MTU falls
     grow(net, 1500)
     net.sync()
     assert flavours(net)["p0"] == "frags"
-    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
+    net.assert_forwarded(to_b(1500), to="b")
 
 
 def test_no_frame_is_lost_while_the_program_is_replaced(make):
@@ -156,7 +143,7 @@ def test_mtu_has_grown_before_the_daemon_starts(make):
     net.router.start()
     wait_program(net, "p0", "sixlane_frags")
     net.sync()
-    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=size) for size in (1500, 9000)])
+    assert_large_forwarded(net, to_b(1500, 9000))
 
 
 def test_mtu_has_grown_before_sixlane_attach(make):
@@ -165,11 +152,8 @@ def test_mtu_has_grown_before_sixlane_attach(make):
     net.r.ip("link set dev p0 mtu 3500")
     net.router.attach("ip", ["p0", "p1"])
     net.router.sixlane("attach p0 p1 p2")
-    assert [net.r.link(port)["xdp"]["prog"]["name"] for port in ("p0", "p1", "p2")] == [
-        "sixlane_frags",
-        "sixlane",
-        "sixlane",
-    ]
+    names = [net.r.link(port)["xdp"]["prog"]["name"] for port in ("p0", "p1", "p2")]
+    assert names == ["sixlane_frags", "sixlane", "sixlane"]
 
 
 def object_without_frags(net):
@@ -182,17 +166,17 @@ def assert_waits(net, port):
     """status says that it has no program for its MTU."""
     status = net.router.status()
     assert "attach_pending" in net.router.port_status(port)["flags"]
-    assert any(port + " runs no XDP program: none could be attached at its MTU" in each for each in status["warnings"]), status
+    assert any(port + " runs no XDP program: none could be attached at its MTU" in text for text in status["warnings"])
 
 
 def test_no_other_flavour(make):
-    """The driver takes the plain program at that MTU, or it is taken off until the MTU is lower."""
+    """Where the driver refuses the plain program at that MTU, it is detached until the MTU is lower."""
     twins = make(Twins)
     net = twins.fast
     forget_limit(net, ["p0"])
     net.router.start("--object", object_without_frags(net))
     net.r.ip("link set dev p0 mtu 9000")  # the peer's is what veth looks at
-    wait_until(lambda: "of the same flavour, which its driver accepts" in net.router.log())
+    net.router.wait_log("of the same flavour, which its driver accepts")
     net.r.ip("link set dev p0 mtu 1500")
     net.sync()
     twins.each(grow)
@@ -201,17 +185,17 @@ def test_no_other_flavour(make):
     log = net.router.log()
     assert "p0: detached until the MTU is lowered: at MTU 9000" in log, log
     assert_waits(net, "p0")
-    twins.assert_same([fr.udp(host_addr("b"), size=size) for size in SIZES])
+    twins.assert_same(to_b(*SIZES))
     net.r.ip("link set dev p0 mtu 4000")
-    wait_until(lambda: "p0: cannot attach again at MTU 4000" in net.router.log())
+    net.router.wait_log("p0: cannot attach again at MTU 4000")
     twins.each(lambda net: grow(net, PLAIN_MOST))
     wait_program(net, "p0", "sixlane")
     net.sync()
-    net.assert_forwarded([fr.udp(host_addr("b"), size=PLAIN_MOST)], to="b")
+    net.assert_forwarded(to_b(PLAIN_MOST), to="b")
 
 
 def test_renamed_while_its_mtu_grows(make):
-    """The daemon hears of both late, and goes by the names of now."""
+    """The daemon learns of both late, and uses the current names."""
     net = make(Net)
     forget_limit(net, ["p0", "p1"])
     daemon = net.router.start("--object", object_without_frags(net))
@@ -223,43 +207,42 @@ def test_renamed_while_its_mtu_grows(make):
         net.r.ip("link set dev", old, "name", new)
     daemon.send_signal(signal.SIGCONT)
     wait_program(net, "x0", None)
-    wait_until(lambda: "x0: detached until the MTU is lowered: at MTU 9000" in net.router.log(), 10, net.router.log)
+    net.router.wait_log("x0: detached until the MTU is lowered: at MTU 9000")
     assert net.r.link("p0")["xdp"]["prog"]["name"] == "sixlane"
 
 
 def test_device_above_with_a_program(make):
-    """The kernel then lets nobody replace it or take it off: it is said what may be lost."""
+    """The kernel then refuses to replace or detach it: the log says what may be lost."""
     net = make(Net)
     forget_limit(net, ["p0"])
     net.router.start()
     net.r.ip("link add m0 link p0 type macvlan mode bridge")
     net.r.ip("link set dev m0 xdpgeneric obj", OBJECT, "sec xdp")
     grow(net, hosts="a")
-    said = "p0: at MTU 9000 large packets may be lost: its program can neither be replaced"
-    wait_until(lambda: said in net.router.log(), 20, net.router.log)
+    net.router.wait_log(CANNOT_REPLACE, 20)
 
 
 def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_others(make):
     net = make(Net)
     grow(net, hosts="a")
     net.router.start("--object", object_without_frags(net), ports=["p0", "p1", "p2"])
-    wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 10, net.router.log)
+    net.router.wait_log("p0: not attached until its MTU is lower")
     assert flavours(net) == {"p0": None, "p1": "plain", "p2": "plain"}
     assert_waits(net, "p0")
     # by its peer's MTU veth decides, of which there is no message: so the port's falls once more behind it
     net.r.ip("link set dev p0 mtu 1500")
-    wait_until(lambda: "p0: cannot attach again at MTU 1500" in net.router.log(), 10, net.router.log)
+    net.router.wait_log("p0: cannot attach again at MTU 1500")
     net.host["a"].ip("link set dev h0 mtu 1500")
     net.r.ip("link set dev p0 mtu 1600")
     net.r.ip("link set dev p0 mtu 1500")
     wait_program(net, "p0", "sixlane")
     net.sync()
     assert "attach_pending" not in net.router.port_status("p0")["flags"]
-    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
+    net.assert_forwarded(to_b(1500), to="b")
 
 
 def test_sixlane_attach_beside_the_daemon_that_replaces(make):
-    """Whoever is faster, the port gets the flavour that it needs, and nobody fails."""
+    """In either order the port gets the flavour that it needs, and neither fails."""
     net = make(Net)
     forget_limit(net, ["p0"])
     net.router.start()
@@ -272,26 +255,13 @@ def test_sixlane_attach_beside_the_daemon_that_replaces(make):
         wait_until(lambda: flavours(net).get("p0") == "plain")
 
 
-def bpf(command, *words):
-    """The system call; words: of 32 bits."""
-    attr = struct.pack("=%dI" % len(words), *words).ljust(128, b"\0")
-    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF[os.uname().machine], command, attr, 128)
-    assert fd >= 0, os.strerror(ctypes.get_errno())
-    return fd
-
-
 def test_program_of_a_link(make):
-    """Nobody but who made the link can take it away or replace it: it is said what may be lost."""
+    """Only who made the link can remove or replace it: the log says what may be lost."""
     net = make(Net)
     net.router.attach("ip", ["p2"])
-    with net.r.entered():
-        program = bpf(BPF_PROG_GET_FD_BY_ID, net.r.link("p2")["xdp"]["prog"]["id"])
-        link = bpf(BPF_LINK_CREATE, program, net.r.link("p0")["ifindex"], BPF_XDP, XDP_FLAGS_DRV_MODE)
-    net.router.start("--object", net.router.object_without_arena())
-    net.r.ip("link set dev p0 mtu 9000")
-    said = "p0: at MTU 9000 large packets may be lost: its program can neither be replaced"
-    wait_until(lambda: said in net.router.log(), 20, net.router.log)
-    net.sync()
-    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
-    for fd in (link, program):
-        os.close(fd)
+    with held(net, "p0", net.r.link("p2")["xdp"]["prog"]["id"]):
+        net.router.start("--object", net.router.object_without_arena())
+        net.r.ip("link set dev p0 mtu 9000")
+        net.router.wait_log(CANNOT_REPLACE, 20)
+        net.sync()
+        net.assert_forwarded(to_b(1500), to="b")

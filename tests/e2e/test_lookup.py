@@ -1,14 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `sixlane lookup`, `routes` and `status` say of groups, sources, tables and rules."""
+"""`sixlane lookup`, `routes` and `status`: groups, sources, tables, rules and ports."""
 
 from explained import explain
 from netns import wait_until
-from topology import COVER, FAR, PREFIX, Net, host_addr, next_hop_objects
+from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr, next_hop_objects, router_addr
 
 A, B, C = (host_addr(h) for h in "abc")
 
 
-def test_lookup_tells_groups_and_sources(net):
+def test_lookup(net):
+    net.r.route("add", PREFIX, "via", B)
+    net.route("add blackhole 2001:db8:f00:dead::/64")
+    rewrite = {"src_mac": PORT_MAC["b"], "dst_mac": HOST_MAC["b"], "port": "p1", "verdict": "forward"}
+    for address, wanted in {
+        FAR: {"prefix": PREFIX, "next_hop": B, **rewrite},
+        B: {"prefix": "2001:db8:b::/64", "next_hop": None, **rewrite},
+        "2001:db8:f00:dead::1": {"prefix": "2001:db8:f00:dead::/64", "verdict": "drop_blackhole"},
+        router_addr("a"): {"verdict": "pass_local"},
+        "2a00::1": {"verdict": "pass_no_route"},
+    }.items():
+        row = net.router.lookup(address)
+        assert wanted == {key: row.get(key) for key in wanted}, row
+    assert [row["prefix"] for row in net.router.routes(PREFIX)] == [PREFIX, "2001:db8:f00:dead::/64"]
+
+
+def test_groups_and_sources(net):
     net.r.route("add", COVER, "nexthop via", B, "weight 3 nexthop via", C)
     net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
     row = net.router.lookup(FAR)
@@ -37,63 +53,49 @@ def test_lookup_in_a_table(tables):
 
 
 def by_port(net, *words):
-    return net.router.sixlane_json("lookup", FAR, *words)["verdict"]
-
-
-def test_lookup_by_a_port(net):
-    """The port of arrival counts, whether or not a source is given."""
-    net.route("add", PREFIX, "via", B)
-    for source in ((), ("from", A)):
-        assert by_port(net, "dev p0", *source) == "forward"
-        assert by_port(net, "dev p1", *source) == "pass_same_port"
-    net.r.run("nft", "-f", "-", stdin="table ip6 t { chain c { type filter hook forward priority 0;"
-              " iifname p0 oifname p1 drop; }; }")  # fmt: skip
-    wait_until(lambda: by_port(net, "dev p0") == "pass_firewall")
-    assert by_port(net, "dev p0 from", A) == "pass_firewall"
-    assert by_port(net, "dev p2") == by_port(net) == "forward"
-    net.r.run("nft", "flush", "ruleset")
-    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    wait_until(lambda: by_port(net, "dev p0") == "pass_no_forwarding")
-    assert by_port(net, "dev p0 from", A) == "pass_no_forwarding"
-
-
-def members_by_port(net, *words):
+    """The verdict, and that of each member, of packets that come in by a port, if one is named."""
     row = net.router.sixlane_json("lookup", FAR, *words)
     return row["verdict"], {m["port"]: m["verdict"] for m in row["group"]}
 
 
-def test_members_of_a_group_by_a_port(net):
-    """Packets by a port may meet another verdict at each member."""
-    net.r.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
-    net.sync()
+def load_rules(net, rules):
+    chain = "chain c { type filter hook forward priority 0; %s }" % rules
+    net.r.run("nft", "-f", "-", stdin="flush ruleset; table ip6 t { %s; }" % chain)
+
+
+def test_lookup_by_a_port(net):
+    """The port of arrival decides, with and without a source, and may give each member another verdict."""
+    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
     free = {"p1": "forward", "p2": "forward"}
     same = {"p1": "pass_same_port", "p2": "forward"}
     for source in ((), ("from", A)):
-        assert members_by_port(net, "dev p0", *source) == ("forward", free)
-        assert members_by_port(net, "dev p1", *source) == ("forward", same)
-    assert members_by_port(net) == ("forward", free)
-    net.r.run("nft", "-f", "-", stdin="table ip6 t { chain c { type filter hook forward priority 0;"
-              " iifname p0 oifname p1 drop; iifname p1 drop; }; }")  # fmt: skip
+        assert by_port(net, "dev p0", *source) == ("forward", free)
+        assert by_port(net, "dev p1", *source) == ("forward", same)
+    assert by_port(net) == ("forward", free)
+    load_rules(net, "iifname p0 oifname p1 drop; iifname p1 drop;")
     held = {"p1": "pass_firewall", "p2": "forward"}
-    wait_until(lambda: members_by_port(net, "dev p0") == ("forward", held))
-    assert members_by_port(net, "dev p0 from", A) == ("forward", held)
-    none = ("pass_same_port", {"p1": "pass_same_port", "p2": "pass_firewall"})
-    assert members_by_port(net, "dev p1") == none
-    assert members_by_port(net) == ("forward", free)
+    wait_until(lambda: by_port(net, "dev p0") == ("forward", held))
+    assert by_port(net, "dev p0 from", A) == ("forward", held)
+    assert by_port(net, "dev p1") == ("pass_same_port", {"p1": "pass_same_port", "p2": "pass_firewall"})
+    assert by_port(net) == ("forward", free)
     answer = explain(net, A, FAR, "dev p0")
     assert {m["port"]: m["verdict"] for m in answer["group"]} == held
-    net.r.run("nft", "flush", "ruleset")
+    load_rules(net, "")
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    wait_until(lambda: by_port(net, "dev p0") == "pass_no_forwarding")
-    assert by_port(net, "dev p0 from", A) == "pass_no_forwarding"
-    assert by_port(net) == "forward"
+    wait_until(lambda: verdict_by_port(net, "dev p0") == "pass_no_forwarding")
+    assert verdict_by_port(net, "dev p0 from", A) == "pass_no_forwarding"
+    assert verdict_by_port(net) == "forward"
+
+
+def verdict_by_port(net, *words):
+    return net.router.sixlane_json("lookup", FAR, *words)["verdict"]
 
 
 def test_lookup_beside_policies_of_some_sources(net):
     """Without a source it is not known whether the policy matches."""
     net.route("add", PREFIX, "via", B)
     net.r.run("ip", "xfrm", *("policy add dir fwd src 2001:db8:a::/48 dst %s action block" % PREFIX).split())
-    wait_until(lambda: by_port(net, "dev p0 from", A) == "pass_ipsec")
+    wait_until(lambda: verdict_by_port(net, "dev p0 from", A) == "pass_ipsec")
     row = net.router.sixlane_json("lookup", FAR, "dev p0")
     assert (row["verdict"], row["depends_on"]) == ("forward", ["source"])
     assert "depends_on" not in net.router.sixlane_json("lookup", FAR, "dev p0 from 2001:db8:c::1")
@@ -104,7 +106,7 @@ def test_lookup_beside_policies_of_others(net):
     net.route("add", PREFIX, "via", B)
     net.r.run("ip", "xfrm", *"policy add dir fwd src 2001:db8:aa::/48 dst 2001:db8:bb::/48 action block".split())
     wait_until(lambda: explain(net, A, FAR, "icmp6", "dev p0")["verdict"] == "pass_ipsec")
-    assert by_port(net, "dev p0 from", A) == "forward"
+    assert verdict_by_port(net, "dev p0 from", A) == "forward"
 
 
 def test_lookup_without_a_port(make):
@@ -126,7 +128,7 @@ def test_routes_of_tables(tables):
     assert "table 100" in tables.router.sixlane("routes", "table all").stdout
 
 
-def test_routes_tell_groups_objects_and_sources(net):
+def test_routes_of_groups_objects_and_sources(net):
     next_hop_objects(net, "7,2/8")
     net.r.route("add 2001:db8:f01::/48 nhid 7")
     net.r.route("add 2001:db8:f02::/48 nhid 10")
@@ -147,7 +149,9 @@ def test_status_counts_what_there_is(tables):
     maps = {m["name"]: m for m in tables.router.status()["maps"]}
     assert maps["sl_rules"]["entries"] == 3 and maps["sl_rules"]["max_entries"] == 64
     assert maps["sl_src_routes"]["entries"] == 2
-    assert maps["sl_nh_buckets"]["entries"] >= 2
+    buckets = maps["sl_nh_buckets"]["entries"]
+    tables.route("delete 2001:db8:f01::/48")
+    assert {m["name"]: m for m in tables.router.status()["maps"]}["sl_nh_buckets"]["entries"] == buckets - 2
     assert maps["sl_vlans"]["entries"] == 0
     assert "policy_rules" in tables.router.port_status("p0")["flags"]
     assert not tables.router.status()["warnings"]

@@ -5,11 +5,11 @@ import time
 
 import frames as fr
 import pytest
-from lab import wait_until
+from lab import wait_for, wait_until
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
-from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
+from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, Net, host_addr
 
 
 def via(host, *words):
@@ -79,50 +79,15 @@ def test_replaced_by_a_single_one(both):
     assert both.router.lookup(FAR)["prefix"] == COVER
 
 
-def test_metrics_of_sets(net):
-    """The set of the lower metric alone; the next is promoted when it goes."""
-    net.r.route("add", PREFIX, "metric 10", *via("b"), *via("c"))
-    net.route("add", PREFIX, "metric 20 via", host_addr("b"))
-    assert set(members(net, flows(50)).values()) == {"b", "c"}
-    net.route("delete", PREFIX, "metric 10")
-    net.assert_forwarded(fr.many(10, FAR), to="b")
-
-
-def test_more_members_than_ports(net):
-    """Members by one port with MACs of their own."""
-    macs = ["02:00:00:00:b1:%02x" % i for i in range(8)]
-    words = []
-    for i, mac in enumerate(macs):
-        gateway = "2001:db8:b::b:%x" % i
-        net.r.ip("neigh replace", gateway, "lladdr", mac, "dev p1 nud permanent")
-        words += ["nexthop via", gateway]
-    net.route("add", PREFIX, *words)
-    got, rise = net.counted(lambda: net.exchange(flows(400)))
-    assert rise["forward"] == 400
-    seen = {frame[:6] for frame in got["b"]}
-    assert seen == {fr.mac_bytes(mac) for mac in macs}
-
-
 def test_member_goes_down_before_any_message_about_the_route(both):
     """The kernel says nothing of the route; flows of the others stay where they are."""
     before = members(both, flows(200))
     both.r.ip("link set dev p2 down")
     both.wait_lookup("2001:db8:c::2", prefix=COVER)
-    del both.tap["c"], both.port_tap["c"]
-    both.hosts = "ab"
+    both.without("c")
     after = members(both, flows(200))
     assert set(after.values()) == {"b"}
     assert all(after[n] == "b" for n, host in before.items() if host == "b")
-
-
-def test_member_of_nearly_all_weight_goes_down(net):
-    net.r.route("add", COVER, "via", host_addr("a"))
-    net.route("add", PREFIX, *via("b"), *via("c", "weight 255"))
-    net.r.ip("link set dev p2 down")
-    net.wait_lookup("2001:db8:c::2", prefix=COVER)
-    del net.tap["c"], net.port_tap["c"]
-    net.hosts = "ab"
-    assert set(members(net, flows(200)).values()) == {"b"}
 
 
 @pytest.mark.parametrize("ignore", [1, 0])
@@ -130,130 +95,81 @@ def test_member_loses_its_carrier(both, ignore):
     """Skipped if ignore_routes_with_linkdown says so; else the kernel's business, which goes on using it."""
     both.r.sysctl("net.ipv6.conf.p2.ignore_routes_with_linkdown", ignore)
     both.host["c"].ip("link set dev h0 down")
-    del both.tap["c"], both.port_tap["c"]
-    both.hosts = "ab"
+    both.without("c")
 
-    def right():
-        _, rise = both.counted(lambda: both.exchange(flows(64)))
-        if ignore:
-            return rise.get("forward") == 64
-        return rise.get("pass_egress_down", 0) > 10 and rise.get("forward", 0) > 10
-
-    wait_until(right, 10, lambda: both.counted(lambda: both.exchange(flows(64)))[1])
+    if ignore:
+        both.settle(flows(64), forward=64)
+    else:
+        wait_for(lambda: both.counted(lambda: both.exchange(flows(64)))[1],
+                 lambda rise: rise.get("pass_egress_down", 0) > 10 and rise.get("forward", 0) > 10)  # fmt: skip
 
 
 def test_unresolved_member_gets_resolved(make):
     """Though the kernel may send what is passed to it to the other member."""
-    from topology import Net
-
     net = make(Net, resolve=False)
     for host in "ab":
-        net.r.ip("neigh replace", host_addr(host), "lladdr", HOST_MAC[host],
-                 "dev", {"a": "p0", "b": "p1"}[host], "nud permanent")  # fmt: skip
+        net.r.ip("neigh replace", host_addr(host), "lladdr", HOST_MAC[host], "dev", PORT[host], "nud permanent")
     net.start()
     net.route("add", PREFIX, *via("b"), *via("c"))
-    wait_until(
-        lambda: net.counted(lambda: net.exchange(flows(64)))[1].get("forward") == 64,
-        10,
-        "both members are forwarded to by XDP",
-    )
+    net.settle(flows(64), forward=64)
 
 
 # --- the hash -------------------------------------------------------------------------------
 
 # Fragments, extension headers and tunnels from a veth are the kernel's, as a checksum may be open. That is
-# asked after the way is chosen: punt_hash comes first. What XDP's hash is over: tests/bpf/hash_bits.c.
-OPEN = {"verdict": "pass_checksum"}
+# decided after the member is chosen: punt_hash comes first. What XDP's hash is over: tests/bpf/hash_bits.c.
+N_FLOWS = 64
 
 
-def set_policy(net, policy, fields=None):
-    net.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-    if fields is not None:
-        net.r.sysctl("net.ipv6.fib_multipath_hash_fields", fields)
-    wanted = {"policy": policy} if fields is None else {"policy": policy, "fields": fields}
-    wait_until(lambda: wanted.items() <= net.router.status()["multipath_hash"].items(), 10, wanted)
-
-
-def packet(number, sport=4000, dport=5000, fl=0, src="2001:db8:a::2", before=()):
-    ip = IPv6(src=src, dst=FAR, fl=fl)
+def packet(number, sport=4000, dport=5000, fl=0, before=(), nh=None):
+    ip = IPv6(src="2001:db8:a::2", dst=FAR, fl=fl, **({"nh": nh} if nh else {}))
     for header in before:
         ip /= header
     body = ip / UDP(sport=sport, dport=dport) / (b"sixlane%08d." % number)
-    return bytes(Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01") / body)
+    return bytes(Ether(src=HOST_MAC["a"], dst=PORT_MAC["a"]) / body)
 
 
-def test_l3_policy(both):
-    ports = [packet(i, sport=1000 + i) for i in range(64)]
-    assert len(set(members(both, ports).values())) == 1
-    labels = [packet(i, fl=i * 77) for i in range(64)]
-    assert set(members(both, labels).values()) == {"b", "c"}
+def tunnelled(number):
+    return packet(number, nh=41, before=[IPv6(src="2001:db8:1::%x" % (number + 1), dst="2001:db8:2::1", nh=17)])
 
 
-def test_l4_policy(both):
-    set_policy(both, 1)
-    ports = [packet(i, sport=1000 + i) for i in range(64)]
-    assert set(members(both, ports).values()) == {"b", "c"}
-    labels = [packet(i, fl=i * 77) for i in range(64)]
-    assert len(set(members(both, labels).values())) == 1
+SOURCES = flows(N_FLOWS)
+PORTS = [packet(i, sport=1000 + i) for i in range(N_FLOWS)]
+TARGETS = [packet(i, dport=1000 + i) for i in range(N_FLOWS)]
+LABELS = [packet(i, fl=i * 77) for i in range(N_FLOWS)]
+FRAGMENTS = [packet(i, sport=1000 + i, before=[IPv6ExtHdrFragment(offset=i, m=1, id=7)]) for i in range(N_FLOWS)]
+OPTIONS = [packet(i, sport=1000 + i, before=[IPv6ExtHdrDestOpt()]) for i in range(N_FLOWS)]
+TUNNELS = [tunnelled(i) for i in range(N_FLOWS)]
+# By policy and fields: what spreads over both members, what takes one of them, and what is punted.
+DST_PORT, INNER = 0x20, 0x3C0  # FIB_MULTIPATH_HASH_FIELD_…
+POLICIES = {
+    (0, None): ([SOURCES, LABELS], [PORTS, TUNNELS], []),
+    (1, None): ([PORTS], [LABELS, FRAGMENTS], [OPTIONS]),
+    (2, None): ([SOURCES, TUNNELS], [], []),
+    (3, INNER): ([TUNNELS], [SOURCES], []),
+    (3, DST_PORT): ([TARGETS], [SOURCES], []),
+}
 
 
-def test_fragments_hash_by_l3(both):
-    """All of a datagram go one way, whatever the policy."""
-    set_policy(both, 1)
-    pieces = [
-        packet(i, sport=1000 + i, before=[IPv6ExtHdrFragment(offset=i, m=1, id=7)])
-        for i in range(64)
-    ]
-    assert len(set(members(both, pieces, **OPEN).values())) == 1
-
-
-def test_headers_out_of_reach_are_the_kernels(both):
-    set_policy(both, 1)
-    frames = [packet(i, sport=1000 + i, before=[IPv6ExtHdrDestOpt()]) for i in range(32)]
-    got = both.assert_passed(frames, "punt_hash")
-    assert len(got["b"]) + len(got["c"]) == 32
-    set_policy(both, 0)
-    assert set(members(both, frames, **OPEN).values()) <= {"b", "c"}
-
-
-@pytest.mark.parametrize("policy", [2, 3])
-def test_inner_headers(both, policy):
-    """Flows in one tunnel spread by what is inside."""
-    set_policy(both, policy, 0x3C0 if policy == 3 else None)
-    frames = []
-    for i in range(64):
-        inner = IPv6(src="2001:db8:1::%x" % (i + 1), dst="2001:db8:2::1", nh=17)
-        frames.append(
-            bytes(
-                Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01")
-                / IPv6(src="2001:db8:a::2", dst=FAR, nh=41)
-                / inner
-                / (b"sixlane%08d." % i)
-            )
-        )
-    assert set(members(both, frames, **OPEN).values()) == {"b", "c"}
-    # in none, by their own headers if these count
-    where = set(members(both, flows(64)).values())
-    assert where == {"b", "c"} if policy == 2 else len(where) == 1
-    set_policy(both, 0)
-    assert len(set(members(both, frames, **OPEN).values())) == 1
-
-
-def test_custom_fields(both):
-    """FIB_MULTIPATH_HASH_FIELD_DST_PORT alone."""
-    set_policy(both, 3, 0x20)
-    assert len(set(members(both, flows(64)).values())) == 1
-    ports = [packet(i, dport=1000 + i) for i in range(64)]
-    assert set(members(both, ports).values()) == {"b", "c"}
+@pytest.mark.parametrize("policy, fields", POLICIES)
+def test_policies(both, policy, fields):
+    spread, alone, punted = POLICIES[policy, fields]
+    both.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+    wanted = {"policy": policy}
+    if fields is not None:
+        both.r.sysctl("net.ipv6.fib_multipath_hash_fields", fields)
+        wanted["fields"] = fields
+    wait_until(lambda: wanted.items() <= both.router.status()["multipath_hash"].items(), 10, wanted)
+    for frames in spread + alone:
+        verdict = "pass_checksum" if frames in (FRAGMENTS, OPTIONS, TUNNELS) else "forward"
+        hosts = set(members(both, frames, verdict=verdict).values())
+        assert hosts == {"b", "c"} if frames in spread else len(hosts) == 1
+    for frames in punted:
+        got = both.assert_passed(frames, "punt_hash")
+        assert len(got["b"]) + len(got["c"]) == len(frames)
 
 
 # --- routes that expire ---------------------------------------------------------------------
-
-
-def test_route_with_an_expiry(net):
-    net.r.route("add", COVER, "via", host_addr("b"))
-    net.route("add", PREFIX, "via", host_addr("c"), "expires 1000")
-    net.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_route_expires(net):
@@ -267,7 +183,7 @@ def test_route_expires(net):
 
 
 def test_routes_that_are_read_as_they_end(net):
-    """For a hundredth of a second before and after, the kernel tells them as routes without end."""
+    """For a hundredth of a second before and after, the kernel shows them as routes without an expiry."""
     count, waves = 600, 60
     prefix = "2001:db9:%x::/64"
     net.sync()
@@ -279,7 +195,7 @@ def test_routes_that_are_read_as_they_end(net):
         )
     end = time.monotonic()
     wait_until(lambda: time.monotonic() >= (start + end) / 2 + 6, 60, "half of the routes have ended")
-    # an address with a lifetime makes the daemon read everything anew
+    # an address with a lifetime makes the daemon read everything again
     net.r.ip("address add 2001:db8:a::10/128 dev p0 valid_lft 1000 preferred_lft 900")
     wait_until(lambda: time.monotonic() > end + 6.1, 60, "all routes have ended")
     net.sync()
@@ -288,18 +204,8 @@ def test_routes_that_are_read_as_they_end(net):
     assert "forward" not in rise, rise
 
 
-def test_preference_of_equal_routes(net):
-    """RTA_PREF: the higher one is taken, whatever the order."""
-    net.r.route("add", COVER, "dev p1 metric 9 pref low")
-    net.route("append", COVER, "dev p2 metric 9 pref high")
-    net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["c"], "dev p2 nud permanent")
-    net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["b"], "dev p1 nud permanent")
-    net.sync()
-    net.assert_forwarded(fr.many(5, FAR), to="c")
-
-
 def test_equal_routes_that_are_no_set(net):
-    """The first, but a packet that came in by the second's port is the kernel's."""
+    """The first member, but a packet that came in by the port of the second passes to the kernel."""
     net.r.route("add", COVER, "dev p1 metric 9")
     net.route("append", COVER, "dev p2 metric 9")
     net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["b"], "dev p1 nud permanent")

@@ -8,6 +8,7 @@ import pytest
 from lab import SIXLANE, wait_until
 from topology import Net, host_addr
 
+B = host_addr("b")
 SHORT, LONG = "uplink", "l" + "o" * 98 + "ng"
 NAMES = pytest.mark.parametrize("name", [SHORT, LONG])
 
@@ -18,59 +19,44 @@ def named(net, name, port="p0"):
 
 
 def frames():
-    return fr.many(10, host_addr("b"))
+    return fr.many(10, B)
 
 
 def run(net, *argv):
     return net.r.run(SIXLANE, *argv, check=False)
 
 
-def said(net, words):
+def output(net, words):
     return run(net, "-j", *words).stdout
 
 
-def says(net, text):
-    wait_until(lambda: text in net.router.log(), 10, net.router.log)
+def start(net, settings, by_file, **kwargs):
+    """With {setting: port}, by a configuration or on the command line."""
+    if by_file:
+        config = "".join('%s = [ "%s" ];\n' % item for item in settings.items())
+        return net.start("--config", net.lab.write("sixlaned.conf", config), **kwargs)
+    options = {"pass_ports": "--pass-port", "assume_ndo_xmit": "--assume-ndo-xmit"}
+    words = ["%s=%s" % (options[key], name) for key, name in settings.items() if key in options]
+    return net.start(*words, ports=[name for key, name in settings.items() if key == "ports"], **kwargs)
 
 
 # --- alternative names ----------------------------------------------------------------------
 
 
 @NAMES
-def test_attach_and_detach(make, name):
-    net = named(make(Net), name)
-    assert run(net, "attach", name, "p1").returncode == 0
-    assert net.r.link("p0")["xdp"]["mode"] == 1
-    assert run(net, "detach", name).returncode == 0
-    assert "xdp" not in net.r.link("p0")
-
-
-@NAMES
-def test_commands_that_take_a_device(net, name):
+def test_commands(net, name):
+    """Each that takes a device takes any of its names."""
     named(net, name)
-    for own in (
-        ["lookup", host_addr("b"), "dev", "p0"],
-        ["explain", host_addr("a"), host_addr("b"), "dev", "p0"],
-        ["status", "p0"],
-    ):
+    for verb in ("detach", "attach"):
+        assert run(net, verb, name).returncode == 0
+        assert ("xdp" in net.r.link("p0")) == (verb == "attach")
+    for own in (["lookup", B, "dev", "p0"], ["explain", host_addr("a"), B, "dev", "p0"], ["status", "p0"]):
         command = [name if word == "p0" else word for word in own]
         assert run(net, "-j", *command).returncode == 0
-        # Either says how things are at its own moment: how often the kernel was asked, say.
-        wait_until(lambda own=own, command=command: said(net, own) == said(net, command), 10, own)
-
-
-@NAMES
-def test_exception_by_a_device(net, name):
-    named(net, name, "p2")
-    done = run(net, "exception", "add", host_addr("b"), "via", host_addr("c"), "dev", name)
-    assert done.returncode == 0, done
-    assert "dev p2" in net.router.sixlane("exception show").stdout
-
-
-@NAMES
-def test_a_bench_that_takes_a_device(make, name):
-    """It sees that both names are of one device."""
-    net = named(make(Net), name)
+        # Both are read at different times, and may differ in counters.
+        wait_until(lambda own=own, command=command: output(net, own) == output(net, command), 10, own)
+    assert run(net, "exception", "add", B, "via", host_addr("a"), "dev", name).returncode == 0
+    assert "dev p0" in net.router.sixlane("exception show").stdout
     done = run(net, "bench", "nic", "--check", name, "p0")
     assert done.returncode == 2 and "named twice" in done.stderr
 
@@ -86,19 +72,13 @@ def test_ports_of_the_daemon(make, name):
 @pytest.mark.parametrize("by_file", [False, True])
 def test_a_port_that_is_to_pass(make, name, by_file):
     net = named(make(Net), name)
-    if by_file:
-        path = net.lab.path("sixlaned.conf")
-        with open(path, "w", encoding="ascii") as file:
-            file.write('pass_ports = [ "%s" ];\n' % name)
-        net.start("--config", path)
-    else:
-        net.start("--pass-port", name)
+    start(net, {"pass_ports": name}, by_file)
     net.assert_kernel_forwards(frames(), "pass_port")
     assert not net.router.status()["missing_ports"]
 
 
 def test_a_name_that_comes_and_goes(make):
-    """What it once brought stays: else a port that is to pass would be open between two names."""
+    """The setting stays with the device: else a port that is to pass would forward between two names."""
     net = make(Net).start("--pass-port", LONG)
     net.assert_forwarded(frames(), to="b")
     named(net, LONG)
@@ -110,12 +90,12 @@ def test_a_name_that_comes_and_goes(make):
 
 
 def test_a_port_that_gets_its_name_later(make):
-    """No event is needed but that of the name."""
+    """The event of the name is enough."""
     net = make(Net)
     net.router.start(ports=["p1", SHORT])
     assert "xdp" not in net.r.link("p0")
     named(net, SHORT)
-    says(net, "p0: the device appeared; attached")
+    net.router.wait_log("p0: the device appeared; attached")
     wait_until(lambda: (net.router.port_status("p0") or {}).get("program") == "sixlane", 5)
     net.assert_forwarded(frames(), to="b")
 
@@ -126,7 +106,7 @@ def test_a_port_that_was_detached_stays_so(make):
     net.router.start(ports=[SHORT, LONG, "p1"])
     assert run(net, "detach", "p0").returncode == 0
     named(net, LONG)
-    says(net, '"%s" exists now' % LONG)
+    net.router.wait_log('"%s" exists now' % LONG)
     net.router.barrier()
     assert "xdp" not in net.r.link("p0")
 
@@ -138,15 +118,8 @@ MISSING = {"ports": "nosuch0", "pass_ports": "nosuch1", "assume_ndo_xmit": LONG}
 
 @pytest.mark.parametrize("by_file", [False, True])
 def test_missing_names(make, by_file):
-    """In whatever setting: a warning in the log and in status, once and as long as it holds."""
-    net = make(Net)
-    if by_file:
-        path = net.lab.path("sixlaned.conf")
-        with open(path, "w", encoding="ascii") as file:
-            file.writelines('%s = [ "%s" ];\n' % item for item in MISSING.items())
-        net.start("--config", path)
-    else:
-        net.start("--pass-port=nosuch1", "--assume-ndo-xmit=" + LONG, ports=["nosuch0"])
+    """In any setting: a warning is logged once, and is in status as long as it is true."""
+    net = start(make(Net), MISSING, by_file)
     net.assert_forwarded(frames(), to="b")
     net.router.barrier()
     for setting, name in MISSING.items():
@@ -161,12 +134,12 @@ def test_missing_names(make, by_file):
         assert warning in status["warnings"] and "warning: " + warning in text
     for name in MISSING.values():
         named(net, name)
-        says(net, '"%s" exists now: p0' % name)
+        net.router.wait_log('"%s" exists now: p0' % name)
     assert not net.router.status()["missing_ports"]
 
 
 def test_missing_names_are_of_the_daemon_that_runs(make):
-    """Neither one that was killed, nor one elsewhere, is asked for its names."""
+    """Names of a daemon that was killed, or of one in another namespace, are not reported."""
     net = make(Net).start("--pass-port=nosuch1")
     assert net.router.status()["missing_ports"]
     done = net.lab.ns("elsewhere").run(SIXLANE, "-j", "status", check=False)
@@ -180,7 +153,7 @@ def test_a_device_that_goes_takes_its_names_along(make):
     net.start("--pass-port", SHORT)
     assert not net.router.status()["missing_ports"]
     net.r.ip("link delete dev p2")
-    says(net, 'pass_ports: no device is named "%s"' % SHORT)
+    net.router.wait_log('pass_ports: no device is named "%s"' % SHORT)
     assert {"setting": "pass_ports", "name": SHORT} in net.router.status()["missing_ports"]
 
 

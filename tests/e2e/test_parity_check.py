@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The continuous parity check: nothing differs as long as the maps are right; where somebody breaks
-them the prefix is punted, packets go as the kernel says, and the maps are written again."""
+"""The continuous parity check: nothing differs as long as the maps are right. Where they are wrong, the prefix
+is punted, the kernel forwards its packets, and the daemon writes the maps again."""
 
 import contextlib
 import json
@@ -11,13 +11,13 @@ import struct
 import exceptions as ex
 import frames as fr
 import pytest
-from lab import BUILD, PINS, wait_until
+from lab import BUILD, PINS, wait_for, wait_until
 from test_changes import Numbered
 from test_fib import built, plant, value_of
 from topology import COVER, FAR, PREFIX, Net, host_addr, next_hop_objects
 
 B, C = (host_addr(h) for h in "bc")
-# By the same next hop as PREFIX; of another length, so that another value stands in the maps.
+# By the same next hop as PREFIX; its length differs, and so does its value in the maps.
 OTHER, OTHER_FAR = "2001:db8:e00::/47", "2001:db8:e00::1"
 
 
@@ -31,44 +31,25 @@ def punts(net):
 
 def wait_checked(net, count=3):
     """Under traffic, until so many more packets have been compared."""
-    before = parity(net)["checked"]
-    wait_until(
-        lambda: parity(net)["checked"] >= before + count,
-        20,
-        lambda: "%s\n%s" % (parity(net), net.router.log()),
-    )
-    return parity(net)
+    wanted = parity(net)["checked"] + count
+    return wait_for(lambda: parity(net), lambda shown: shown["checked"] >= wanted, 20, "packets compared")
 
 
 def wait_punted(net, prefixes=1):
-    wait_until(
-        lambda: punts(net)["prefixes"] == prefixes,
-        20,
-        lambda: "%s, %s\n%s" % (parity(net), punts(net), net.router.log()),
-    )
+    wait_for(lambda: punts(net), lambda shown: shown["prefixes"] == prefixes, 20, "punted prefixes")
 
 
-def update(net, name, key, value):
-    """An entry of a pinned map."""
-    net.r.run(
-        "bpftool", "map", "update", "pinned", PINS + "/" + name,
-        "key", "hex", *("%02x" % byte for byte in key),
-        "value", "hex", *("%02x" % byte for byte in value),
-    )  # fmt: skip
-
-
-def delete(net, name, key):
-    net.r.run("bpftool", "map", "delete", "pinned", PINS + "/" + name, "key", "hex",
-              *("%02x" % byte for byte in key))  # fmt: skip
+def bpftool(net, verb, name, key, value=()):
+    """The answer of a command about an entry of a pinned map; key: bytes, or an index."""
+    key = struct.pack("<I", key) if isinstance(key, int) else key
+    words = ["bpftool", "-j", "map", verb, "pinned", PINS + "/" + name, "key", "hex", *("%02x" % byte for byte in key)]
+    words += ["value", "hex", *("%02x" % byte for byte in value)] if value else []
+    return net.r.run(*words).stdout
 
 
 def element(net, name, key):
-    """Its value; key: bytes, or an index. Of a per-CPU map the first CPU's."""
-    shown = net.r.run(
-        "bpftool", "-j", "map", "lookup", "pinned", PINS + "/" + name, "key", "hex",
-        *("%02x" % byte for byte in (struct.pack("<I", key) if isinstance(key, int) else key)),
-    )  # fmt: skip
-    row = json.loads(shown.stdout)
+    """The value of an entry; of a per-CPU map that of the first CPU."""
+    row = json.loads(bpftool(net, "lookup", name, key))
     return bytes(int(byte, 16) for byte in row.get("values", [row])[0]["value"])
 
 
@@ -83,7 +64,7 @@ def wrong_value(net):
 
 def break_trie(net):
     """PREFIX leads where COVER does."""
-    update(net, "sl_routes", route_key("20010db80f00", 48), struct.pack("<I", wrong_value(net)))
+    bpftool(net, "update", "sl_routes", route_key("20010db80f00", 48), struct.pack("<I", wrong_value(net)))
 
 
 def break_both(net):
@@ -91,51 +72,63 @@ def break_both(net):
     right, wrong = value_of(net, PREFIX), wrong_value(net)
     break_trie(net)
     with contextlib.suppress(ValueError):
-        while True:  # it may stand in several buckets
+        while True:  # it may be in several leaves
             plant(net, right, wrong)
 
 
 def lose_prefix(net):
     """The trie has no PREFIX any more."""
-    delete(net, "sl_routes", route_key("20010db80f00", 48))
+    bpftool(net, "delete", "sl_routes", route_key("20010db80f00", 48))
 
 
 def add_prefix(net):
     """The trie has a longer one that leads where COVER does."""
     value = 64 << 20 | value_of(net, COVER) & 0xFFFFF
-    update(net, "sl_routes", route_key("20010db80f000000", 64), struct.pack("<I", value))
+    bpftool(net, "update", "sl_routes", route_key("20010db80f000000", 64), struct.pack("<I", value))
 
 
 def break_next_hop(net):
     """What PREFIX leads to is overwritten by what COVER leads to."""
     wrong = element(net, "sl_next_hops", value_of(net, COVER) & 0xFFFFF)
-    update(net, "sl_next_hops", struct.pack("<I", value_of(net, PREFIX) & 0xFFFFF), wrong)
+    bpftool(net, "update", "sl_next_hops", value_of(net, PREFIX) & 0xFFFFF, wrong)
 
 
 def break_gateway(net):
     """The slot of PREFIX's gateway is overwritten by that of COVER's, and so is the egress port."""
     slots = []
     for prefix in (PREFIX, COVER):
-        fate = element(net, "sl_next_hops", value_of(net, prefix) & 0xFFFFF)
-        slots.append(struct.unpack_from("<HHI", fate)[1:])
+        entry = element(net, "sl_next_hops", value_of(net, prefix) & 0xFFFFF)
+        slots.append(struct.unpack_from("<HHI", entry)[1:])
     for name, right, wrong in zip(("sl_ports", "sl_neighbours"), *slots):
-        update(net, name, struct.pack("<I", right), element(net, name, wrong))
+        bpftool(net, "update", name, right, element(net, name, wrong))
 
 
 @pytest.fixture
 def routed(net):
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
-    net.r.route("add", OTHER, "via", B)
+    add_routes(net)
     net.sync()
     built(net)
     return net
 
 
+def add_routes(net):
+    net.add_routes()
+    net.r.route("add", OTHER, "via", B)
+
+
+@pytest.fixture
+def redirected(idle):
+    """FAR has a redirect."""
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    ex.accept_redirects(idle, "b")
+    ex.deliver(idle, ex.redirect(ex.OTHER))
+    return idle
+
+
 # --- nothing differs --------------------------------------------------------------------------
 
 
-def test_it_is_said(routed):
+def test_status(routed):
     assert parity(routed) == {"checked": 0, "differed": 0}
     assert punts(routed) == {"prefixes": 0, "total": 0}
     with Numbered(routed):
@@ -159,10 +152,13 @@ def test_routes(routed):
     assert_nothing_differs(routed, B)  # on link
 
 
-def assert_no_flow_differs(net):
-    """Of many, for most of which the kernel's hash and that of XDP choose unlike members."""
-    frames = [fr.udp("2001:db8:f00::%x" % number) for number in range(1, 65)]
+# For many of these flows the kernel's hash and that of XDP choose different members.
+FLOWS = [fr.udp("2001:db8:f00::%x" % number) for number in range(1, 65)]
+
+
+def assert_no_flow_differs(net, frames=FLOWS):
     while parity(net)["checked"] < 16:
+        frames.reverse()  # the first is mostly the one that is compared
         _, rise = net.counted(lambda: net.exchange(frames))
         assert rise["forward"] == len(frames), (rise, net.router.log())
     assert parity(net)["differed"] == 0, net.router.log()
@@ -198,28 +194,18 @@ def test_sources(net):
     assert_nothing_differs(net)
 
 
-def test_exceptions(idle):
-    """What the kernel has learned, XDP applies, or is told not to."""
-    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
-    ex.accept_redirects(idle, "b")
-    idle.start("--exceptions", "observe", "--poll-ms", 50)
-    ex.hear(idle, ex.redirect(ex.OTHER))
-    ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
+@pytest.mark.parametrize("mode", ("observe", "kernel"))
+def test_exceptions(redirected, mode):
+    """XDP applies what the kernel has learned, or is configured not to."""
+    net = redirected.start("--exceptions", mode, "--poll-ms", 50)
+    ex.wait_shown(net, FAR, next_hop=ex.OTHER)
     frames = [fr.udp(dst) for dst in (FAR, "2001:db8:f00::2")]
-    for mode in ("observe", "kernel"):
-        while parity(idle)["checked"] < 8:
-            frames.reverse()  # the first is mostly the one that is drawn
-            _, rise = idle.counted(lambda: idle.exchange(frames))
-            assert rise["forward"] == len(frames), (rise, idle.router.log())
-        assert parity(idle)["differed"] == 0, (mode, idle.router.log())
-        if mode == "observe":
-            idle.router.restart("--exceptions", "kernel")
-            ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
-            idle.settle(frames, forward=len(frames))
+    net.settle(frames, forward=len(frames))
+    assert_no_flow_differs(net, frames)
 
 
 def test_routes_that_change(routed):
-    """What differs since one of both is read a moment later is no difference."""
+    """A route that changes between two reads is no difference."""
     with Numbered(routed) as numbered:
         before = parity(routed)["checked"]
         turns = 0
@@ -238,7 +224,7 @@ def test_routes_that_change(routed):
 
 
 def assert_punted(net, spoil, prefix=PREFIX):
-    """Broken so, it is found under traffic, and packets go as the kernel says."""
+    """Once the maps are wrong, traffic shows it, and the kernel forwards the packets."""
     net.assert_forwarded(fr.many(20, FAR), to="b")
     spoil(net)
     net.assert_forwarded(fr.many(20, FAR), to="c")
@@ -254,7 +240,7 @@ def assert_punted(net, spoil, prefix=PREFIX):
     assert net.router.lookup(FAR)["verdict"] == "punt_mismatch"
 
 
-def assert_healed(net):
+def assert_restored(net):
     assert punts(net) == {"prefixes": 0, "total": 1}
     assert net.router.status()["warnings"] == []
     assert_goes_on(net)
@@ -271,36 +257,32 @@ def assert_goes_on(net):
 
 @pytest.mark.parametrize("engine, spoil", (("trie", break_trie), ("compiled", break_both)))
 def test_a_route(routed, engine, spoil):
-    """Its end is that of the route; one that comes later is forwarded."""
+    """It ends with the route; a route that is added later is forwarded."""
     routed.router.sixlane("fib", engine)
     assert_punted(routed, spoil)
     routed.route("delete", PREFIX)
     assert punts(routed) == {"prefixes": 0, "total": 1}
     routed.route("add", PREFIX, "via", B)
-    assert_healed(routed)
+    assert_restored(routed)
     assert routed.router.sixlane_json("fib verify random 1000")["wrong"] == 0
 
 
 @pytest.mark.parametrize("spoil", (break_next_hop, break_gateway))
 def test_what_several_routes_lead_to(routed, spoil):
-    """It is written again at once, so that the other route needs no check of its own."""
+    """It is written again at once, so that other routes by it are right."""
     assert_punted(routed, spoil)
     routed.assert_forwarded(fr.many(20, OTHER_FAR), to="b")
     assert punts(routed)["total"] == 1
 
 
-def test_a_route_that_is_missing(routed):
-    """It is not its cover that is punted."""
+@pytest.mark.parametrize("spoil, prefix, beside, host", (
+    (lose_prefix, PREFIX, "2001:db8:1234::1", "c"),  # the covering route is not punted
+    (add_prefix, "2001:db8:f00::/64", "2001:db8:f00:1::1", "b"),  # the daemon does not know it
+))  # fmt: skip
+def test_a_route_that_is_missing_or_unknown(routed, spoil, prefix, beside, host):
     routed.router.sixlane("fib trie")
-    assert_punted(routed, lose_prefix)
-    routed.assert_forwarded(fr.many(20, "2001:db8:1234::1"), to="c")
-
-
-def test_a_route_too_many(routed):
-    """Which the daemon does not know of."""
-    routed.router.sixlane("fib trie")
-    assert_punted(routed, add_prefix, "2001:db8:f00::/64")
-    routed.assert_forwarded(fr.many(20, "2001:db8:f00:1::1"), to="b")
+    assert_punted(routed, spoil, prefix)
+    routed.assert_forwarded(fr.many(20, beside), to=host)
 
 
 def test_a_route_that_is_broken_again(routed):
@@ -313,16 +295,13 @@ def test_a_route_that_is_broken_again(routed):
     routed.assert_kernel_forwards(fr.many(20, FAR), "punt_mismatch", to="b")
 
 
-def test_an_exception_that_is_wrong(idle):
-    """It is of one destination, and so is what follows."""
-    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
-    ex.accept_redirects(idle, "b")
-    ex.hear(idle, ex.redirect(ex.OTHER))
-    idle.start()
+def test_an_exception_that_is_wrong(redirected):
+    """It is of one destination, and only that is punted."""
+    idle = redirected.start()
     ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
     key = socket.inet_pton(socket.AF_INET6, FAR)
     value = element(idle, "sl_exceptions", key)
-    update(idle, "sl_exceptions", key, value[:16] + struct.pack("<I", 99) + value[20:])  # of table 99
+    bpftool(idle, "update", "sl_exceptions", key, value[:16] + struct.pack("<I", 99) + value[20:])  # of table 99
     with Numbered(idle):
         wait_punted(idle)
     assert idle.router.lookup(FAR)["verdict"] == "punt_mismatch"
@@ -354,8 +333,7 @@ class Clock:
 
 def test_it_ends_in_time(make):
     net = make(Net)
-    net.r.route("add", COVER, "via", C)
-    net.r.route("add", PREFIX, "via", B)
+    add_routes(net)
     clock = Clock(net)
     built(net)
     assert_punted(net, break_both)
@@ -364,8 +342,8 @@ def test_it_ends_in_time(make):
     assert punts(net)["prefixes"] == 1
     clock.go(61)
     wait_punted(net, 0)
-    assert_healed(net)
-    # and if it comes back, it stays for longer
+    assert_restored(net)
+    # the next time it stays punted for longer
     break_both(net)
     with Numbered(net):
         wait_punted(net)

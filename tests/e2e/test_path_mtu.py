@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Learnt Path MTUs: XDP answers a packet as the kernel alone does, to the last byte.
+"""MTUs of devices and routes, and learned Path MTUs: XDP answers a packet byte for byte as the kernel does.
 
-Both routers have learnt the same of the same message. What XDP leaves to its kernel is equal for that
-reason alone, so the tests say how much XDP answers. Which packets those are tests/bpf say, by a model
-of the kernel's answers; here the kernel is asked whether the model is right.
+Two routers learn the same from the same message. A packet that XDP passes is answered alike in any case,
+so the tests count what XDP answers. tests/bpf has a model of these answers; here the kernel checks it.
 """
 
+import json
 import random
 import re
 
@@ -13,8 +13,8 @@ import exceptions as ex
 import frames as fr
 import pytest
 import tcp
-from lab import wait_until
-from topology import FAR, HOST_MAC, PREFIX, SEED, Twins, host_addr, host_ll, router_addr
+from lab import PINS, wait_until
+from topology import FAR, HOST_MAC, PREFIX, SEED, Net, Twins, host_addr, host_ll, router_addr
 
 # Host a may send more than the others can take; veth with native XDP has its limit at 3,5 kB.
 BIG = {"a": 3000, "b": 1500, "c": 1500}
@@ -43,7 +43,7 @@ def twins(start):
 
 
 def learn(pair, mtu):
-    """By both kernels, and sixlane knows what its own has made of it; returns whether that is anything."""
+    """Send both kernels the message; sixlane reads what its own made of it. Returns whether that is anything."""
     pair.each(lambda net: ex.learn(net, mtu))
     kernel, other = (ex.in_kernel(net) for net in (pair.fast, pair.plain))
     assert (kernel is None) == (other is None), (kernel, other)
@@ -69,7 +69,7 @@ def of_sizes(*sizes):
 
 
 def random_packet(rng):
-    """A packet, and whether XDP is to answer it: if nothing could be wrong with it but its size."""
+    """A packet, and whether XDP is to answer it: if nothing is wrong with it but its size."""
     size = rng.choice([60, 1279, 1280, *range(1299, 1305), 1500, 1501, 2900, *[rng.randint(1301, 1500)] * 9])
     hop_limit = rng.choice([0, 1, 2, 3, 64, 255, 64, 255])
     # TCP, UDP, ESP and none; then those in which a veth's sender may have left a checksum open.
@@ -113,6 +113,30 @@ def test_mtu_of_the_route(start, words, options):
         assert rise["forward"] and ("answer_too_big" in rise) == bool(is_known or options), rise
 
 
+# --- MTUs of devices ------------------------------------------------------------------------------
+
+
+def check_device(net, mtu):
+    """Up to the MTU XDP forwards; of more, also of what fits a redirected frame, the kernel says so."""
+    net.settle(of_sizes(mtu, mtu + 1), forward=1, pass_too_big=1)
+    net.assert_forwarded(of_sizes(mtu - 40, mtu - 1, mtu), to="b")
+    over = [*range(1, 7), 39, 40, 41, 100, 1000]
+    errors = net.assert_icmp_error(of_sizes(*(mtu + more for more in over)), "pass_too_big", 2, 0)
+    assert [error[2] for error in errors] == [mtu] * len(over)
+
+
+def test_mtu_of_the_device(make):
+    """It changes with the device, and by a setting of IPv6, which the kernel does not announce."""
+    net = make(Net, mtu=BIG).start()
+    net.route("add", PREFIX, "via", host_addr("b"))
+    for mtu in (1400, 1280, 1500):
+        net.r.ip("link set dev p1 mtu", mtu)
+        check_device(net, mtu)
+    for mtu in (1400, 1281, 1500):
+        net.r.sysctl("net.ipv6.conf.p1.mtu", mtu)
+        check_device(net, mtu)
+
+
 # --- what the answer looks like -------------------------------------------------------------------
 
 BACK = {
@@ -130,7 +154,7 @@ BACK = {
 
 @pytest.mark.parametrize("name", BACK)
 def test_route_back(twins, name):
-    """Of the route to the packet's source hangs where the answer goes, and more. So it does of rules."""
+    """Where the answer goes depends on the route to the packet's source, and on rules."""
     words, by_xdp = BACK[name]
     frames = [fr.udp(FAR, size=1400, src=BEHIND_A)]
     twins.each(lambda net: net.r.route("add", NET_BEHIND_A, words))
@@ -147,7 +171,7 @@ def test_route_back(twins, name):
 
 
 def test_flow_labels(twins):
-    """Secret in the kernel, so all that can be said is whether there is one. The daemon polls that."""
+    """They are secret in the kernel: only whether there is one can be compared. The daemon polls the setting."""
     frames = fr.many(3, FAR, size=1400)
 
     def has_labels():
@@ -159,6 +183,15 @@ def test_flow_labels(twins):
         twins.each(lambda net, value=value: net.r.sysctl("net.ipv6.auto_flowlabels", int(value)))
         wait_until(lambda value=value: has_labels() == value, 10, "the setting is known")
     assert compare(twins, frames) == {"answer_too_big": 3}
+
+
+@pytest.mark.parametrize("rate, each_ns, burst", [(0, 0, 1), (1, 10**9, 1), (10000, 10**5, 1000)])
+def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
+    """tests/bpf use these values: the answers of a tenth of a second may come at once."""
+    idle.start("--answer-rate", rate)
+    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
+    meta = json.loads(shown)[0]["formatted"]["value"]
+    assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 
 # --- real hosts -----------------------------------------------------------------------------------
@@ -178,14 +211,14 @@ def far(idle):
 
 @pytest.mark.parametrize("origin", ["operator", "kernel"])
 def test_tcp_and_tracepath(idle, far, origin):
-    """By the hosts' own stacks: they learn of the smaller link behind host b, and get everything across."""
+    """The hosts' own stacks learn of the smaller link behind host b, and everything arrives."""
     net, a = idle, idle.host["a"]
     ex.prepare(net, "%s via %s dev p1" % (PREFIX, host_ll("b")))
     net.start()
     if origin == "operator":
         ex.exception(net, "add", FAR, "mtu", MTU)
     else:
-        # The router itself asks for more than fits: only then does b tell it.
+        # The router itself sends a packet that is too large, which b answers.
         net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)
     ex.wait_shown(net, FAR, mtu=MTU, origin=origin)
     tcp.listen(far)
@@ -194,7 +227,7 @@ def test_tcp_and_tracepath(idle, far, origin):
     assert done == {"received": BYTES, "mtu": MTU}
     assert rise["answer_too_big"] >= 1 and rise["forward"] >= BYTES / MTU, rise
     assert "pass_too_big" not in rise, rise
-    # It tells the MTU, and who said so: whoever would have sent it to the second hop.
+    # It shows the MTU and the router that sent it.
     a.ip("route flush cache")
     out = a.run("tracepath", "-6", "-n", "-m", "4", FAR).stdout
     assert re.search(r"^ *2: +%s .*pmtu %d$" % (router_addr("a"), MTU), out, re.M), out

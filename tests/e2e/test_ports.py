@@ -5,9 +5,10 @@ import signal
 
 import frames as fr
 import pytest
+from explained import devices
 from lab import assume_ndo_xmit, kernel_version, wait_until
-from tap import Tap
-from topology import HOST_MAC, PORT_MAC, Net, host_addr
+from tap import Tap, pass_marker
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr
 
 B = host_addr("b")
 
@@ -32,14 +33,6 @@ def test_forwarding_off_and_on(net):
     net.assert_dropped(frames(), "pass_no_forwarding")
     net.r.sysctl("net.ipv6.conf.all.forwarding", 1)
     net.settle(frames(), forward=5)
-    net.assert_forwarded(frames(), to="b")
-
-
-def test_forwarding_of_one_port_does_not_matter_to_the_kernel(net):
-    """Nor does it here, though bpf_fib_lookup thinks otherwise."""
-    net.r.sysctl("net.ipv6.conf.p0.forwarding", 0)
-    net.sync()
-    net.assert_forwarded(frames(), to="b")
 
 
 @pytest.fixture
@@ -52,67 +45,45 @@ def forcing(make):
 
 
 BACK = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
-NO_POLLS = ("--poll-ms", 60_000)
 
 
-def test_force_forwarding(forcing):
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    forcing.start("--poll-ms", 20)
-    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-    forcing.settle(frames(), forward=5)
-    forcing.assert_forwarded(frames(), to="b")
-    forcing.assert_dropped(BACK, "pass_no_forwarding", source="b")
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
-    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+# What is set before and after the start, (all.forwarding, force_forwarding of p0, of all), and how often settings
+# are polled: a setting that the kernel announces needs no poll.
+ALL, FORCE, FORCE_ALL = "all.forwarding", "p0.force_forwarding", "all.force_forwarding"
+FORCED = {
+    "polled": (20, {ALL: 0}, [(FORCE, 1, "forward"), (FORCE, 0, "pass_no_forwarding")]),
+    "from the start": (60_000, {ALL: 0, FORCE: 1}, []),
+    "all of them": (60_000, {ALL: 0}, [(FORCE_ALL, 1, "forward"), (FORCE, 0, "pass_no_forwarding")]),
+    # The kernel clears it without a message of its own.
+    "cleared by all.forwarding": (60_000, {FORCE: 1}, [(ALL, 0, "pass_no_forwarding")]),
+    # all.forwarding was 0 already, so nothing is announced.
+    "cleared again": (20, {ALL: 0, FORCE: 1}, [(ALL, 0, "pass_no_forwarding")]),
+}
 
 
-def test_force_forwarding_from_the_start(forcing):
-    """That all.forwarding is off, which a dump says, takes nothing from a device."""
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-    forcing.start(*NO_POLLS)
-    forcing.assert_forwarded(frames(), to="b")
-    forcing.assert_dropped(BACK, "pass_no_forwarding", source="b")
-
-
-def test_force_forwarding_of_all(forcing):
-    """It is written to every device, and is no setting of its own."""
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    forcing.start(*NO_POLLS)
-    forcing.r.sysctl("net.ipv6.conf.all.force_forwarding", 1)
-    forcing.settle(frames(), forward=5)
-    forcing.assert_forwarded(BACK, to="a", source="b")
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
-    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
-    forcing.assert_dropped(frames(), "pass_no_forwarding")
-    forcing.assert_forwarded(BACK, to="a", source="b")
-
-
-def test_forwarding_off_takes_force_forwarding_back(forcing):
-    """The kernel does so without a word, and XDP when it hears of all.forwarding."""
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-    forcing.start(*NO_POLLS)
-    forcing.assert_forwarded(frames(), to="b")
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    assert forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding") == "0"
-    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
-    forcing.assert_dropped(frames(), "pass_no_forwarding")
-
-
-def test_forwarding_off_again_takes_force_forwarding_back(forcing):
-    """Where it was off already nothing is announced: polled."""
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-    forcing.start("--poll-ms", 20)
-    forcing.assert_forwarded(frames(), to="b")
-    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
-    forcing.assert_dropped(frames(), "pass_no_forwarding")
+@pytest.mark.parametrize("name", FORCED)
+def test_force_forwarding(forcing, name):
+    """A device may forward though all.forwarding is off; others then do not."""
+    poll_ms, before, changes = FORCED[name]
+    for key, value in before.items():
+        forcing.r.sysctl("net.ipv6.conf." + key, value)
+    forcing.start("--poll-ms", poll_ms)
+    forwards = ALL not in before or FORCE in before
+    if forwards:
+        forcing.assert_forwarded(frames(), to="b")
+    else:
+        forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+    for key, value, verdict in changes:
+        forcing.r.sysctl("net.ipv6.conf." + key, value)
+        forcing.settle(frames(), **{"forward": 0, verdict: 5})
+    if name == "all of them":
+        forcing.assert_forwarded(BACK, to="a", source="b")
+    elif ALL in before:
+        forcing.assert_dropped(BACK, "pass_no_forwarding", source="b")
 
 
 def test_force_forwarding_ends_while_tables_are_read(forcing):
-    """The daemon is stopped at several moments of its first dump; which, hangs on the machine."""
+    """The daemon is stopped at several moments of its first dump; which ones, depends on the machine."""
     net = forcing
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     via = host_addr("b")
@@ -120,7 +91,7 @@ def test_force_forwarding_ends_while_tables_are_read(forcing):
     net.router.attach_one()
     for step in range(1, 9):
         net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-        daemon = net.router.start(*NO_POLLS, sync=False)
+        daemon = net.router.start("--poll-ms", 60_000, sync=False)
         wait_until(lambda: cpu_ticks(daemon.pid) >= step or "in sync" in net.router.log(), 20)
         daemon.send_signal(signal.SIGSTOP)
         net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
@@ -147,24 +118,9 @@ def test_ipv6_disabled_on_ingress(net):
     net.settle(frames(), forward=5)
 
 
-def test_ipv6_disabled_on_egress(net):
-    """Its routes and neighbours are gone with it."""
-    net.r.sysctl("net.ipv6.conf.p1.disable_ipv6", 1)
-    net.settle(frames(), forward=0)
-    got = net.exchange(frames())
-    assert not got["b"] and not got["c"]
-
-
 def test_switch_for_all(make):
     net = make(Net).start("--pass-all")
     net.assert_kernel_forwards(frames(), "pass_all")
-
-
-def test_switch_for_one_port(make):
-    net = make(Net).start("--pass-port", "p0")
-    net.assert_kernel_forwards(frames(), "pass_port")
-    back = [fr.udp(host_addr("c"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
-    net.assert_forwarded(back, to="c", source="b")
 
 
 # --- devices above a port -------------------------------------------------------------------
@@ -204,28 +160,11 @@ def test_bridge_as_egress(net):
     assert rise["punt_bridge"] == len(wanted), rise
 
 
-def test_macvlan_as_egress(net):
-    net.r.ip("link add mv0 link p1 type macvlan mode bridge")
-    net.r.ip("link set dev mv0 up")
-    net.r.addr("mv0", "2001:db8:77::1/64")
-    net.r.ip("neigh replace 2001:db8:77::2 lladdr", HOST_MAC["b"], "dev mv0 nud permanent")
-    net.sync()
-    frame = fr.udp("2001:db8:77::2")
-    got = net.assert_passed([frame], "punt_macvlan")
-    assert fr.show(got["b"]) == fr.show([fr.forwarded(frame, HOST_MAC["b"], net.r.mac("mv0"))])
-
-
-def upper_or_skip(net, *args):
-    done = net.r.run("ip", "link", "add", *args, check=False)
-    if done.returncode != 0:
-        pytest.skip("this kernel has no such device: " + done.stderr.strip())
-
-
 @pytest.mark.parametrize("mode", ["passthru", "private", "bridge", "vepa", "source"])
 def test_macvlan_over_a_port(net, mode):
     """In mode passthru the upper takes all frames, in mode source a copy of those from listed
     senders; otherwise only those to its own MAC."""
-    upper_or_skip(net, *("link p0 name mv0 type macvlan mode %s" % mode).split())
+    devices(net.r, "link add link p0 name mv0 type macvlan mode %s" % mode)
     if mode == "source":
         net.r.ip("link set dev mv0 type macvlan macaddr add", HOST_MAC["a"])
     net.r.ip("link set dev mv0 up")
@@ -248,48 +187,23 @@ where_the_kernel_tells = pytest.mark.skipif(
 
 @where_the_kernel_tells
 def test_peer_without_gro_or_xdp(make):
-    """veth drops redirected frames silently then: the kernel must forward, and it is said."""
+    """A veth silently drops redirected frames then: the kernel must forward, which is logged."""
     net = make(Net, gro="ac").start("--poll-ms", "20")
+    for state in ("off", "on", "off"):
+        net.host["b"].run("ethtool", "-K", "h0", "gro", state)
+        net.settle(frames(), forward=5 * (state == "on"), pass_egress_device=5 * (state == "off"))
     net.assert_kernel_forwards(frames(), "pass_egress_device")
     net.assert_forwarded(fr.many(5, host_addr("c")), to="c")
     assert "p1" in net.router.log()
 
 
-@where_the_kernel_tells
-def test_peer_gets_gro_later(make):
-    net = make(Net, gro="ac").start("--poll-ms", "20")
-    net.assert_kernel_forwards(frames(), "pass_egress_device")
-    net.host["b"].run("ethtool", "-K", "h0", "gro", "on")
-    net.settle(frames(), forward=5)
-    net.assert_forwarded(frames(), to="b")
-    net.host["b"].run("ethtool", "-K", "h0", "gro", "off")
-    net.settle(frames(), forward=0, pass_egress_device=5)
-    net.assert_kernel_forwards(frames(), "pass_egress_device")
-
-
-def test_assume_xmit(make):
-    """For kernels that do not tell: the operator's word counts."""
-    net = make(Net).start("--assume-ndo-xmit", "p1")
-    net.assert_forwarded(frames(), to="b")
-
-
 def test_egress_without_ethernet_header(net):
     """A tunnel needs its own header: the kernel's work."""
-    done = net.r.run(*"ip tuntap add dev tun9 mode tun".split(), check=False)
-    if done.returncode != 0:
-        pytest.skip("no tun device: " + done.stderr.strip())
+    net.r.run(*"ip tuntap add dev tun9 mode tun".split())
     net.r.ip("link set dev tun9 up")
-    net.route("add 2001:db8:f00::/48 dev tun9")
-    _, rise = net.counted(lambda: net.exchange(fr.many(5, "2001:db8:f00::1")))
+    net.route("add", PREFIX, "dev tun9")
+    _, rise = net.counted(lambda: net.exchange(fr.many(5, FAR)))
     assert "forward" not in rise, rise
-
-
-def test_egress_that_is_no_port(make):
-    """The program need not run where packets leave."""
-    net = make(Net)
-    net.router.attach("ip", ["p0"])
-    net.router.start()
-    net.assert_forwarded(frames(), to="b")
 
 
 def test_egress_in_generic_mode(make):
@@ -299,8 +213,7 @@ def test_egress_in_generic_mode(make):
     net.router.start()
     assert net.router.port_status("p1")["mode"] == "generic"
     net.assert_forwarded(frames(), to="b")
-    back = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
-    net.assert_forwarded(back, to="a", source="b")
+    net.assert_forwarded(BACK, to="a", source="b")
 
 
 def egress_warnings(net):
@@ -319,7 +232,7 @@ def test_generic_mode_redirects_to_any_device(make):
 
 @where_the_kernel_tells
 def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
-    """What is said is what is done: from p0 the kernel forwards, from p2 sixlane."""
+    """The warning is right: the kernel forwards from p0, sixlane from p2."""
     net = make(Net, gro="ac")
     net.router.attach("ip", ["p0"])
     net.router.attach("ip-generic", ["p1", "p2"])
@@ -331,24 +244,56 @@ def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
     assert warning.startswith("p1 accepts no frames redirected from native XDP"), warning
 
 
+def add_port(net, ns, number):
+    """Port xN to a host of that namespace, which is ::2 of 2001:db8:100:N::/64; returns both MACs."""
+    port, peer, mac = "x%d" % number, "y%d" % number, "02:00:00:01:00:%02x" % number
+    net.lab.link(net.r, port, ns, peer, peer_mac=mac)
+    net.r.addr(port, "2001:db8:100:%x::1/64" % number)
+    ns.ip("link set dev", peer, "up")
+    ns.offload_as_host(peer)
+    net.r.ip("neigh replace", far(number), "lladdr", mac, "dev", port, "nud permanent")
+    return mac, net.r.mac(port)
+
+
+def far(number):
+    return "2001:db8:100:%x::2" % number
+
+
+def assert_reached(net, ns, number, macs):
+    """XDP forwards to the host at port xN. Returns a tap there."""
+    tap = Tap(ns, "y%d" % number)
+    net.wait_lookup(far(number), verdict="forward", port="x%d" % number)
+    sent = fr.many(10, far(number))
+    _, rise = net.counted(lambda: net.exchange(sent))
+    assert rise["forward"] == 10, rise
+    wanted = [fr.forwarded(frame, *macs) for frame in sent]
+    tap.wait(lambda seen: all(frame in seen for frame in wanted))
+    return tap
+
+
+def test_more_than_64_ports(make):
+    """xdp-forward's devmap ends at 64."""
+    net, count = make(Net, hosts="ab"), 80
+    ns = net.lab.ns("far")
+    macs = [add_port(net, ns, number) for number in range(count)]
+    net.router.ports += ["x%d" % number for number in range(count)]
+    net.start()
+    assert len(net.router.status()["ports"]) >= count + 2
+    for number in (0, count - 1):
+        tap = assert_reached(net, ns, number, macs[number])
+        back = fr.udp(B, src=far(number), src_mac=macs[number][0], dst_mac=macs[number][1])
+        port_tap = Tap(net.r, "x%d" % number)
+        _, rise = net.counted(lambda send=tap.send, ends=(tap, port_tap): (send(back), pass_marker(*ends)))
+        assert rise["forward"] == 1, rise
+
+
 def test_interface_that_appears_later(make):
     """A new device, its address and its neighbours are used without a restart."""
-    net = make(Net).start(*assume_ndo_xmit(["p3"]))
-    extra = net.lab.ns("d")
-    net.lab.link(net.r, "p3", extra, "h0", peer_mac="02:00:00:00:a3:02")
-    net.r.addr("p3", "2001:db8:d::1/64")
-    extra.addr("h0", "2001:db8:d::2/64")
-    extra.offload_as_host("h0")
-    net.r.ip("neigh replace 2001:db8:d::2 lladdr 02:00:00:00:a3:02 dev p3 nud permanent")
+    net = make(Net).start(*assume_ndo_xmit(["x3"]))
+    ns = net.lab.ns("far")
+    macs = add_port(net, ns, 3)
     net.sync()
-    net.wait_lookup("2001:db8:d::2", verdict="forward", port="p3")
-    tap = Tap(extra, "h0")
-    sent = fr.many(5, "2001:db8:d::2")
-    _, rise = net.counted(lambda: net.exchange(sent))
-    assert rise["forward"] == 5, rise
-    mac = net.r.mac("p3")
-    wanted = [fr.forwarded(frame, "02:00:00:00:a3:02", mac) for frame in sent]
-    wait_until(lambda: all(frame in tap.drain() for frame in wanted), 5, "frames at the new host")
+    assert_reached(net, ns, 3, macs)
 
 
 def test_an_upper_device_moves_to_another_namespace(twins):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program that the kernel's verifier refuses: one line says all of it, and status says it too."""
+"""A program that the kernel's verifier refuses: one line of the log says all of it, and so does status."""
 
 import os
 import re
 import shutil
 
 import pytest
-from lab import OBJECT, REPO, RUN_DIR, SIXLANE, SIXLANED, command, wait_until
+from lab import OBJECT, RUN_DIR, SIXLANE, SIXLANED, wait_until
+from programs import compile_bpf
 from test_bad_input import attempt, says
 from test_jumbo import forget_limit, grow
 from topology import host_addr
@@ -16,7 +17,7 @@ REFUSED_SOURCE = """
 SEC("xdp") int sixlane(struct xdp_md *ctx) { return *(volatile int *)(long)ctx->data_end; }
 char LICENSE[] SEC("license") = "GPL";
 """
-# What the verifier says of every turn of the loop is some megabytes.
+# The verifier logs every turn of the loop: some megabytes.
 LONG_SOURCE = """
 #include "maps.h"
 SEC("xdp") int sixlane(struct xdp_md *ctx)
@@ -34,7 +35,7 @@ REASON = "R1 invalid mem access 'pkt_end'"
 
 @pytest.fixture
 def refused(idle):
-    """A folder of sixlane whose object reads behind the packet, and says no compiler."""
+    """A folder of sixlane whose object reads behind the packet, and names no compiler."""
     return build(idle, REFUSED_SOURCE)
 
 
@@ -43,22 +44,17 @@ def build(net, text):
     os.mkdir(folder)
     for program in (SIXLANE, SIXLANED):
         shutil.copy(program, folder)
-    source, program = folder + "/refused.c", folder + "/sixlane.bpf.o"
-    with open(source, "w", encoding="ascii") as file:
-        file.write(text)
-    arch = command(["gcc", "-print-multiarch"]).stdout.strip()
-    command(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/" + arch,
-             "-I" + os.path.join(REPO, "bpf"), "-c", source, "-o", program])  # fmt: skip
+    compile_bpf(folder + "/sixlane.bpf.o", text)
     return folder
 
 
-def says_refusal(said, folder):
-    """All of it in one line; the file has the whole log and is nobody else's to read."""
-    lines = [line for line in said.splitlines() if "refused" in line]
-    assert len(lines) == 1, said
+def says_refusal(output, folder):
+    """All of it in one line; the file has the whole log, and nobody else may read it."""
+    lines = [line for line in output.splitlines() if "refused" in line]
+    assert len(lines) == 1, output
     says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
          "CLANG=")  # fmt: skip
-    assert "denied" not in said, said
+    assert "denied" not in output, output
     log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
@@ -68,7 +64,7 @@ def says_refusal(said, folder):
 
 
 def test_refused_program(idle, refused):
-    """Whoever meets it says it and leaves nothing behind; status says it though there are no maps."""
+    """Each command reports it and leaves nothing behind; status reports it though there are no maps."""
     says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0"), refused)
     says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0", "dispatcher"), refused)
     says_refusal(attempt(idle, SIXLANE, "status"), refused)
@@ -76,7 +72,7 @@ def test_refused_program(idle, refused):
 
 
 def test_refused_program_under_the_daemon(idle, refused):
-    """status says it until the port is served, however that comes about."""
+    """status reports it until the port is served, in whatever way."""
     idle.router.start()
     assert idle.router.status()["refused"] == []
     for method in ("sixlane", "ip"):
@@ -86,9 +82,9 @@ def test_refused_program_under_the_daemon(idle, refused):
         says_refusal(idle.router.status_text(), refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
-        (said,) = status["refused"]
-        assert (said["port"], said["reason"], said["log"]) == ("p0", REASON, log)
-        assert said["kernel"] in os.uname().release
+        (row,) = status["refused"]
+        assert (row["port"], row["reason"], row["log"]) == ("p0", REASON, log)
+        assert row["kernel"] in os.uname().release
         idle.router.attach(method, ["p0"])
         wait_until(lambda log=log: not os.path.exists(log), 10, "the log is gone")
         status = idle.router.status()
@@ -97,7 +93,7 @@ def test_refused_program_under_the_daemon(idle, refused):
 
 
 def refused_ports(net):
-    return [said["port"] for said in net.router.status()["refused"]]
+    return [row["port"] for row in net.router.status()["refused"]]
 
 
 def test_refused_program_of_several_ports(idle, refused):
@@ -113,7 +109,7 @@ def test_refused_program_of_several_ports(idle, refused):
 
 
 def test_refused_program_of_a_port_that_is_detached(idle, refused):
-    """It is served, but by another tool and with no daemon to see it, so the log is still there."""
+    """Another tool attached a program, and no daemon saw it: the log is still there."""
     idle.router.attach_one(["p1"])
     log = says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0"), refused)
     program = idle.r.link("p1")["xdp"]["prog"]["id"]
@@ -124,7 +120,7 @@ def test_refused_program_of_a_port_that_is_detached(idle, refused):
 
 
 def test_refused_program_of_a_device_that_goes(idle, refused):
-    """Another one of that name was refused nothing."""
+    """A new device of that name has no refused program."""
     idle.router.start()
     idle.r.ip("link add q0 type veth peer name q1")
     done = idle.r.run(refused + "/sixlane", "attach", "q0", check=False)
@@ -137,7 +133,7 @@ def test_refused_program_of_a_device_that_goes(idle, refused):
 
 
 def test_refused_program_of_an_alternative_name(idle, refused):
-    """status knows the port by its own."""
+    """status uses the port's own name."""
     idle.router.start()
     idle.r.ip("link property add dev p0 altname west")
     done = idle.r.run(refused + "/sixlane", "attach", "west", check=False)
@@ -148,7 +144,7 @@ def test_refused_program_of_an_alternative_name(idle, refused):
 
 
 def test_refused_program_of_explain(idle, refused):
-    """It is of no port, and status knows nothing of it."""
+    """It belongs to no port, and status does not report it."""
     idle.start()
     done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
     assert done.returncode == 1
@@ -161,23 +157,23 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
     logs = os.listdir(RUN_DIR)
     idle.r.run("chmod", "777", RUN_DIR)
     try:
-        said = attempt(idle, refused + "/sixlane", "attach", "p0")
+        message = attempt(idle, refused + "/sixlane", "attach", "p0")
         assert os.listdir(RUN_DIR) == logs
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
-    says(said, REASON, "could not be saved in " + RUN_DIR)
+    says(message, REASON, "could not be saved in " + RUN_DIR)
 
 
 def test_refused_log_is_bounded(idle):
     """Its end, which has the reason, is kept."""
     folder = build(idle, LONG_SOURCE)
-    said = attempt(idle, folder + "/sixlane", "attach", "p0")
-    log = re.search(r"its log is in (\S+);", said)[1]
+    message = attempt(idle, folder + "/sixlane", "attach", "p0")
+    log = re.search(r"its log is in (\S+);", message)[1]
     assert (1 << 20) - 4096 < os.path.getsize(log) < (1 << 20) + 4096
     with open(log, encoding="utf-8") as file:
         text = file.read()
     says(text, "port: p0", "bytes are left out", "processed ")
-    says(said, text.split("reason: ", 1)[1].splitlines()[0])
+    says(message, text.split("reason: ", 1)[1].splitlines()[0])
     assert text.splitlines()[-1].startswith("processed "), text[-200:]
 
 
@@ -188,14 +184,14 @@ def test_refused_program_at_a_large_mtu(idle, refused):
 
 
 def test_refused_program_for_large_frames(idle, refused):
-    """The log that the daemon names outlives that it takes the other program off."""
+    """The log that the daemon names stays when it detaches the other program."""
     os.rename(refused + "/sixlane.bpf.o", refused + "/sixlane.frags.bpf.o")
     shutil.copy(OBJECT, refused)
     forget_limit(idle, ["p0"])
     idle.router.start("--object", refused + "/sixlane.bpf.o")
     grow(idle, hosts="a")
-    wait_until(lambda: "detached until the MTU is lowered" in idle.router.log(), 20, idle.router.log)
-    (said,) = idle.router.status()["refused"]
-    assert said["log"] in idle.router.log() and os.path.exists(said["log"])
+    idle.router.wait_log("detached until the MTU is lowered", 20)
+    (row,) = idle.router.status()["refused"]
+    assert row["log"] in idle.router.log() and os.path.exists(row["log"])
     idle.router.stop()
     assert "p0 runs no XDP program: run 'sixlane attach p0'" in idle.router.status()["warnings"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Routes that go without a word, and those of which dumps and messages do not tell all."""
+"""Routes that are removed without a message, and routes that dumps and messages do not show completely."""
 
 import pytest
 
@@ -22,7 +22,7 @@ INTERRUPTIONS = {
 
 
 @pytest.mark.parametrize("interrupt", INTERRUPTIONS.values(), ids=list(INTERRUPTIONS))
-def test_routes_of_a_device_go_without_a_word(twins, interrupt):
+def test_routes_of_a_device(twins, interrupt):
     fast = twins.fast
     twins.each(lambda net: net.r.sysctl("net.ipv6.route.skip_notify_on_dev_down", 1))
     twins.each(two_ways)
@@ -33,7 +33,7 @@ def test_routes_of_a_device_go_without_a_word(twins, interrupt):
     twins.each(lambda net: net.resolve_hosts())
     fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    wait_until(lambda: fast.router.status()["generation"] > generation, what="read anew")
+    wait_until(lambda: fast.router.status()["generation"] > generation, what="read again")
     fast.sync()
     twins.assert_same([fr.udp(FAR)])
     assert not fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
@@ -48,14 +48,14 @@ def append(net, prefix, hosts="bc", *attributes):
 
 
 def hide_between_hops(net):
-    """Beside a plain multipath route one that fib6 tells as if it were plain: it goes on behind
-    the last hop, and `dev p0`, which it takes for what comes in by p0, stands before that."""
+    """Beside a plain multipath route one that fib6 shows as if it were plain: it leaves out `dev p0`, which it
+    uses for packets that come in by p0."""
     append(net, OTHER)
     append(net, PREFIX, "b")
     net.r.route("append", PREFIX, "dev p0")
     append(net, PREFIX, "c")
     for prefix in (PREFIX, OTHER):
-        assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel tells it: no test"
+        assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel shows it: no test"
 
 
 def frames_to(dst):
@@ -75,29 +75,26 @@ def test_a_route_that_dumps_leave_out(idle):
     assert not got["b"] and not got["c"]
     assert_spread(idle, frames_to(OTHER_FAR))
     idle.r.route("delete", PREFIX, "dev p0")
-    for what in ("told", "read anew"):
-        wait_until(
-            lambda: idle.router.status()["in_sync"] and idle.router.lookup(FAR)["verdict"] == "forward",
-            what=what,
-        )
+    for _ in range(2):  # announced, and then read by a new daemon
+        idle.wait_lookup(FAR, verdict="forward")
         assert_spread(idle, frames_to(FAR))
         idle.router.stop()
         idle.router.start()
 
 
 def test_a_kernel_that_cannot_be_looked_into(idle):
-    """Then any multipath route may have others beside it, but for those that are announced."""
+    """Then any multipath route may have hidden ones beside it, except for those that are announced."""
     append(idle, OTHER)
     idle.start(under=WITHOUT_BTF)
     assert "cannot read the kernel's own routing tables" in idle.router.log()
     assert not idle.router.status()["audit"]["kernel_reader"]
     idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")
     append(idle, PREFIX)
-    wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="it is read")
+    idle.wait_lookup(FAR, verdict="forward")
     assert_spread(idle, frames_to(FAR))
     idle.r.route("add default via", host_addr("c"))
     idle.r.route("delete", OTHER)
-    wait_until(lambda: idle.router.lookup(OTHER_FAR)["verdict"] == "forward", what="it is gone")
+    idle.wait_lookup(OTHER_FAR, verdict="forward")
 
 
 @pytest.mark.parametrize("first, second", [
@@ -105,12 +102,12 @@ def test_a_kernel_that_cannot_be_looked_into(idle):
     ("pref low", "pref high"),
 ])  # fmt: skip
 def test_hops_of_unlike_attributes(net, first, second):
-    """The kernel tells those of one hop, and goes by each hop's own."""
+    """The kernel shows those of one hop only, and uses each hop's own."""
     net.r.route("add", PREFIX, "via", host_addr("b"), *first.split())
     net.route("append", PREFIX, "via", host_addr("c"), *second.split())
     net.assert_passed(frames_to(FAR), "punt_equal_metric")
     for host in "bc":
         net.r.route("delete", PREFIX, "via", host_addr(host))
         append(net, PREFIX, host, "mtu 1400")
-    wait_until(lambda: net.router.lookup(FAR)["verdict"] == "forward", what="they are alike")
+    net.wait_lookup(FAR, verdict="forward")
     assert_spread(net, frames_to(FAR))

@@ -11,17 +11,18 @@ import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
 from test_changes import Numbered
-from topology import COVER, FAR, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, router_addr
+from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, router_addr
 
 MAPS = [
-    "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
-    "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules", "sl_exceptions",
-    "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
+    "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours",
+    "sl_port_index", "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules",
+    "sl_exceptions", "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard",
+    "sl_policies",
 ]  # fmt: skip
 ARENA = "sl_fib_arena"  # beside them where the kernel has arenas
 
 
-# By libxdp's dispatcher, where the kernel can.
+# These use libxdp's dispatcher, where the kernel supports it.
 BY_LIBXDP = ("xdp-loader", "xdp-loader-pin", "sixlane-dispatcher")
 
 
@@ -32,13 +33,13 @@ def routed(idle):
 
 
 def modes(net):
-    """Of the ports that the daemon serves: it may know a program later than the CLI."""
+    """{port: mode} of the ports that the daemon serves; it may notice a program later than the CLI."""
     ports = net.router.status()["ports"]
     return {port["name"]: port["mode"] for port in ports if "ingress" in port["flags"]}
 
 
 def program(net, port):
-    """The kernel's word: {"mode": 1 native / 2 generic, "prog": {"id": …}}, or None."""
+    """The port's program as the kernel shows it: {"mode": 1 native / 2 generic, "prog": {"id": …}}, or None."""
     return net.r.link(port).get("xdp")
 
 
@@ -47,7 +48,7 @@ def map_ids(net, prog_id):
     return set(shown.get("map_ids", []))
 
 
-# What each program has for itself alone.
+# Maps of a single program.
 PRIVATE = {"sl_scratch"}
 
 
@@ -90,66 +91,56 @@ def is_dispatched(net, port):
 # --- who came first -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "method", ["ip", "ip-native", "sixlane", "xdp-loader", "xdp-loader-pin", "sixlane-dispatcher"]
-)
+@pytest.mark.parametrize("method", ["ip", "ip-native", "sixlane", *BY_LIBXDP])
 @pytest.mark.parametrize("first", ["program", "daemon"])
 def test_program_and_daemon_in_any_order(routed, method, first):
-    net = routed
     if first == "program":
-        attach_or_skip(net, method)
-        # Without a daemon every packet is the kernel's.
-        net.assert_forwarded_by_kernel(fr.many(10, FAR))
-        net.router.start()
+        attach_or_skip(routed, method)
+        # Without a daemon every packet passes to the kernel.
+        routed.assert_forwarded_by_kernel(fr.many(10, FAR))
+        routed.router.start()
     else:
-        net.router.start()
-        attach_or_skip(net, method)
-    # Without -p each gets maps of its own, and libxdp's dispatcher is not the daemon's to change: it
-    # takes over the first's if it has none yet.
-    apart = method == "xdp-loader" and is_dispatched(net, "p0")
+        routed.router.start()
+        attach_or_skip(routed, method)
+    # Without -p each program gets maps of its own, and the daemon cannot replace one under libxdp's dispatcher: it
+    # adopts the maps of the first if it has none yet.
+    apart = method == "xdp-loader" and is_dispatched(routed, "p0")
     if apart and first == "daemon":
-        assert {port["program"] for port in net.router.status()["ports"]} == {"other maps"}
-        net.assert_forwarded_by_kernel(fr.many(10, FAR))
+        assert {port["program"] for port in routed.router.status()["ports"]} == {"other maps"}
+        routed.assert_forwarded_by_kernel(fr.many(10, FAR))
         return
     wanted = ("native", "dispatcher") if method in BY_LIBXDP else ("native",)
-    serves(net, *wanted, ports=["p0"] if apart else None)
-    net.sync()
-    net.assert_forwarded(fr.many(50, FAR), to="b")
-    net.route("replace", PREFIX, "via", host_addr("c"))
-    net.assert_forwarded(fr.many(50, FAR), to="c")
+    serves(routed, *wanted, ports=["p0"] if apart else None)
+    routed.sync()
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
+    routed.route("replace", PREFIX, "via", host_addr("c"))
+    routed.assert_forwarded(fr.many(50, FAR), to="c")
 
 
-def test_daemon_attaches_to_the_ports_it_is_given(routed):
-    net = routed
-    net.router.start(ports=["p0", "p1", "p2"])
-    assert modes(net) == {"p0": "native", "p1": "native", "p2": "native"}
-    net.assert_forwarded(fr.many(50, FAR), to="b")
+@pytest.mark.parametrize("mode", ["native", "generic"])
+def test_daemon_attaches_to_the_ports_it_is_given(routed, mode):
+    routed.router.start("--mode", mode, ports=["p0", "p1", "p2"])
+    assert modes(routed) == {"p0": mode, "p1": mode, "p2": mode}
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
 
 
 def test_daemon_takes_ports_from_its_config_file(routed):
-    net = routed
-    path = net.lab.path("sixlaned.conf")
-    with open(path, "w", encoding="ascii") as file:
-        file.write('ports = [ "p0", "p1" ];\nlog_level = "debug";\npoll_ms = 100;\n')
-    net.router.start("--config", path)
-    net.assert_forwarded(fr.many(50, FAR), to="b")
-    assert set(modes(net)) >= {"p0", "p1"} and not program(net, "p2")
+    config = 'ports = [ "p0", "p1" ];\nlog_level = "debug";\npoll_ms = 100;\n'
+    routed.router.start("--config", routed.lab.write("sixlaned.conf", config))
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
+    assert set(modes(routed)) >= {"p0", "p1"} and not program(routed, "p2")
 
 
 def test_one_port_now_another_later(routed):
-    """Traffic that comes in by a port without the program is the kernel's."""
-    net = routed
-    net.router.attach("ip", ["p0"])
-    net.router.start()
-    net.assert_forwarded(fr.many(10, FAR), to="b")
-    back = [
-        fr.udp(host_addr("a"), src=host_addr("b"), src_mac="02:00:00:00:a1:02",
-               dst_mac="02:00:00:00:a1:01")
-    ]  # fmt: skip
-    net.assert_forwarded(back, to="a", source="b", by="kernel")
-    net.router.attach("ip", ["p1"])
-    wait_until(lambda: modes(net).get("p1") == "native", 5, "p1 served")
-    net.assert_forwarded(back, to="a", source="b")
+    """Traffic that comes in by a port without the program passes to the kernel."""
+    routed.router.attach("ip", ["p0"])
+    routed.router.start()
+    routed.assert_forwarded(fr.many(10, FAR), to="b")
+    back = [fr.udp(host_addr("a"), src=host_addr("b"), src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
+    routed.assert_forwarded(back, to="a", source="b", by="kernel")
+    routed.router.attach("ip", ["p1"])
+    wait_until(lambda: modes(routed).get("p1") == "native", 5, "p1 served")
+    routed.assert_forwarded(back, to="a", source="b")
 
 
 @pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
@@ -191,30 +182,14 @@ def test_attach_again_does_nothing(net):
 # --- modes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["sixlane-generic", "ip-generic"])
-def test_generic_when_asked(routed, method):
-    net = routed
-    net.router.attach(method)
-    net.router.start()
-    serves(net, "generic")
-    net.assert_forwarded(fr.many(50, FAR), to="b")
-
-
-def test_daemon_in_generic_mode(routed):
-    net = routed
-    net.router.start("--mode", "generic", ports=["p0", "p1", "p2"])
-    assert set(modes(net).values()) == {"generic"}
-    net.assert_forwarded(fr.many(50, FAR), to="b")
-
-
 def test_silently_generic_is_shown(idle):
     """`ip link` falls back to generic on a device without native XDP and says nothing."""
-    net = idle
-    net.r.ip("link add br7 type bridge")
-    net.r.ip("link set dev br7 up")
-    net.router.attach("ip", ["br7", "p0"])
-    net.router.start()
-    assert modes(net)["br7"] == "generic" and modes(net)["p0"] == "native"
+    idle = idle
+    idle.r.ip("link add br7 type bridge")
+    idle.r.ip("link set dev br7 up")
+    idle.router.attach("ip", ["br7", "p0"])
+    idle.router.start()
+    assert modes(idle)["br7"] == "generic" and modes(idle)["p0"] == "native"
 
 
 # --- restarts -------------------------------------------------------------------------------
@@ -226,19 +201,16 @@ def dump(net, name):
 
 
 def single_paths(net):
-    """The trie without fe80::/64, which is on every port: groups are made anew and repointed."""
+    """The trie without fe80::/64, which is on every port: groups are made again and repointed."""
     link_local = ["0xfe", "0x80"] + ["0x00"] * 14
     return [entry for entry in dump(net, "sl_routes") if entry["key"][8:] != link_local]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_restart_under_traffic(net, number):
-    """No packet is lost, no route is written anew, and packets go by the kernel only until the new
-    daemon has read what may stand in their way."""
-    net.r.batch(
-        "route add 2001:db8:%x::/48 via %s" % (0x2000 + i, host_addr("bc"[i % 2]))
-        for i in range(500)
-    )
+    """No packet is lost, no route is written again, and the kernel forwards only until the new daemon has read the
+    guard's rules."""
+    net.r.batch("route add 2001:db8:%x::/48 via %s" % (0x2000 + i, host_addr("bc"[i % 2])) for i in range(500))
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.sync()
     routes = single_paths(net)
@@ -255,7 +227,7 @@ def test_restart_under_traffic(net, number):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_changes_while_the_daemon_is_away(net, number):
-    """What the kernel changed meanwhile is made good; what it did not change is not touched."""
+    """The new daemon applies what the kernel changed meanwhile, and writes nothing else."""
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.r.route("add 2001:db8:e00::/48 via", host_addr("b"))
     net.sync()
@@ -264,16 +236,14 @@ def test_changes_while_the_daemon_is_away(net, number):
     net.r.route("delete", PREFIX)
     net.r.route("replace 2001:db8:e00::/48 via", host_addr("c"))
     net.r.route("add 2001:db8:d00::/48 via", host_addr("c"))
-    generation = net.router.status()["generation"]
-    net.router.start(sync=False)
-    net.router.wait_in_sync(after=generation)
+    net.router.start()
     net.assert_passed(fr.many(3, FAR), "pass_no_route")
     net.assert_forwarded(fr.many(5, "2001:db8:e00::1"), to="c")
     net.assert_forwarded(fr.many(5, "2001:db8:d00::1"), to="c")
 
 
 def test_changes_while_the_daemon_starts(idle):
-    """Each route once: all that is read then is in the datapath, whoever reads it."""
+    """Every route that changes while tables are read is right in the end."""
     ways = ["via " + host_addr(host) for host in "bc"]
     idle.r.batch("route add 2001:db9:%x:%x::/64 dev p0" % (i >> 12, i & 0xFFF) for i in range(100_000))
     idle.r.batch("route add 2001:dba:%x::/48 %s" % (i, ways[0]) for i in range(20_000))
@@ -298,65 +268,44 @@ def test_changes_while_the_daemon_starts(idle):
 
 
 def test_rules_changed_while_the_daemon_is_away(net):
-    """A packet to the router itself never leaves, though the local table is yet to be written when
-    the new rules are, behind many routes."""
+    """Packets to the router itself never leave, though its local table is written after the new rules."""
     net.r.route("add", COVER, "via", host_addr("c"), "table 100")
-    net.r.batch(
-        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
-        for i in range(20000)
-    )
+    net.fill(20000)
     net.sync()
-    generation = net.router.status()["generation"]
     with Numbered(net, dst=router_addr("b"), rate=20000) as stream:
         net.router.stop()
         net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
-        net.router.start(sync=False)
-        net.router.wait_in_sync(after=generation)
+        net.router.start()
         stream.wait_more()
     assert "forward" not in stream.rise, stream.rise
     net.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_port_put_on_while_the_daemon_is_away(make):
-    """Its own address is not known to the maps yet when it is served."""
+    """Its own address is not in the maps yet when it is served."""
     net = make(Net)
     net.r.route("add", COVER, "via", host_addr("c"))
-    net.r.batch(
-        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
-        for i in range(20000)
-    )
+    net.fill(20000)
     net.router.attach("ip", ["p1", "p2"])
     net.router.start()
     net.router.stop()
     net.r.addr("p0", "2001:db8:ffff::1/64")
     net.router.attach("ip", ["p0"])
-    generation = net.router.status()["generation"]
     with Numbered(net, dst="2001:db8:ffff::1", rate=20000) as stream:
-        net.router.start(sync=False)
-        net.router.wait_in_sync(after=generation)
+        net.router.start()
         stream.wait_more()
     assert "forward" not in stream.rise and stream.rise["pass_local"], stream.rise
     net.assert_forwarded(fr.many(5, FAR), to="c")
 
 
-def test_dataplane_goes_on_without_the_daemon(net):
-    assert net.router.stop() == 0
-    net.assert_forwarded(fr.many(50, host_addr("b")), to="b")
-    assert program(net, "p0")
-
-
 def test_teardown(routed):
-    net = routed
-    net.router.attach("ip")
-    net.router.start("--teardown")
-    net.assert_forwarded(fr.many(10, FAR), to="b")
-    assert net.router.stop() == 0
-    for port in net.router.ports:
-        assert not program(net, port), port
-    left = [name for _, _, files in os.walk(BPFFS) for name in files if name.startswith("sl_")]
-    assert left == []
-    got = net.exchange(fr.many(10, FAR))
-    assert len(got["b"]) == 10
+    routed.router.attach("ip")
+    routed.router.start("--teardown")
+    routed.assert_forwarded(fr.many(10, FAR), to="b")
+    assert routed.router.stop() == 0
+    assert not any(program(routed, port) for port in routed.router.ports)
+    assert not [name for _, _, files in os.walk(BPFFS) for name in files if name.startswith("sl_")]
+    routed.assert_forwarded_by_kernel(fr.many(10, FAR))
 
 
 def test_a_second_daemon_is_refused(net):
@@ -372,12 +321,6 @@ def test_program_loaded_anew_over_the_old_one(net):
     assert program(net, "p0")["prog"]["id"] != old
     serves(net)
     net.assert_forwarded(fr.many(20, host_addr("b")), to="b")
-
-
-def test_status_without_daemon_is_honest(net):
-    net.router.stop(signal.SIGKILL)
-    status = net.router.status()
-    assert not status["in_sync"], status
 
 
 @pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
@@ -400,38 +343,22 @@ def test_a_stripped_object_names_its_compiler(idle):
     assert re.search(r"Clang \d+", idle.router.port_status("p0")["compiler"])
 
 
-def test_status_keys(net):
-    status = net.router.status()
-    keys = {"in_sync", "routes", "next_hops", "neighbours", "generation", "ports", "maps"}
-    assert keys <= set(status), status
-    for port in status["ports"]:
-        assert {"name", "mode", "rx_queues", "tx_queues", "program"} <= set(port)
-
-
 @pytest.mark.parametrize("under", [(), WITHOUT_BTF])
 def test_status_of_a_default_route_by_advertisement(idle, under):
-    """Where its lifetime cannot be read, nearly every packet of such a router is the kernel's."""
-    net = idle.start(under=under)
+    """If its lifetime cannot be read, nearly every packet of such a router passes to the kernel."""
+    idle = idle.start(under=under)
 
     def warnings():
-        return [text for text in net.router.status()["warnings"] if "default route expires" in text]
+        return [text for text in idle.router.status()["warnings"] if "default route expires" in text]
 
-    net.r.route("add default via", host_ll("b"), "dev p1 proto ra expires 1800")
-    net.sync()
+    idle.r.route("add default via", host_ll("b"), "dev p1 proto ra expires 1800")
+    idle.sync()
     if not under:
         assert not warnings()
         return
     assert warnings() and "punt_expires" in warnings()[0]
-    assert "ip -6 route replace default via" in net.router.sixlane("status", check=False).stdout
-    net.r.route("add 2000::/3 via", host_ll("b"), "dev p1 expires 1800")
-    net.r.route("replace default via", host_ll("b"), "dev p1")
-    net.sync()
+    assert "ip -6 route replace default via" in idle.router.sixlane("status", check=False).stdout
+    idle.r.route("add 2000::/3 via", host_ll("b"), "dev p1 expires 1800")
+    idle.r.route("replace default via", host_ll("b"), "dev p1")
+    idle.sync()
     assert not warnings()
-
-
-def test_start_before_any_port_exists(make):
-    net = make(Net, hosts="ab")
-    net.router.start()
-    net.router.attach("ip", ["p0", "p1"])
-    wait_until(lambda: modes(net).get("p0") == "native", 5, "p0 served")
-    net.assert_forwarded(fr.many(10, host_addr("b")), to="b")

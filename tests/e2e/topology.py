@@ -16,7 +16,7 @@ import socket
 
 import frames as fr
 import pytest
-from lab import Lab, Router, wait_until
+from lab import Lab, Router, wait_for, wait_until
 from tap import Tap, pass_marker
 
 HOSTS = "abc"
@@ -25,25 +25,18 @@ HOST_MAC = {h: "02:00:00:00:%02x:02" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 # Unicast and of no host: where packets to "elsewhere" go.
 FOREIGN_MAC = "02:00:00:00:ee:ee"
-# Of all that is random; a failing run says which (conftest.py), and SIXLANE_SEED repeats it.
+# Of all random choices; a failing run prints it (conftest.py), and SIXLANE_SEED repeats it.
 SEED = int(os.environ.setdefault("SIXLANE_SEED", str(random.SystemRandom().getrandbits(32))))
 HOUR_MS = 3600 * 1000
 # Somewhere behind the hosts: a destination, its usual route, and one that covers it.
 FAR, PREFIX, COVER = "2001:db8:f00::1", "2001:db8:f00::/48", "2001:db8::/32"
-# Hides what programs that look into the kernel are loaded with, as a kernel without BTF lacks it.
+# Runs a command as on a kernel without BTF, where the kernel reader cannot be loaded.
 WITHOUT_BTF = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
-# Reasons that also hold for what hosts say by themselves, neighbour discovery and the like.
+# Verdicts that neighbour discovery and other frames of hosts also get.
 CHATTY = {
-    "pass_all",
-    "pass_port",
-    "pass_port_upper",
-    "pass_bond_slave",
-    "pass_not_ready",
-    "pass_firewall",
-    "pass_tc",
-    "pass_other_mac",
-    "punt_rules",
-}
+    "pass_all", "pass_port", "pass_port_upper", "pass_bond_slave", "pass_not_ready", "pass_firewall", "pass_tc",
+    "pass_other_mac", "punt_rules",
+}  # fmt: skip
 
 
 def host_addr(host):
@@ -132,16 +125,20 @@ class Net:
         self.lab.close()
 
     def start(self, *options, attach="one", **kwargs):
-        """Program onto all ports, then the daemon, in step with the kernel, also with what that has
-        learnt.
+        """Attach to all ports, then start the daemon and wait until it has read all routes and exceptions.
 
-        attach: a way of ATTACH, "one" for one program on all ports, or None for no program."""
+        attach: a method of ATTACH, "one" for one program on all ports, or None for no program."""
         if attach == "one":
             self.router.attach_one()
         elif attach:
             self.router.attach(attach)
         self.router.start(*options, dumps=0, **kwargs)
         return self
+
+    def without(self, host):
+        """From now on frames cannot reach that host: it gets none, and no markers either."""
+        del self.tap[host], self.port_tap[host]
+        self.hosts = self.hosts.replace(host, "")
 
     def rename_or_skip(self, port, name):
         """A device that is up: before Linux 6.2 the kernel renames only those that are down."""
@@ -152,7 +149,7 @@ class Net:
     # -- traffic
 
     def flush(self):
-        """Return when every frame that was sent before is where it ends up."""
+        """Return when every frame that was sent before has arrived."""
         # Twice: a redirected frame leaves at the end of the poll in which the marker is passed.
         for _ in range(2):
             for h in self.hosts:
@@ -183,7 +180,7 @@ class Net:
         value = fn()
         after = self.router.stats()
         rise = {name: after[name] - before.get(name, 0) for name in after}
-        # Our own markers are not IPv6. Where another verdict takes them, nothing is to be left out.
+        # Markers are not IPv6, and are left out unless they got another verdict.
         if rise["pass_not_ipv6"] >= self.markers - markers:
             rise["pass_not_ipv6"] -= self.markers - markers
         return value, {name: count for name, count in rise.items() if count}
@@ -201,19 +198,19 @@ class Net:
         return rise
 
     def assert_forwarded_by_kernel(self, frames, to="b"):
-        """Every frame arrives, whoever brought it; for when there are no counters to ask."""
+        """Every frame arrives, by XDP or not; for when there are no counters."""
         wanted = [fr.forwarded(frame, HOST_MAC[to], PORT_MAC[to]) for frame in frames]
         assert fr.show(self.exchange(frames)[to]) == fr.show(wanted)
 
     def assert_passed(self, frames, verdict, source="a"):
         """Every frame is handed to the kernel for this reason. Returns what each host got."""
         got, rise = self.counted(lambda: self.exchange(frames, source))
-        self._assert_rise(rise, verdict, len(frames))
+        self.assert_verdict(rise, verdict, len(frames))
         assert rise.get("forward", 0) == 0, rise
         return got
 
     @staticmethod
-    def _assert_rise(rise, verdict, count):
+    def assert_verdict(rise, verdict, count):
         if verdict in CHATTY:
             assert rise.get(verdict, 0) >= count, rise
         else:
@@ -221,7 +218,7 @@ class Net:
 
     def assert_kernel_forwards(self, frames, verdict, to="b", source="a"):
         rise = self.assert_forwarded(frames, to, source, by="kernel")
-        self._assert_rise(rise, verdict, len(frames))
+        self.assert_verdict(rise, verdict, len(frames))
 
     def assert_dropped(self, frames, verdict, source="a"):
         got = self.assert_passed(frames, verdict, source)
@@ -246,7 +243,7 @@ class Net:
         assert rise.get("answer_too_big", 0) == len(frames), rise
 
     def sync(self):
-        """The maps know every change of the kernel made so far."""
+        """Return when the maps have every change of the kernel so far."""
         self.router.barrier()
 
     def has_local_routes(self):
@@ -261,37 +258,46 @@ class Net:
         )
 
     def wait_addresses(self):
-        """The kernel answers from addresses before it tells of them: it does that, and makes the local
-        route, by a work queue."""
+        """The kernel uses addresses before it announces them and adds the local route, by a work queue."""
         wait_until(self.has_local_routes, 10, "a local route for each address")
 
     def sync_addresses(self):
-        """The maps know them as well."""
+        """Return when the maps have them as well."""
         self.wait_addresses()
         self.sync()
 
     def settle(self, frames, **wanted):
         """Until sending these frames makes exactly these verdicts rise so much.
 
-        For settings that the kernel does not announce: the daemon polls them.
+        For settings that the kernel does not announce, and the daemon polls.
         """
-        seen = [None]
-
-        def right():
-            _, seen[0] = self.counted(lambda: self.exchange(frames))
-            return all(seen[0].get(name, 0) == count for name, count in wanted.items())
-
-        wait_until(right, 10, lambda: "verdicts %s: %s" % (wanted, seen[0]))
+        wait_for(
+            lambda: self.counted(lambda: self.exchange(frames))[1],
+            lambda rise: all(rise.get(name, 0) == count for name, count in wanted.items()),
+            what="verdicts %s" % wanted,
+        )
 
     def route(self, *args):
         """Change a route of the router and wait until the maps have it."""
         self.r.route(*args)
         self.sync()
 
-    def carrier(self, host, state):
-        """Take a host off its wire, or put it back, and wait until routes hang on it in the kernel.
+    def add_routes(self):
+        """PREFIX by b, and COVER, which covers it, by c. Returns this net."""
+        self.r.route("add", COVER, "via", host_addr("c"))
+        self.r.route("add", PREFIX, "via", host_addr("b"))
+        return self
 
-        That is done by a worker (linkwatch), which may leave a change lying for a second.
+    def fill(self, count):
+        """As many routes by b, for which the daemon needs a while."""
+        self.r.batch(
+            "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b")) for i in range(count)
+        )
+
+    def carrier(self, host, state):
+        """Take a host's carrier away, or give it back, and wait until the kernel's routes show it.
+
+        A worker (linkwatch) does that, which may delay a change by a second.
         """
         self.host[host].ip("link set dev h0", state)
 
@@ -303,24 +309,24 @@ class Net:
         wait_until(noticed, 10, "routes by a carrier that is %s" % state)
 
     def wait_lookup(self, address, timeout=10, **wanted):
-        """Until `sixlane lookup` says so; key=None: the key is absent."""
-        seen = [None]
-
-        def right():
-            seen[0] = self.router.lookup(address)
-            return all(seen[0].get(key) == value for key, value in wanted.items())
-
-        wait_until(right, timeout, lambda: "lookup %s %s: %s" % (address, wanted, seen[0]))
-        return seen[0]
+        """Until `sixlane lookup` shows these values; key=None: the key is absent."""
+        return wait_for(
+            lambda: self.router.lookup(address),
+            lambda row: all(row.get(key) == value for key, value in wanted.items()),
+            timeout,
+            "lookup %s %s" % (address, wanted),
+        )
 
 
 class Twins:
     """The same net twice: with sixlane, and the kernel alone as the oracle."""
 
+    NET = Net
+
     def __init__(self, **kwargs):
         self.fast, self.plain = None, None
         try:
-            self.plain, self.fast = Net(**kwargs), Net(**kwargs)
+            self.plain, self.fast = self.NET(**kwargs), self.NET(**kwargs)
         except BaseException:
             self.close()
             raise
@@ -343,7 +349,7 @@ class Twins:
     def assert_same(self, frames, source="a"):
         """Each frame alone has the same effect on all hosts in both nets.
 
-        Redirects are left out: the kernel sends them by a budget in time (test_egress_is_ingress).
+        Redirects are left out: the kernel limits their rate (test_egress_is_ingress).
         """
         differences = []
         for number, frame in enumerate(frames):

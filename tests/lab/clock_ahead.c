@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For LD_PRELOAD: CLOCK_MONOTONIC of one process goes ahead by as many nanoseconds as stand in the
- * file $CLOCK_AHEAD (8 bytes, in host order), which a test may change at any time. Other clocks
- * stay as they are, and so does what the kernel waits for.
+ * For LD_PRELOAD: CLOCK_MONOTONIC of one process is ahead by the nanoseconds in the file
+ * $CLOCK_AHEAD (8 bytes, host order), which a test may change at any time. Other clocks and the
+ * kernel's timers do not change.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

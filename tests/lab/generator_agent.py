@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A conversation with `sixlane bench generator`, line by line, and what its frames say. Standard library only."""
+"""A client of `sixlane bench generator`, and a parser of its frames. Standard library only."""
 
 import contextlib
 import ipaddress
@@ -18,13 +18,13 @@ CHECKSUM_AT = {UDP: 60, TCP: 70}
 
 
 def packets_of(frames, protocol):
-    """Those that are IPv6 with this protocol, without tags and extension headers. Neighbour discovery is not the
-    generator's, and scapy is too slow for many."""
+    """The IPv6 frames of this protocol, without tags and extension headers; other frames are neighbour discovery.
+    Without scapy, which is too slow."""
     return [packet_of(frame) for frame in frames if frame[12:14] == b"\x86\xdd" and frame[20] == protocol]
 
 
 def packet_of(frame):
-    """No byte of it is missing, and the checksum is right, which is there (RFC 8200, 8.1)."""
+    """Its fields. Asserts that it is complete and has a right checksum, which is not 0 (RFC 8200, 8.1)."""
     length, protocol, hop_limit = struct.unpack_from("!HBB", frame, 18)
     assert length == len(frame) - 54 and frame[CHECKSUM_AT[protocol] :][:2] != bytes(2)
     covered = frame[22:] + bytes(len(frame) % 2) + struct.pack("!HH", length, protocol)
@@ -35,7 +35,7 @@ def packet_of(frame):
 
 
 class GeneratorError(Exception):
-    """What the generator refused, in its words."""
+    """The generator's error message."""
 
 
 class Generator:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * guard_dump [-f] [-s SOURCE] DEVICE...: what the guard's reader of netfilter rules makes of those
- * of this network namespace, in a line of JSON: for each pair of devices and each hook the reason
- * why its packets are held back, or null. With -f it then waits for lines of input. For each it
- * reads the notifications that have come, says {"changed": false} if none mattered, and else reads
- * anew.
+ * guard_dump [-f] [-s SOURCE] DEVICE...: print a line of JSON with the result of the guard's reader
+ * for the netfilter rules of this network namespace: for each pair of devices and each hook the
+ * reason why packets pass to the kernel, or null. With -f, for each line of input, it then
+ * processes the notifications: it prints {"changed": false} if none mattered, or the result of a
+ * new read.
  *
- * guard_dump -s hooks DEVICE...: what functions at netfilter's hooks it finds, and programs by
+ * guard_dump -s hooks DEVICE...: print the functions at netfilter's hooks, and BPF programs by
  * links.
  */
 #include <errno.h>
@@ -71,7 +71,7 @@ static void device_read(struct nl_socket *socket, const char *name, struct devic
 	};
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static json_t *reason_json(bool held, const char *reason)
 {

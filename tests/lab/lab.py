@@ -5,8 +5,8 @@ Standard library only. Knows the command lines of sixlane, not what a test asser
 
 Invariants
 - Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.
-  Nothing of the machine is touched, and the kernel itself clears up if this process is killed.
-- A Lab leaves nothing behind, however it ends; leftovers() says what it did leave.
+  The machine is not changed, and the kernel cleans up if this process is killed.
+- A Lab leaves nothing behind, however it ends; leftovers() lists what it did leave.
 """
 
 import atexit
@@ -31,6 +31,7 @@ from netns import (
     cpu_seconds,
     libc_call,
     split_words,
+    wait_for,
     wait_until,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "command",
     "cpu_seconds",
     "enter_private_mounts",
+    "wait_for",
     "wait_until",
 ]
 
@@ -61,7 +63,7 @@ BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
 
 
 def _beside_the_command(name):
-    """Where it is installed or built with the command that runs this, which says where it is itself; else in BUILD."""
+    """The file that belongs to the command $SIXLANE, installed or built; else that in BUILD."""
     folder = os.path.dirname(os.environ.get("SIXLANE", "")) or BUILD
     paths = [os.path.join(folder, *steps, name) for steps in ((), ("..", "lib", "sixlane"), ("..", "sbin"))]
     return next((path for path in paths if os.path.exists(path)), paths[0])
@@ -92,15 +94,14 @@ def enter_private_mounts():
         raise LabError("network namespaces need root")
     libc_call("unshare", CLONE_NEWNS)
     if command(["mount", "--make-rprivate", "/"], check=False).returncode:
-        # iproute2 fails there as well, and a mount put in its place could propagate to the host
+        # iproute2 fails there as well, and a bind mount on / could propagate to the host
         raise LabError("/ is not a mount point, so network namespaces cannot be used in this chroot:"
                        " before chroot, 'mount --bind DIR DIR' makes its folder one")  # fmt: skip
-    # /run/netns may not exist on a machine that never had a namespace. The directory stays:
-    # iproute2 itself makes it and never takes it away. So does sixlane with its own.
+    # /run/netns may not exist yet. The directory stays, as iproute2 never removes it either; so does sixlane's.
     for folder, mode in ((NETNS_DIR, 0o755), (RUN_DIR, 0o700)):
         os.makedirs(folder, mode, exist_ok=True)
         command(["mount", "-t", "tmpfs", "-o", "mode=%o" % mode, "sixlane-lab", folder])
-    # A name that goes is to go from the mount namespaces of commands, too.
+    # A name that is removed must disappear from the mount namespaces of commands, too.
     command(["mount", "--make-shared", NETNS_DIR])
     _private_pid = os.getpid()
     atexit.register(_close_all)
@@ -110,7 +111,7 @@ def enter_private_mounts():
 
 
 def _on_signal(number, _frame):
-    # As an exception it unwinds the `with` blocks; atexit takes the labs that have none.
+    # The exception unwinds `with` blocks; atexit closes all other labs.
     sys.exit(128 + number)
 
 
@@ -128,7 +129,7 @@ class Lab:
     """A set of namespaces with a bpffs of its own. A context manager."""
 
     def __init__(self, limits_answers=False):
-        """limits_answers: namespaces send as few ICMPv6 errors as by the kernel's default, for what is measured."""
+        """limits_answers: namespaces keep the kernel's default rate limit of ICMPv6 errors, for measurements."""
         self.suffix, self.limits_answers = secrets.token_hex(4), limits_answers
         self.namespaces, self.processes, self._sockets = [], [], []
         self._strays, self._closed, self.tmp = [], False, None
@@ -159,8 +160,8 @@ class Lab:
     def link(self, ns_a, name_a, ns_b, name_b, mac=None, peer_mac=None, queues=None, mtu=None):
         """A veth pair, both ends down. queues: of each kind at each end.
 
-        Whether a carrier has come is found out at once; of ends that happen to have the same number
-        only once a second, for the kernel takes them for devices without a lower one (linkwatch).
+        The ends get different numbers: otherwise the kernel takes them for devices without a lower one, and
+        notices a carrier only once a second (linkwatch).
         """
         ends = []
         for name, namespace, address in ((name_a, ns_a, mac), (name_b, ns_b, peer_mac)):
@@ -204,6 +205,12 @@ class Lab:
         """A name in the lab's own directory."""
         return os.path.join(self.tmp, name)
 
+    def write(self, name, content):
+        """A file of that name in the lab's own directory, text or bytes. Returns its path."""
+        with open(self.path(name), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        return self.path(name)
+
     def close(self):
         """End processes, delete namespaces (and with them their links), unmount. Idempotent."""
         if self._closed:
@@ -223,7 +230,7 @@ class Lab:
             _open_labs.remove(self)
 
     def _close_sockets(self):
-        """Side by side: at each the kernel waits until no CPU reads from it any more, 20 ms or longer."""
+        """In parallel: for each the kernel waits 20 ms or longer, until no CPU reads from it."""
         threads = [threading.Thread(target=sock.close) for sock in self._sockets]
         with contextlib.suppress(RuntimeError):  # no threads at the end of the interpreter
             for thread in threads:
@@ -239,7 +246,7 @@ class Lab:
             command(["umount", "-l", BPFFS], check=False)
 
     def leftovers(self):
-        """What is still there after close(): a list of lines, empty when all is well."""
+        """What is left after close(): a list of lines, which should be empty."""
         left = ["namespace file " + ns.path for ns in self.namespaces if os.path.exists(ns.path)]
         left += ["process %d" % p.pid for p in self.processes if p.poll() is None]
         if self.tmp and os.path.exists(self.tmp):
@@ -251,7 +258,7 @@ class Lab:
         return left + (self._strays if self._closed else self._processes_inside())
 
     def _processes_inside(self):
-        """Only while the namespaces are there: after that others may have their numbers."""
+        """Only while the namespaces exist: later ones may have their inode numbers."""
         inodes, found = {namespace.inode for namespace in self.namespaces}, []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -262,7 +269,7 @@ class Lab:
 
 @contextlib.contextmanager
 def _signals_held():
-    """A second Ctrl-C must not cut the clearing up short."""
+    """A second Ctrl-C must not interrupt the cleanup."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -296,7 +303,7 @@ def kernel_version():
 
 
 def assume_ndo_xmit(ports):
-    """The daemon's options for veth ports on kernels that do not tell what they take (before 6.3)."""
+    """The daemon's options for veth ports on kernels that do not report XDP features (before 6.3)."""
     return [] if kernel_version() >= (6, 3) else ["--assume-ndo-xmit=%s" % port for port in ports]
 
 
@@ -310,7 +317,7 @@ class Router:
     # -- program
 
     def object_without_arena(self):
-        """A copy of the object that has not the one for kernels with arenas beside it."""
+        """A copy of the object without the one for arenas beside it."""
         folder = self.lab.path("no-arena")
         if not os.path.exists(folder):
             os.mkdir(folder)
@@ -330,8 +337,8 @@ class Router:
     def attach_one(self, ports=None):
         """Put one program onto the ports (all of them by default), that of `sixlane attach`.
 
-        For tests of something else: to have it verified for each port, and where the kernel has
-        arenas once more as the daemon starts, takes longer than all else about a router.
+        It saves tests the time of the verifier, which otherwise checks the program for each port, and for arenas
+        again when the daemon starts.
         """
         first, *others = self.ports if ports is None else ports
         self.attach("sixlane", [first])
@@ -350,7 +357,7 @@ class Router:
 
         under: a command that runs the one that follows its own arguments. dumps: of wait_in_sync().
         """
-        # What an earlier daemon has left says for a moment that it is in sync.
+        # At first the maps of an earlier daemon say that they are in sync.
         after = (self.status(check=False) or {}).get("generation") if sync and self._runs else None
         self._runs += 1
         self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
@@ -378,70 +385,70 @@ class Router:
         self.start(*options, **kwargs)
 
     def log(self):
-        """What the daemon that was started last has said so far."""
+        """The log of the last daemon so far."""
         if not self._log_path:
             return ""
         with open(self._log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def wait_log(self, text, timeout=10):
+        """Until the daemon has logged it."""
+        wait_until(lambda: text in self.log(), timeout, lambda: "%s\n%s" % (text, self.log()))
+
     def wait_in_sync(self, timeout=30, after=None, dumps=None):
-        """Until status says in_sync, of a later generation than `after` if that is given.
+        """Until status shows in_sync, of a later generation than `after` if that is given.
 
-        dumps: so often, and once more, all that the kernel has learnt was read. Until then packets
-        may be the kernel's, and `lookup` and `routes` say that there may be exceptions.
+        dumps: wait for one more pass over the kernel's exceptions than that. Until then packets may pass to the
+        kernel, and `lookup` and `routes` show that there may be exceptions.
         """
-        seen = [None]
-
-        def in_sync():
+        def look():
             self.assert_daemon_runs()
-            seen[0] = self.status(check=False)
+            return self.status(check=False)
+
+        def in_sync(status):
             return (
-                seen[0]
-                and seen[0].get("in_sync")
-                and (after is None or seen[0]["generation"] > after)
-                and (dumps is None or seen[0]["exception_passes"] > dumps)
-                and seen[0]
+                status
+                and status.get("in_sync")
+                and (after is None or status["generation"] > after)
+                and (dumps is None or status["exception_passes"] > dumps)
             )
 
-        # It takes 50 ms at least, and each look as long as 3 ms of the CPU that is waited for.
-        return wait_until(
-            in_sync, timeout, lambda: "sixlaned in sync; status %s\n%s" % (seen[0], self.log()), interval=0.02
-        )
+        # It takes at least 50 ms, and each look takes 3 ms of CPU time from the daemon.
+        try:
+            return wait_for(look, in_sync, timeout, "sixlaned in sync", interval=0.02)
+        except TimeoutError as error:
+            raise TimeoutError("%s\n%s" % (error, self.log())) from None
 
     def assert_daemon_runs(self):
         if self.daemon and self.daemon.poll() is not None:
             raise LabError("sixlaned ended with %s\n%s" % (self.daemon.returncode, self.log()))
 
-    # -- what the CLI says
+    # -- the CLI
 
     def sixlane(self, *args, **kwargs):
         return self.ns.run(SIXLANE, *split_words(args), **kwargs)
 
     def sixlane_json(self, *args, check=True, **kwargs):
-        done = self.ns.run(SIXLANE, "-j", *split_words(args), check=check, **kwargs)
-        return self._parse(args, done, check)
+        return self._parse(self.ns.run(SIXLANE, "-j", *split_words(args), check=check, **kwargs), check)
 
-    def _parse(self, args, done, check):
+    @staticmethod
+    def _parse(done, check):
         try:
             return json.loads(done.stdout)
         except ValueError:
             if check:
-                raise LabError("sixlane -j %s: no JSON: %r" % (args, done.stdout)) from None
+                raise LabError("no JSON: %s" % done) from None
             return None
 
     def status(self, check=True):
-        """Its exit status is 1 also where there is something to warn of."""
-        done = self.ns.run(SIXLANE, "-j", "status", check=False)
-        return self._parse("status", done, check)
+        """`sixlane status`, whose exit status is 1 also if there are warnings."""
+        return self._parse(self.ns.run(SIXLANE, "-j", "status", check=False), check)
 
     def status_text(self, *args):
         return self.ns.run(SIXLANE, "status", *split_words(args), check=False).stdout
 
     def port_status(self, port):
-        for entry in self.status()["ports"]:
-            if entry["name"] == port:
-                return entry
-        return None
+        return next((entry for entry in self.status()["ports"] if entry["name"] == port), None)
 
     def stats(self):
         """Packets by verdict, over all ports, since the maps were made."""
@@ -454,14 +461,13 @@ class Router:
         return self.sixlane_json("lookup", address)
 
     def lookup_main(self, address):
-        """Whatever the rules say."""
+        """In table main, regardless of rules."""
         return self.sixlane_json("lookup", address, "table", "254")
 
     def lookup_many(self, addresses, timeout=60):
         """One answer for each address, in order."""
         text = "".join("%s\n" % address for address in addresses)
-        out = self.ns.run(SIXLANE, "-j", "lookup", "-", stdin=text, timeout=timeout).stdout
-        return json.loads(out)
+        return self.sixlane_json("lookup", "-", stdin=text, timeout=timeout)
 
     def routes(self, *args):
         return self.sixlane_json("routes", *args)
@@ -469,17 +475,13 @@ class Router:
     def barrier(self, timeout=10):
         """Return when the daemon has applied every change the kernel announced before the call.
 
-        Notifications come in order, so a route of our own that shows up proves those before.
+        Notifications come in order, so once a route of ours is in the maps, all earlier changes are.
         """
         self._barriers += 1
         address = "fdff:5133::%x" % self._barriers
         for verb, wanted in (("add", True), ("delete", False)):
             self.ns.ip("route", verb, "blackhole", address)
-            wait_until(
-                lambda: (self.lookup_main(address).get("prefix") == address + "/128") == wanted,
-                timeout,
-                lambda: "barrier %s %s: %s\n%s"
-                % (verb, address, self.lookup_main(address), self.log()),
-            )
+            wait_until(lambda: (self.lookup_main(address).get("prefix") == address + "/128") == wanted, timeout,
+                       lambda: "barrier %s: %s\n%s" % (verb, self.lookup_main(address), self.log()))  # fmt: skip
         # Rules and next-hop objects are announced as changed and then read.
         wait_until(lambda: self.status()["in_sync"], timeout, "in sync: " + self.log())

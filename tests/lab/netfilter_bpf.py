@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""netfilter_bpf.py HOOK: attach a BPF program that accepts all packets to a hook of IPv6, by a link
-(Linux 6.4), print its id, and hold it until the end of input. By system calls, since libbpf in
-Debian 12 knows no such program."""
+"""netfilter_bpf.py HOOK: attach a BPF program that accepts all packets to an IPv6 hook, by a link (Linux 6.4).
+Prints its id, and holds the link until the end of input. Uses system calls, as libbpf of Debian 12 lacks it."""
 
 import ctypes
 import os

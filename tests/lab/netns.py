@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One network namespace, and what it takes to run commands and open sockets in it.
 
-Standard library only. Knows iproute2 and ethtool, nothing of sixlane. Commands and sockets are of
-the namespace in which the thread is that makes them. Not by nsenter, since to run that takes as long
-as to run `ip`, nor by `ip netns exec`, which would hide the bpffs. To make and to delete one takes no
-command either: every test does so four times and more.
+Standard library only. Knows iproute2 and ethtool, nothing of sixlane. The calling thread enters a namespace to
+run commands and open sockets in it: nsenter takes as long as `ip` itself, and `ip netns exec` would hide the
+bpffs. Namespaces are made and deleted without commands, since every test does that four times or more.
 """
 
 import contextlib
@@ -41,16 +40,16 @@ class CommandError(LabError):
         self.argv, self.code, self.out, self.err = argv, code, out, err
 
 
-# Deadlines are for an idle machine of its own; where it is emulated they are multiplied by this.
+# Deadlines are for an idle machine; on emulated ones they are multiplied by this.
 PATIENCE = float(os.environ.get("SIXLANE_PATIENCE", "1"))
 
 
 def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
     """Poll fn until it returns something true, which is returned. TimeoutError after timeout s.
 
-    `what` may be a function: it is called when the time is over, to say what was seen last.
+    `what` may be a function: it is called at the deadline, and may return what was seen last.
     """
-    # To look takes CPU time from what is waited for, where it is emulated a lot.
+    # Polling takes CPU time from what is waited for, much of it under emulation.
     timeout, interval, longest = timeout * PATIENCE, interval * PATIENCE, 0.1 * PATIENCE
     deadline = time.monotonic() + timeout
     while True:
@@ -62,6 +61,18 @@ def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
             raise TimeoutError("not within %g s: %s" % (timeout, text))
         time.sleep(interval)
         interval = min(interval * 1.5, longest)
+
+
+def wait_for(look, is_right, timeout=10.0, what="the right value", **kwargs):
+    """Poll look() until is_right() accepts its value, which is returned. The error names the last value."""
+    seen = [None]
+
+    def right():
+        seen[0] = look()
+        return is_right(seen[0])
+
+    wait_until(right, timeout, lambda: "%s: %s" % (what, seen[0]), **kwargs)
+    return seen[0]
 
 
 def command(argv, check=True, stdin=None, timeout=60, **kwargs):
@@ -104,15 +115,15 @@ class Namespace:
         self._make()
         self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         self.inode = os.fstat(self.fd).st_ino
-        # Addresses are usable at once and only those that a test gave, but for the
-        # link-local one, without which the kernel sends neither solicitations nor redirects.
+        # Addresses are usable at once. There are only those of the test and the link-local one, without which
+        # the kernel sends neither solicitations nor redirects.
         for scope in ("all", "default"):
             for key in ("accept_dad", "accept_ra", "autoconf", "router_solicitations"):
                 self.sysctl("net.ipv6.conf.%s.%s" % (scope, key), 0)
             self.sysctl("net.ipv6.conf.%s.dad_transmits" % scope, 0)
         self.sysctl("net.ipv6.conf.default.addr_gen_mode", 0)
         if not lab.limits_answers:
-            # No answer is left out for having too many before it; of all together since Linux 6.13 here.
+            # No rate limit of ICMPv6 errors. Since Linux 6.13 the global limit is set here.
             self.sysctl("net.ipv6.icmp.ratelimit", 0)
             for key in ("icmp_msgs_per_sec", "icmp_msgs_burst"):
                 if self.has_sysctl("net.ipv4." + key):
@@ -147,7 +158,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def entered(self):
-        """This thread is in the namespace within the block, and what it starts and opens."""
+        """Within the block this thread is in the namespace, with all that it starts and opens."""
         with open("/proc/thread-self/ns/net", "rb") as home:
             libc_call("setns", self.fd, CLONE_NEWNET)
             try:
@@ -156,7 +167,7 @@ class Namespace:
                 libc_call("setns", home.fileno(), CLONE_NEWNET)
 
     def socket(self, *args):
-        """A socket of this namespace; closed with the lab, since it would keep the namespace."""
+        """A socket of this namespace. The lab closes it, as it would keep the namespace alive."""
         with self.entered():
             sock = socket.socket(*args)
         self.lab.own_socket(sock)
@@ -209,8 +220,8 @@ class Namespace:
         return self.ipj("link", "show", "dev", dev)[0]
 
     def is_running(self, dev):
-        """Whether it is up and has a carrier of which the kernel has taken notice: it does that by a
-        work queue (linkwatch), which changes flags, queues and routes."""
+        """Whether it is up and the kernel has noticed its carrier: a work queue does that (linkwatch), which changes
+        flags, queues and routes."""
         with self.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
             flags = IFREQ.unpack(fcntl.ioctl(sock, SIOCGIFFLAGS, IFREQ.pack(dev.encode(), 0)))[1]
         return bool(flags & IFF_RUNNING)
@@ -231,10 +242,10 @@ class Namespace:
         return found[0] if found else None
 
     def offload_as_host(self, dev):
-        """What the far end of a port with XDP needs.
+        """Set up the far end of a port with XDP.
 
-        GRO, or veth drops frames that were redirected to it; and no checksum offload, since a
-        frame that goes through XDP loses the mark that its checksum is still to be filled in.
+        It needs GRO, or veth drops redirected frames; and no checksum offload, since XDP loses the information
+        that a frame's checksum is still to be filled in.
         """
         self.run("ethtool", "-K", dev, "gro", "on", "tx", "off")
 

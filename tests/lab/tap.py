@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Raw frames in and out of one device, by AF_PACKET. Standard library only.
 
-Knows nothing of routers: a frame is bytes. What a tap reads is what arrived, never what was sent
-through the device. A tap that lost frames says so instead of letting a test blame the router.
+Knows nothing of routers: a frame is bytes. A tap reads frames that arrive, never those that are sent
+through the device. lost() returns whether the tap itself lost frames, so that no test blames the router.
 """
 
 import errno
@@ -19,6 +19,9 @@ ETH_P_ALL = 0x0003
 SOL_PACKET = 263
 PACKET_ADD_MEMBERSHIP = 1
 PACKET_STATISTICS = 6
+PACKET_AUXDATA = 8
+AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
+TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 PACKET_MR_PROMISC = 1
 PACKET_IGNORE_OUTGOING = 23
 SO_RCVBUFFORCE = 33
@@ -48,29 +51,32 @@ class Tap:
         self.sock.setblocking(False)
 
     def send(self, frame):
-        # A full ring of veth is told as ENOBUFS; the frame is not on the wire then.
+        # ENOBUFS: a veth's ring is full, and the frame was not sent.
         was_down = False
         while True:
             try:
                 return self.sock.send(frame)
             except OSError as error:
                 if error.errno == errno.ENETDOWN and not was_down:
-                    was_down = True  # an old state of the device, told now and only once
+                    was_down = True  # an earlier state of the device, reported once
                     continue
                 if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
                     raise
                 select.select([], [self.sock], [], 0.01)
+
+    def _receive(self):
+        return self.sock.recv(65536)
 
     def drain(self):
         """Read what is there; returns all frames since the last clear()."""
         with self._lock:
             while True:
                 try:
-                    self.frames.append(self.sock.recv(65536))
+                    self.frames.append(self._receive())
                 except BlockingIOError:
                     return self.frames
                 except OSError as error:
-                    # Said once when the device goes down; what came before is still there.
+                    # Reported once when the device goes down; earlier frames are still there.
                     if error.errno != errno.ENETDOWN:
                         raise
 
@@ -96,6 +102,24 @@ class Tap:
         return struct.unpack("II", raw)[1]
 
 
+class TaggedTap(Tap):
+    """A tap that reads frames as they were on the wire: the kernel hands VLAN tags over beside the frame."""
+
+    def __init__(self, ns, dev):
+        super().__init__(ns, dev)
+        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+
+    def _receive(self):
+        frame, notes, _, _ = self.sock.recvmsg(65536, socket.CMSG_SPACE(AUXDATA.size))
+        for level, kind, data in notes:
+            if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+                status, _, _, _, _, tci, tpid = AUXDATA.unpack(data[: AUXDATA.size])
+                if status & TP_STATUS_VLAN_VALID:
+                    tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else 0x8100
+                    return frame[:12] + struct.pack("!HH", tpid, tci) + frame[12:]
+        return frame
+
+
 def pass_marker(sender, receiver, timeout=5.0):
     """Send a frame that nobody routes and wait for it: all sent before it has arrived too."""
     marker = b"sixlane-marker-%d." % next(_marker_numbers)
@@ -108,8 +132,8 @@ def pass_marker(sender, receiver, timeout=5.0):
 class Flow(threading.Thread):
     """A constant stream of numbered frames from a tap, until stop().
 
-    make(number) gives the frame. Frames go out at about `rate` a second, evenly. Given the tap
-    that they arrive at, it waits for that one to be read, which a slow machine does rarely.
+    make(number) gives the frame. About `rate` frames a second are sent, evenly. With `reader`, the tap where they
+    arrive, it waits when too many are unread.
     """
 
     def __init__(self, tap, make, rate=2000, reader=None):

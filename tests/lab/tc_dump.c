@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tc_dump [-f MS] DEVICE...: a line of JSON for each device of this network namespace, of what the
- * guard finds in traffic control that stands in the way of forwarded packets there. With -f, first
- * wait up to MS milliseconds for a notification that says to read anew; "follow" tells whether one
- * came.
+ * tc_dump [-f MS] DEVICE...: print a line of JSON for each device of this network namespace, with
+ * the guard's reasons in traffic control against acceleration there. With -f, first wait up to MS
+ * milliseconds for a notification that requires a new read; "follow" shows whether one came.
  *
- * tc_dump -x DEVICE ingress|egress: attach a tcx program that lets everything go on, until stdin
- * ends; says "attached" first.
+ * tc_dump -x DEVICE ingress|egress: attach a tcx program that passes everything, print "attached",
+ * and wait until stdin ends.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * verify OBJECT...: let this kernel's verifier judge the programs of BPF objects, and print what it
- * says, a line of JSON a program: how many instructions it went through, and how many bytes of
- * stack the worst chain of calls takes; or why it refused. The last line of an object says how many
- * lines there are of it. Attaches nothing. Wants a bpffs, where it pins maps by name as a loader
- * does: give it one of its own. An object with an extension lies beside sixlane.bpf.o, which is
- * loaded for it.
+ * verify OBJECT...: load BPF objects and print the verifier's result, a line of JSON a program: the
+ * instructions that it processed and the stack bytes of the worst chain of calls, or why it
+ * refused. The last line of an object has the number of its lines. Attaches nothing. Needs a bpffs
+ * of its own, as maps are pinned by name. An object with an extension must be beside sixlane.bpf.o,
+ * which is loaded as its target.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -110,7 +109,7 @@ static bool read_stacks(struct program *program, const char *log)
 	return true;
 }
 
-/* The kernel's records of functions are in the same order. Without them functions have no names. */
+/* The kernel's records of functions have the same order. Without them functions have no names. */
 static void read_names(struct program *program, int fd, const struct btf *btf)
 {
 	struct bpf_func_info records[MAX_FUNCTIONS] = { 0 };
@@ -131,8 +130,7 @@ static void read_names(struct program *program, int fd, const struct btf *btf)
 	}
 }
 
-/* The verifier allows no recursion, so this ends. Writes the chain's functions behind each other.
- */
+/* Writes the names of the chain's functions. Ends, as the verifier allows no recursion. */
 static unsigned int worst_chain(const struct program *program, size_t at, char *chain, size_t size)
 {
 	const struct function *function = &program->functions[at];
@@ -165,24 +163,26 @@ static long read_processed(const char *log)
 	return at ? atol(at + strlen("\nprocessed ")) : -1;
 }
 
-static void print_refusal(const char *path, const char *program, int rc, const char *words)
+static void print_line(json_t *line)
 {
-	json_t *line = json_pack("{ss,ss,ss,ss}", "object", path, "program", program, "error",
-				 strerror(-rc), "verifier", words);
-
 	json_dumpf(line, stdout, 0);
 	putchar('\n');
 	json_decref(line);
 }
 
-/* 0, or -EBADMSG if the log does not say what it should. */
+static void print_refusal(const char *path, const char *program, int rc, const char *words)
+{
+	print_line(json_pack("{ss,ss,ss,ss}", "object", path, "program", program, "error",
+			     strerror(-rc), "verifier", words));
+}
+
+/* Returns 0, or -EBADMSG if the log has no statistics. */
 static int print_program(const char *path, const struct bpf_program *loaded, const struct btf *btf,
 			 const char *log)
 {
 	struct program program = { 0 };
 	char chain[512];
 	unsigned int stack;
-	json_t *line;
 
 	find_functions(&program, loaded);
 	if (read_processed(log) < 0 || !read_stacks(&program, log)) {
@@ -192,22 +192,15 @@ static int print_program(const char *path, const struct bpf_program *loaded, con
 	}
 	read_names(&program, bpf_program__fd(loaded), btf);
 	stack = worst_chain(&program, 0, chain, sizeof(chain));
-	line = json_pack("{ss,ss,sI,si,ss}", "object", path, "program", bpf_program__name(loaded),
-			 "instructions", (json_int_t)read_processed(log), "stack", stack, "chain",
-			 chain);
-	json_dumpf(line, stdout, 0);
-	putchar('\n');
-	json_decref(line);
+	print_line(json_pack("{ss,ss,sI,si,ss}", "object", path, "program",
+			     bpf_program__name(loaded), "instructions",
+			     (json_int_t)read_processed(log), "stack", stack, "chain", chain));
 	return 0;
 }
 
 static void print_end(const char *path, size_t lines)
 {
-	json_t *line = json_pack("{ss,sI}", "object", path, "programs", (json_int_t)lines);
-
-	json_dumpf(line, stdout, 0);
-	putchar('\n');
-	json_decref(line);
+	print_line(json_pack("{ss,sI}", "object", path, "programs", (json_int_t)lines));
 }
 
 static int print_loaded(const char *path, struct bpf_object *object, char *const *logs)
@@ -223,7 +216,7 @@ static int print_loaded(const char *path, struct bpf_object *object, char *const
 	return rc;
 }
 
-/* Of the first program that was refused, behind which none is tried. */
+/* Prints the first program that was refused; libbpf tries none after it. */
 static int print_refused(const char *path, struct bpf_object *object, char *const *logs, int rc)
 {
 	struct bpf_program *program;
@@ -240,13 +233,13 @@ static int print_refused(const char *path, struct bpf_object *object, char *cons
 	return rc;
 }
 
-/* libbpf's own words go to stderr only if something fails to open: the log tells the rest. */
+/* libbpf's messages are not needed: the verifier's log has all of it. */
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return 0;
 }
 
-/* What an extension is made for, loaded. NULL: that did not work. */
+/* Loads the target of an extension; NULL if that fails. */
 static struct bpf_object *load_target(const char *path)
 {
 	const char *slash = strrchr(path, '/');

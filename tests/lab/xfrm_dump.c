@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * xfrm_dump [SRC DST]: a line of JSON with what the guard's reader says of the IPsec policies of
- * this network namespace, and of packets from SRC to DST; then another one each time that it says
- * that they may have changed, until its input ends.
+ * xfrm_dump [SRC DST]: print a line of JSON with the result of the guard's reader for the IPsec
+ * policies of this network namespace, and for packets from SRC to DST. Prints another line each
+ * time the reader reports a change, until its input ends.
  */
 #include <arpa/inet.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What bonds say of themselves in a namespace, and whether they have seen their links as these are.
+"""The state of bonds in a namespace, and whether their monitors have seen the current state of their links.
 
-Knows nothing of routers. Looks without starting a program, since it is asked for often.
+Knows nothing of routers. Called often, so it starts no program.
 """
 
 import array
@@ -21,7 +21,7 @@ LACP_DEFAULTED, LACP_EXPIRED = 0x40, 0x80
 
 
 def text(ns):
-    """Where frames go hangs on it: a line for each bond and each of its slaves."""
+    """A line for each bond and each of its slaves, with all that distribution of frames depends on."""
     return "".join("bond %s%s\n" % block for block in _blocks(ns))
 
 
@@ -47,8 +47,7 @@ def _blocks(ns):
 
 
 def _links(ns):
-    """(link is up, facts) of each bond that is up, and of its slaves. A bond that is down does not
-    look."""
+    """(link is up, facts) of each bond that is up, and of its slaves. A bond that is down monitors no link."""
     found, looks = [], False
     blocks = list(_blocks(ns))
     with ns.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -77,6 +76,6 @@ def _is_at_rest(link, facts):
     if not link:
         return True
     states = re.findall(r"port state (\d+)", facts)
-    # Of LACP, which nobody answers here: the slave has given up waiting.
+    # Nobody answers LACP here: the slave must have stopped waiting.
     given_up = not states or int(states[0]) & (LACP_DEFAULTED | LACP_EXPIRED) == LACP_DEFAULTED
     return given_up and "Active Slave None" not in facts

@@ -3,11 +3,11 @@
 
 import re
 
-from lab import wait_until
+from lab import wait_for
 from side import WITNESS, HarnessError
 
-# What holds back packets of WITNESS alone, by the flag that its status then has. The guard reads rules as
-# a whole: whichever of the two shows up, it has come with all others of its ruleset.
+# Rules for packets of WITNESS alone, by the flag that its status then has. The guard reads a ruleset as a whole:
+# once the flag shows, it has read all other rules, too.
 WITNESS_CHAINS = {
     flag: [
         "add table netdev witness",
@@ -21,7 +21,7 @@ HOOKED_AT_DEVICE = re.compile("add chain (netdev \\S+ \\S+) {")
 
 
 def with_markers(commands):
-    """The same, and the markers of flush() get through whatever a script says, and leaves out."""
+    """The same, and rules that let the markers of flush() through any chain at a device."""
     for command in commands:
         yield command
         chain = HOOKED_AT_DEVICE.match(command)
@@ -35,8 +35,7 @@ class Firewalls:
         self.forget()
 
     def forget(self):
-        """Commands of the next ruleset; the flag that shows that the last one was read; that one came
-        while no daemon ran."""
+        """Commands of the next ruleset; the flag of the last one; whether it came while no daemon ran."""
         self.commands, self.flag, self.unread = [], None, False
 
     def load(self):
@@ -50,10 +49,10 @@ class Firewalls:
         return True
 
     def _load(self, commands):
-        said = [side.load_rules(commands) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("nft answers differently: %s\nand %s" % tuple(said))
-        return said[0]
+        answers = [side.load_rules(commands) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("nft answers differently: %s\nand %s" % tuple(answers))
+        return answers[0]
 
     def _flags(self):
         return set(self.router.port_status(WITNESS)["flags"]) & set(WITNESS_CHAINS)
@@ -69,13 +68,10 @@ class Firewalls:
     def wait_read(self):
         """The daemon goes by the last ruleset, if there are both."""
         if self.flag and self.router.daemon:
-            wait_until(
-                lambda: self.flag in self._flags(),
-                what=lambda: "rules read, %s\n%s" % (self.flag, self.router.log()),
-            )
+            wait_for(self._flags, lambda flags: self.flag in flags, what="rules read, " + self.flag)
 
     def wait_none(self):
-        wait_until(lambda: not self._flags(), what=lambda: "no rules\n" + self.router.log())
+        wait_for(self._flags, lambda flags: not flags, what="no rules")
 
     def daemon_started(self):
         self.unread = False

@@ -2,7 +2,7 @@
 """What routers learn of single destinations: Path MTUs and redirects, by messages to themselves.
 
 Lines "learn PORT HEX": both routers get that frame before the next round of packets, which are sent
-once both kernels know the same and sixlane has heard of all of it.
+once both kernels have the same exceptions and sixlane has read them.
 """
 
 import struct
@@ -29,7 +29,7 @@ class Exceptions(Feature):
 
     def change(self):
         choice = self.rng.random()
-        if choice < 0.8 or not self.model.learnt:
+        if choice < 0.8 or not self.model.learned:
             return self.lesson()
         if choice < 0.9:
             return ["ip route flush cache"]
@@ -51,14 +51,14 @@ class Exceptions(Feature):
     def destination(self):
         """One that packets are sent to as well; often the same again."""
         model = self.model
-        if model.learnt and model.chance(0.3):
-            return self.rng.choice(model.learnt)
+        if model.learned and model.chance(0.3):
+            return self.rng.choice(model.learned)
         if model.prefixes and model.chance(0.85):
             value = model.near(model.prefixes)
         else:
             dev = self.rng.choice(model.devices)
             value = number(self.rng.choice([*dev.hosts, *dev.gateways[:2]]))
-        model.learnt.append(value)
+        model.learned.append(value)
         # Packets and routes are made near those that are remembered.
         model.prefixes.append((value, 128))
         return value
@@ -67,7 +67,7 @@ class Exceptions(Feature):
         return address(number(self.rng.choice(dev.own).split("/")[0]))
 
     def too_big(self, dev, dst):
-        """By anybody, of a packet that the router is said to have sent from one of its addresses."""
+        """By anybody, about a packet with one of the router's addresses as its source."""
         rng = self.rng
         target = self.own(dev)
         quoted = target if rng.random() < 0.7 else address(number(rng.choice(self.model.locals)))
@@ -83,8 +83,8 @@ class Exceptions(Feature):
         better = address(dst) if rng.random() < 0.1 else address(number(rng.choice(local)))
         body = struct.pack("!BBHI", REDIRECT, 0, 0, 0) + better + address(dst)
         if rng.random() < 0.3:
-            about = self.model.learnt and rng.random() < 0.2
-            inner = self.echo(self.own(dev), address(rng.choice(self.model.learnt) if about else dst))
+            about = self.model.learned and rng.random() < 0.2
+            inner = self.echo(self.own(dev), address(rng.choice(self.model.learned) if about else dst))
             body += bytes([4, (8 + len(inner)) // 8]) + bytes(6) + inner
         return address(number(rng.choice(local))), self.own(dev), 255, body
 

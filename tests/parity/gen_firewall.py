@@ -44,7 +44,7 @@ class Firewall(Feature):
 
 
 class State(Feature):
-    """Rules by which the fate of a packet hangs on those before it. The two kernels must choose the same
+    """Rules whose verdict depends on earlier packets. The two kernels must choose the same
     members of multipath routes: a packet that is sent again, to see what else could become of it, counts.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Neighbours, devices and settings: all that decides on a packet beside routes."""
+"""Neighbours, devices and settings: what a packet depends on beside routes."""
 
 from model import Feature, number, text
 from side import PORTS
@@ -13,7 +13,7 @@ class Neighbours(Feature):
 
     def __init__(self, model):
         super().__init__(model)
-        # Routers whose neighbours are all there, and such where some are not.
+        # On some routers all neighbours are there, on others some are missing.
         self.missing = self.rng.choice([0, 0.05, 0.3])
 
     def pin(self, dev, address):
@@ -25,7 +25,7 @@ class Neighbours(Feature):
     def setup(self):
         lines = []
         for dev in self.model.devices:
-            # Some that no router has sent redirects to: those are rationed.
+            # More hosts: redirects to one are limited in number.
             base = number(dev.hosts[0])
             dev.hosts += [text(base + self.rng.getrandbits(60)) for _ in range(3)]
             lines += [self.pin(dev, address) for address in dev.neighbours()]
@@ -51,15 +51,14 @@ class Addresses(Feature):
         length = self.rng.choice([128, 128, 128, 127, 64, 64, 48])
         verb = "delete" if model.chance(0.3) else "add"
         model.locals.append(address)
-        return ["ip addr %s %s/%d dev %s%s" % (verb, address, length, dev,
-                                               " nodad" if verb == "add" else "")]  # fmt: skip
+        return ["ip addr %s %s/%d dev %s%s" % (verb, address, length, dev, " nodad" * (verb == "add"))]
 
     def setup(self):
-        return [line for _ in range(self.rng.randint(1, 4)) for line in self.change()]
+        return self.changes(1, 4)
 
 
 class UpDown(Feature):
-    """Ports that go down, with all that hangs on them, and come up again."""
+    """Ports that go down, with their addresses and routes, and come up again."""
 
     name, weight, share = "updown", 0.35, 2
 
@@ -68,9 +67,8 @@ class UpDown(Feature):
         if dev.up and self.model.chance(0.5):
             dev.up = False
             return ["ip link set dev %s down" % dev.name]
-        lines = [] if not dev.up else ["ip link set dev %s down" % dev.name]
+        lines = ["ip link set dev %s %s" % (dev.name, state) for state in (["down", "up"] if dev.up else ["up"])]
         dev.up = True
-        lines.append("ip link set dev %s up" % dev.name)
         return lines + [line for above in self.model.on(dev) for line in _addresses(above)]
 
 
@@ -115,7 +113,7 @@ class Mtus(Feature):
         return lines
 
     def setup(self):
-        return [line for _ in range(self.rng.randint(0, 3)) for line in self.change()]
+        return self.changes(0, 3)
 
 
 class Macs(Feature):
@@ -128,7 +126,7 @@ class Macs(Feature):
 
 
 class Flags(Feature):
-    """Settings that decide whether anything is forwarded, mostly soon put back."""
+    """Settings that packets depend on; most are soon restored."""
 
     name, weight, share = "flags", 0.3, 2
     settings = (
@@ -164,10 +162,8 @@ class Flags(Feature):
         return self.lines(path, self.rng.choice(values), dev)
 
     def lines(self, path, value, dev):
-        lines = ["sysctl %s %d" % (path, value)]
-        if path.endswith("disable_ipv6") and not value:
-            lines += _addresses(dev)
-        return lines
+        lost = path.endswith("disable_ipv6") and not value
+        return ["sysctl %s %d" % (path, value), *(_addresses(dev) if lost else ())]
 
 
 class HashPolicy(Feature):
@@ -179,8 +175,7 @@ class HashPolicy(Feature):
             return ["sysctl net/ipv6/fib_multipath_hash_fields %d" % fields]
         return ["sysctl net/ipv6/fib_multipath_hash_policy %d" % self.rng.randint(0, 3)]
 
-    def setup(self):
-        return self.change()
+    setup = change
 
 
 class CompatMode(Feature):
@@ -205,12 +200,11 @@ class ProxyNeighbours(Feature):
         return ["ip neigh %s proxy %s dev %s" % (verb, host, dev.name)]
 
     def setup(self):
-        lines = [line for _ in range(self.rng.randint(1, 6)) for line in self.change()]
-        return ["sysctl net/ipv6/conf/all/proxy_ndp 1", *lines]
+        return ["sysctl net/ipv6/conf/all/proxy_ndp 1", *self.changes(1, 6)]
 
 
 class Programs(Feature):
-    """Ports without the program for a while, in by which the kernel alone forwards."""
+    """Ports lose the program for a while, and the kernel forwards what they receive."""
 
     name, weight, share = "programs", 0.1, 0.7
 
@@ -223,7 +217,7 @@ class Programs(Feature):
 
 
 class Daemon(Feature):
-    """The daemon ends, the kernel goes on, and another daemon finds what was left."""
+    """The daemon ends, and another one adopts the maps later."""
 
     name, weight, share = "daemon", 0.15, 0.7
 
@@ -236,7 +230,7 @@ class Daemon(Feature):
         return ["daemon " + ("start" if self.running else self.rng.choice(["stop", "kill"]))]
 
     def settled(self):
-        """Lines before packets flow: without a daemon nobody follows."""
+        """Lines before packets flow: there must be a daemon to follow changes."""
         return [] if self.running else self.change()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Next-hop objects: single ones, groups by hash and by buckets, blackholes; changed under routes.
 
-Groups by buckets have no idle time: whether a bucket is in use the kernel knows from packets that
-it forwarded itself, so with one the two routers would rightly differ.
+Groups by buckets have no idle time: the kernel sees use of a bucket only by packets that it forwards itself,
+so the two routers would rightly differ.
 """
 
 from model import Feature
@@ -38,10 +38,8 @@ class NextHops(Feature):
     def members(self):
         count = min(self.rng.choice([1, 2, 2, 3, 5]), len(self.single))
         weights = [1, 1, 1, 2, 3, 10]
-        return "/".join(
-            "%d,%d" % (member, self.rng.choice(weights))
-            for member in self.rng.sample(self.single, count)
-        )
+        some = self.rng.sample(self.single, count)
+        return "/".join("%d,%d" % (member, self.rng.choice(weights)) for member in some)
 
     def new_group(self, verb, number, resilient):
         kind = ""
@@ -61,9 +59,7 @@ class NextHops(Feature):
     def change(self):
         choice = self.rng.random()
         if choice < 0.4:
-            return [
-                "ip nexthop replace id %d %s" % (self.rng.choice(self.single), self.single_words())
-            ]
+            return ["ip nexthop replace id %d %s" % (self.rng.choice(self.single), self.single_words())]
         if choice < 0.7 and self.groups:
             return [self.new_group("replace", self.rng.choice(self.groups), False)]
         if choice < 0.8 and self.resilient:

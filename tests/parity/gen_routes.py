@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Routes: where they lead and what else is said of them.
+"""Routes: their targets and attributes.
 
-A feature adds targets or attributes to the model; Routes makes lines of whatever there is.
+Features add targets or attributes to the model; Routes makes lines of them.
 """
 
 from model import Feature, text
@@ -43,26 +43,23 @@ class Routes(Feature):
         """Attributes of a place: "key", part of what identifies a route; "metric", not for routes by
         next-hop objects (see Model); "extra".
         """
-        return " ".join(
-            make() for chance, place, make in self.model.attributes
-            if place == where and self.model.chance(chance)
-        )  # fmt: skip
+        rows = self.model.attributes
+        return " ".join(make() for chance, place, make in rows if place == where and self.model.chance(chance))
 
     def new(self, key=None):
         """A route's words; `key`: of the same prefix, table and metric as that one."""
         kind, target = self.target()
         if key is None:
-            key = "%s %s table %s" % (
-                self.model.prefix(), self.attributes("key"), self.rng.choice(self.model.tables),
-            )  # fmt: skip
+            words = self.model.prefix(), self.attributes("key"), self.rng.choice(self.model.tables)
+            key = "%s %s table %s" % words
         extra = "" if "nexthop" in target else self.attributes("extra")
         if not set(target.split()) & {"nhid", "nexthop"}:
             extra += " " + self.metrics_of(key)
         return kind, key, target, extra
 
     def metrics_of(self, key):
-        """The same for all routes of a key but where they are mixed: the kernel only tells those of one
-        member of a multipath route, and these go to the kernel."""
+        """The same for all routes of a key, unless they are mixed: the kernel announces those of one member of a
+        multipath route only, and sixlane then punts."""
         if key not in self.metrics or self.model.mixed_metrics:
             self.metrics[key] = self.attributes("metric")
         return self.metrics[key]
@@ -92,7 +89,7 @@ class Routes(Feature):
         return self.flush(route)
 
     def delete(self, route):
-        """By all that is known of it, by its prefix, or one of its hops."""
+        """By all of its words, by its prefix, or one of its hops."""
         kind, key, target, _extra = route
         choice = self.rng.random()
         if choice < 0.5 and "nexthop" not in target:
@@ -106,20 +103,13 @@ class Routes(Feature):
 
     def flush(self, route):
         table = route[1].split("table ")[1]
-        return [
-            self.rng.choice(
-                [
-                    "ip route flush root %s table %s" % (route[1].split()[0], table),
-                    "ip route flush dev %s table %s proto boot"
-                    % (self.model.device().name, table),
-                    "ip route flush table %s proto boot" % table,
-                ]
-            )
-        ]
+        by_device = "dev %s table %s proto boot" % (self.model.device().name, table)
+        by_prefix = "root %s table %s" % (route[1].split()[0], table)
+        return ["ip route flush " + self.rng.choice([by_prefix, by_device, "table %s proto boot" % table])]
 
 
 class Targets(Feature):
-    """A feature that is nothing but another way to go."""
+    """A feature that is only another target."""
 
     chance, share = 10, 0
 
@@ -177,13 +167,10 @@ class Encap(Targets):
 
     def target(self):
         dev = self.model.device()
-        segments = ",".join(
-            self.rng.choice(["fc00::1", "fc00::2", dev.hosts[0]])
-            for _ in range(self.rng.choice([1, 2]))
-        )
-        return "encap seg6 mode %s segs %s via %s dev %s" % (
-            self.rng.choice(["encap", "inline"]), segments, dev.gateways[0], dev.name,
-        )  # fmt: skip
+        count = self.rng.choice([1, 2])
+        segments = ",".join(self.rng.choice(["fc00::1", "fc00::2", dev.hosts[0]]) for _ in range(count))
+        mode = self.rng.choice(["encap", "inline"])
+        return "encap seg6 mode %s segs %s via %s dev %s" % (mode, segments, dev.gateways[0], dev.name)
 
 
 class Tables(Feature):
@@ -197,7 +184,7 @@ class Tables(Feature):
 
 
 class Attribute(Feature):
-    """A feature that is nothing but words beside a route. place: see Routes.attributes()."""
+    """A feature that only adds words to routes. place: see Routes.attributes()."""
 
     chance, place, share = 0.2, "extra", 0
 
@@ -206,27 +193,27 @@ class Attribute(Feature):
         model.attributes.append((self.chance, self.place, self.words))
 
 
-class Metrics(Attribute):
-    name, weight, chance, place = "metrics", 0.7, 0.4, "key"
-
-    def words(self):
-        return "metric %d" % self.rng.choice([1, 2, 255, 256, 1023, 1025, 2**31, 2**32 - 1])
-
-
-class Sources(Attribute):
-    name, weight, chance, place = "sources", 0.25, 0.35, "key"
-    sign = " from "
-    needs = ("route add 2001:db8:1::/48 from 2001:db8:2::/48 dev lo",)
-
-    def words(self):
-        return "from " + self.model.source()
+def attribute(name, weight, words, chance=0.2, place="extra", **fields):
+    """A subclass of Attribute; words(feature) gives the words."""
+    return type(name, (Attribute,), {"name": name, "weight": weight, "words": words, "chance": chance, "place": place,
+                                     **fields})  # fmt: skip
 
 
-class RouteMtus(Attribute):
-    name, weight, place = "mtus", 0.5, "metric"
+def choice(words, *values):
+    return lambda feature: words % feature.rng.choice(values)
 
-    def words(self):
-        return "mtu %s%d" % (self.rng.choice(["", "lock "]), self.model.mtu())
+
+Metrics = attribute("metrics", 0.7, choice("metric %d", 1, 2, 255, 256, 1023, 1025, 2**31, 2**32 - 1), 0.4, "key")
+Sources = attribute(
+    "sources", 0.25, lambda feature: "from " + feature.model.source(), 0.35, "key", sign=" from ",
+    needs=("route add 2001:db8:1::/48 from 2001:db8:2::/48 dev lo",),
+)  # fmt: skip
+RouteMtus = attribute(
+    "mtus", 0.5, lambda feature: "mtu %s%d" % (feature.rng.choice(["", "lock "]), feature.model.mtu()), place="metric"
+)
+Expiry = attribute("expires", 0.2, choice("expires %d", 3000, 100000))
+Preference = attribute("preference", 0.2, choice("pref %s", "low", "medium", "high"))
+HopLimit = attribute("hoplimit", 0.1, choice("hoplimit %d", 1, 9, 255), 0.1, "metric")
 
 
 class MixedMetrics(Feature):
@@ -239,16 +226,9 @@ class MixedMetrics(Feature):
         model.mixed_metrics = True
 
 
-class Expiry(Attribute):
-    name, weight = "expires", 0.2
-
-    def words(self):
-        return "expires %d" % self.rng.choice([3000, 100000])
-
-
 class Expired(Feature):
-    """Routes whose time is over before packets flow. Of a metric that no other has: the members of one
-    multipath route stay until the kernel has collected them.
+    """Routes that expire before packets flow. No other route has their metric: members of a multipath route
+    stay until the kernel has collected them.
     """
 
     name, weight, share = "expired", 0.06, 1
@@ -273,21 +253,7 @@ class Expired(Feature):
         return self.model.prefix()
 
     def setup(self):
-        return [line for _ in range(self.rng.randint(1, 6)) for line in self.change()]
-
-
-class Preference(Attribute):
-    name, weight = "preference", 0.2
-
-    def words(self):
-        return "pref " + self.rng.choice(["low", "medium", "high"])
-
-
-class HopLimit(Attribute):
-    name, weight, chance, place = "hoplimit", 0.1, 0.1, "metric"
-
-    def words(self):
-        return "hoplimit %d" % self.rng.choice([1, 9, 255])
+        return self.changes(1, 6)
 
 
 FEATURES = [

@@ -46,7 +46,7 @@ class Rules(Feature):
     def to(self):
         if self.model.prefixes and self.model.chance(0.6):
             base, length = self.rng.choice(self.model.prefixes)
-            return "to " + _prefix(base, length)
+            return "to %s/%d" % (text(base), length)
         return "to " + self.model.prefix()
 
     def ports(self):
@@ -99,10 +99,6 @@ class Rules(Feature):
         if choice < 0.96:
             return ["ip rule delete pref 32766"]
         return ["ip rule add pref 0 lookup local", "ip rule add pref 32766 lookup main"]
-
-
-def _prefix(base, length):
-    return "%s/%d" % (text(base), length)
 
 
 FEATURES = [Rules]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices on top of ports and bonds: VLANs, VRFs, bridges, macvlans, and devices of no wire at all.
+"""Devices on top of ports and bonds: VLANs, VRFs, bridges, macvlans, and dummy devices.
 
-Each brings a model.Device that routes may leave by and packets come in by, where the kernel has
-it.
+Each adds a model.Device, by which packets may come in and leave, if the kernel has it.
 """
 
 from model import Device, Feature
@@ -20,7 +19,7 @@ class Stacked(Feature):
         return [dev for dev in self.model.devices if dev.program is not None and dev.routable]
 
     def add(self, dev, words, lower=None):
-        """Lines that make a device. Its index is said, so that it is the same on both sides."""
+        """Lines that make a device. With an index, so that it is the same on both sides."""
         model = self.model
         index = FIRST_INDEX + len(model.devices)
         dev.lower = lower
@@ -66,7 +65,7 @@ class Vlans(Stacked):
         return lines
 
     def wired(self):
-        """Ports, often a bond, and seldom its slaves: these then leave all to the kernel."""
+        """Ports, often a bond, and seldom its slaves, which then pass everything to the kernel."""
         ports = self.ports()
         bonds = [dev for dev in ports if dev.name not in PORTS]
         slaves = [dev for dev in self.model.devices if dev.name in PORTS and not dev.routable]
@@ -75,11 +74,9 @@ class Vlans(Stacked):
     def one(self, lower, vid):
         kind = self.rng.choice([0x8100, 0x8100, 0x88A8])
         own_mac = self.model.chance(0.3)
-        dev = Device(
-            "%s.%d" % (lower.name, vid), self.place(),
-            self.model.new_mac() if own_mac else lower.mac,
-            lower.wires or [lower.name], lower.tags + ((kind, vid),),
-        )  # fmt: skip
+        mac = self.model.new_mac() if own_mac else lower.mac
+        dev = Device("%s.%d" % (lower.name, vid), self.place(), mac, lower.wires or [lower.name],
+                     lower.tags + ((kind, vid),))  # fmt: skip
         self.model.vids.append(vid)
         protocol = "802.1ad" if kind == 0x88A8 else "802.1Q"
         if self.model.chance(0.3):
@@ -91,15 +88,10 @@ class Vlans(Stacked):
         if not devs:
             return []
         dev = self.rng.choice(devs)
-        return [
-            self.rng.choice(
-                [
-                    "ip link set dev %s mtu %d" % (dev.name, min(self.model.mtu(), 1500)),
-                    "ip link set dev %s type vlan reorder_hdr on" % dev.name,
-                    "ip link delete dev " + dev.name,
-                ]
-            )
-        ]
+        mtu = min(self.model.mtu(), 1500)
+        words = ["set dev %s mtu %d", "set dev %s type vlan reorder_hdr on", "delete dev %s"]
+        line = self.rng.choice(words)
+        return ["ip link " + (line % (dev.name, mtu) if "mtu" in line else line % dev.name)]
 
 
 class Vrfs(Stacked):
@@ -144,10 +136,7 @@ class Bridges(Stacked):
         port = self.rng.choice(self.ports())
         bridge = Device("br1", self.place(), self.model.new_mac(), port.wires)
         port.routable = False
-        return [
-            *self.add(bridge, "bridge mcast_snooping 0"),
-            "ip link set dev %s master br1" % port.name,
-        ]
+        return [*self.add(bridge, "bridge mcast_snooping 0"), "ip link set dev %s master br1" % port.name]
 
 
 class Macvlans(Stacked):

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whether sixlane did with a packet what the kernel could have done with it.
 
-Nearly always that is one thing only. For a route with several members it is one of a set: the kernel
-itself is asked for it. The same packet with other flow labels goes through the kernel's router,
-which hashes by them meanwhile; all that then becomes of the packet, to the last byte, is the
-set. A packet without a choice has a set of one, so nothing is forgiven to it. Of some packets that
-have a choice sixlane must also take all of the set, not a part.
+Nearly always there is one outcome. For a route with several members there is a set, which the kernel itself
+shows: the packet goes through the kernel's router again with other flow labels, by which it hashes meanwhile.
+A packet without a choice has a set of one, so the comparison stays exact. For some packets with a choice,
+sixlane must also show the whole set.
 """
 
 import wire
 
-# Labels tried of each packet that has no explanation yet, turn by turn. A member of weight 1 among
-# 300 is missed by all of them once in a million packets that take it.
+# Labels that are tried for each unexplained packet, turn by turn. All of them miss a member of weight 1 among
+# 300 once in a million packets that take it.
 TURNS = (4, 16, 64, 512, 4096)
 TURNS_IN_A_HURRY = (4, 16, 64, 256)
-# From there on few packets at a time: if one of them has no excuse, the round has failed.
+# From there on few packets at a time: one that stays unexplained fails the round.
 MANY_LABELS, AT_A_TIME = 512, 4
 PROBES_ALONE = 48
 # Packets of a round of which the whole sets are compared, and probes of each, turn by turn, until
@@ -44,23 +43,17 @@ class Members:
         """kernel, fast: what exchange() returned."""
         numbers = self._numbers()
         kernel, fast = (self._by_number(out, numbers) for out in (kernel, fast))
-        differing = {
-            number: (kernel.get(number, ()), fast.get(number, ()))
-            for number in set(kernel) | set(fast)
-            if kernel.get(number, ()) != fast.get(number, ())
-        }
+        pairs = {number: (kernel.get(number, ()), fast.get(number, ())) for number in set(kernel) | set(fast)}
+        differing = {number: pair for number, pair in pairs.items() if pair[0] != pair[1]}
         nobody = differing.pop(None, None)
-        plain = {number: tuple(map(_without_redirects, fates)) for number, fates in differing.items()}
+        plain = {number: tuple(map(_without_redirects, outcomes)) for number, outcomes in differing.items()}
         # Answers do not show by which member: XDP passed the packet, and a redirect is of one by its
         # own port, which may have been without a neighbour for one of the kernels.
-        plain = {
-            number: fates
-            for number, fates in plain.items()
-            if fates[0] != fates[1] or not self._is_answered(number, fates[0])
-        }
+        plain = {number: pair for number, pair in plain.items()
+                 if pair[0] != pair[1] or not self._is_answered(number, pair[0])}  # fmt: skip
         # What else lacks but a redirect took the same way.
-        left = {number for number, fates in plain.items() if fates[0] == fates[1]}
-        left = left or self._unexplained({number: fates[1] for number, fates in plain.items()})
+        left = {number for number, outcomes in plain.items() if outcomes[0] == outcomes[1]}
+        left = left or self._unexplained({number: outcomes[1] for number, outcomes in plain.items()})
         self.world.chosen += len(differing) - len(left)
         found = [Difference(number, *differing[number]) for number in sorted(left)]
         found += [Difference(None, *nobody)] if nobody else []
@@ -75,21 +68,21 @@ class Members:
         return numbers
 
     def _by_number(self, out, numbers):
-        fates = {}
-        for who, fate in out.items():
+        outcomes = {}
+        for who, outcome in out.items():
             number = numbers.get(who)
             sent = self.packets[number][1] if number is not None and self.fresh[number] else None
-            fates.setdefault(number, []).extend(_without_redirects(fate, sent))
-        return {number: self._comparable(fate, number) for number, fate in fates.items()}
+            outcomes.setdefault(number, []).extend(_without_redirects(outcome, sent))
+        return {number: self._comparable(outcome, number) for number, outcome in outcomes.items()}
 
-    def _comparable(self, fate, number):
+    def _comparable(self, outcome, number):
         if number is not None:
             sent = self.packets[number][1]
-            fate = ((port, wire.without_chosen_source(frame, sent)) for port, frame in fate)
-        return tuple(sorted((self.world.alike.get(port, port), frame) for port, frame in fate))
+            outcome = ((port, wire.without_chosen_source(frame, sent)) for port, frame in outcome)
+        return tuple(sorted((self.world.alike.get(port, port), frame) for port, frame in outcome))
 
     def _unexplained(self, wanted):
-        """Which of {number: fate} the kernel never brings about. Once one is found, it and all that
+        """Which of {number: outcome} the kernel never brings about. Once one is found, it and all that
         were not looked at closely."""
         if not wanted:
             return set()
@@ -113,34 +106,23 @@ class Members:
         return left
 
     def _met(self, numbers, wanted, count):
-        """Send `count` probes of each packet at once; which of them met their wanted fate."""
+        """Send `count` probes of each packet at once; which of them met their wanted outcome."""
         probes = [self._probe(number) for number in numbers for _ in range(count)]
         self.world.kernel.pin(self.world.pins)
         packets = [(port, frame) for _, port, frame in probes]
         out = self.world.kernel.exchange(packets, self.world.open_ports)
-        return {
-            number
-            for number, _, frame in probes
-            if self._fate(out, frame, number) == wanted[number]
-        }
+        return {number for number, _, frame in probes if self._outcome(out, frame, number) == wanted[number]}
 
     def _met_alone(self, numbers, wanted):
         """A member without a neighbour takes one packet, and none once it is being resolved."""
-        return {
-            number
-            for number in numbers
-            if any(self._met([number], wanted, 1) for _ in range(PROBES_ALONE))
-        }
+        return {number for number in numbers if any(self._met([number], wanted, 1) for _ in range(PROBES_ALONE))}
 
     # -- whole sets
 
     def _other_sets(self, differing):
         """Differences of whole sets, of packets that were seen to have a choice."""
-        some = [
-            number
-            for number, fates in differing.items()
-            if all(self._is_forwarded(number, fate) for fate in fates)
-        ]
+        some = [number for number, pair in differing.items()
+                if all(self._is_forwarded(number, outcome) for outcome in pair)]  # fmt: skip
         if len(self.packets) <= SETS:
             some = range(len(self.packets))  # whether their choice shows is chance
         # Without the daemon the program would not know of another policy.
@@ -155,26 +137,24 @@ class Members:
         for count in SET_TURNS:
             probes = [self._probe(number) for _ in range(count)]
             packets = [(port, frame) for _, port, frame in probes]
-            for side, fates in zip((self.world.kernel, self.world.fast), sets):
+            for side, outcomes in zip((self.world.kernel, self.world.fast), sets):
                 out = side.exchange(packets, self.world.open_ports)
-                made = (self._fate(out, frame, number) for _, _, frame in probes)
-                fates.update(fate for fate in made if self._is_forwarded(number, fate))
+                made = (self._outcome(out, frame, number) for _, _, frame in probes)
+                outcomes.update(outcome for outcome in made if self._is_forwarded(number, outcome))
             if sets[0] == sets[1]:
                 return []
-        return [Difference(number, *(sorted(sum(fates, ())) for fates in sets))]
+        return [Difference(number, *(sorted(sum(outcomes, ())) for outcomes in sets))]
 
-    def _is_answered(self, number, fate):
-        return bool(fate) and not self._is_forwarded(number, fate)
+    def _is_answered(self, number, outcome):
+        return bool(outcome) and not self._is_forwarded(number, outcome)
 
-    def _is_forwarded(self, number, fate):
+    def _is_forwarded(self, number, outcome):
         """Not lost, and not answered: it still comes from where it came from."""
         header = wire.ip6_at(self.packets[number][1])
         source = header and self.packets[number][1][header + 8 : header + 24]
-        ats = [wire.ip6_at(frame) for _, frame in fate]
-        return bool(fate) and all(
-            at is not None and frame[at + 8 : at + 24] == source
-            for (_, frame), at in zip(fate, ats)
-        )
+        ats = [wire.ip6_at(frame) for _, frame in outcome]
+        same = (at is not None and frame[at + 8 : at + 24] == source for (_, frame), at in zip(outcome, ats))
+        return bool(outcome) and all(same)
 
     def _probe(self, number):
         self.probes += 1
@@ -184,21 +164,15 @@ class Members:
         label = (wire.OWN_LABELS if own else 0) + self.probes * 0x9E37 % wire.OWN_LABELS
         return number, port, wire.renumbered(frame, FIRST_PROBE + self.probes, label)
 
-    def _fate(self, out, probe, number):
+    def _outcome(self, out, probe, number):
         """What became of a probe, as if it had been the packet itself."""
         original = self.packets[number][1]
-        fate = (
-            (port, wire.restored(frame, probe, original))
-            for who in wire.identities(probe)
-            for port, frame in _without_redirects(out.get(who, ()))
-        )
-        return self._comparable(fate, number)
+        frames = (pair for who in wire.identities(probe) for pair in _without_redirects(out.get(who, ())))
+        return self._comparable(((port, wire.restored(frame, probe, original)) for port, frame in frames), number)
 
 
-def _without_redirects(fate, sent=None):
+def _without_redirects(outcome, sent=None):
     """But that about `sent` as it came in: one that was given a segment routing header has the
     destination of others too, and shares the ration of that."""
     about = wire.addresses(sent) if sent is not None else None
-    return tuple(
-        pair for pair in fate if not wire.is_redirect(pair[1]) or wire.redirected(pair[1]) == about
-    )
+    return tuple(pair for pair in outcome if not wire.is_redirect(pair[1]) or wire.redirected(pair[1]) == about)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What generators know of the router they describe, and what packets are aimed at.
+"""What generators assume about the router that they describe, and the destinations of packets.
 
-A rough picture only: commands may fail, and what is believed to be there may be gone. Nothing is
-judged by it; it makes likely that commands mean something and that packets get somewhere. The
-one source of chance is the rng.
+It is approximate: commands may fail, and things may be gone. No verdict depends on it; it makes it likely
+that commands have an effect and that packets are forwarded. All chance comes from the rng.
 """
 
 import ipaddress
@@ -38,7 +37,7 @@ class Device:
         self.beyond = ["2001:db8:ee:%s::1" % place]  # reached with `onlink` only
         self.hosts = [base + "1%x" % i for i in range(3)]
         self.routable, self.lower = True, None
-        # Whether sixlane's is there; None: it never is.
+        # Whether sixlane's program is on it; None: it never is.
         self.program = True if name in wires else None
 
     def neighbours(self):
@@ -48,22 +47,19 @@ class Device:
 class Model:
     def __init__(self, rng):
         self.rng = rng
-        self.devices = [
-            Device(port, LETTER[port], port_mac(port), [port], own=addresses(port))
-            for port in PORTS
-        ]
+        self.devices = [Device(port, LETTER[port], port_mac(port), [port], own=addresses(port)) for port in PORTS]
         self.prefixes, self.sources = [], []  # (number, length)
         self.locals = [line.split("/")[0] for dev in self.devices for line in dev.own]
         self.mtus, self.l4_ports = {1280, 1500}, [53, 4000, 5000]
         self.classes, self.vids = [0, 0x10, 0x28, 0xB8], [5]
-        self.learnt = []  # destinations of which routers were told something
-        self.proxied = []  # (device, address): discovery that the kernel may answer for others
+        self.learned = []  # destinations of exceptions
+        self.proxied = []  # (device, address): the kernel may answer discovery for others
         self.tables = ["main"]
-        # What a route may go by, and what may be said of it beside: (weight, function).
+        # Targets and attributes of routes: (weight, function).
         self.targets, self.attributes = [], []
         self.macs = 0
-        # The kernel keeps one cached route for all routes by a next-hop object: their prefix lengths,
-        # MTUs and hop limits are those of whichever was used first. Nothing to compare by.
+        # The kernel keeps one cached route for all routes by a next-hop object: it has the prefix length, MTU
+        # and hop limit of the one that was used first. The two kernels may differ in that.
         self.shared_next_hops = False
         self.mixed_metrics = False
         self.stateful_firewall = False
@@ -149,8 +145,8 @@ class Feature:
     """One kind of thing that a configuration may have.
 
     weight: how likely a configuration has it. share: how often a change is one of its own.
-    needs: lines of `ip`, `nft` or "sysctl" that a kernel without it refuses. sign: by what it is seen in
-    a script.
+    needs: lines of `ip`, `nft` or "sysctl" that a kernel without it refuses. sign: words in a script that
+    show it.
     """
 
     name, weight, share, needs, sign = None, 1.0, 1.0, (), None
@@ -165,3 +161,7 @@ class Feature:
     def change(self):
         """Lines of one change while packets flow."""
         return []
+
+    def changes(self, least, most):
+        """Lines of as many changes."""
+        return [line for _ in range(self.rng.randint(least, most)) for line in self.change()]

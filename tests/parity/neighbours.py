@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's neighbours by netlink: asked dozens of times in a round, too often for `ip`."""
+"""The kernel's neighbours by netlink: a round needs dozens of requests, too many for `ip`."""
 
 import os
 import socket
@@ -11,9 +11,8 @@ NLM_F_REPLACE, NLM_F_CREATE = 0x100, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NDA_DST, NDA_LLADDR = 1, 2
 HEADER, BODY = struct.Struct("IHHII"), struct.Struct("BxHiHBB")
-# The collector, which runs when all namespaces have gc_thresh1 neighbours together, takes those that
-# have failed, and a kernel that knows nothing of a next hop's neighbour prefers it to one that has:
-# neigh_periodic_work() leaves what is learnt by others alone.
+# All namespaces together may reach gc_thresh1, and the collector then removes failed neighbours. A kernel prefers
+# a next hop without a neighbour to a failed one. neigh_periodic_work() keeps externally learned entries.
 NTF_EXT_LEARNED = 0x10
 NUD_INCOMPLETE = 0x01
 STATES = {
@@ -31,23 +30,20 @@ class Neighbours:
         self.sequence = 0
 
     def unresolved(self):
-        """Those that packets wait for, in an order that is the same in every namespace."""
+        """Neighbours that packets wait for, in the same order in every namespace."""
         code, messages = self._request(RTM_GETNEIGH, NLM_F_DUMP, _body())
         if code:
             raise OSError(code, os.strerror(code))
-        return sorted(
-            (ifindex, address)
-            for ifindex, state, address in map(_parse, messages)
-            if state == NUD_INCOMPLETE and address
-        )
+        found = map(_parse, messages)
+        return sorted((index, address) for index, state, address in found if state == NUD_INCOMPLETE and address)
 
     def delete(self, neighbour):
-        """What waits for it is answered by errors. Returns 0 or an errno."""
+        """Packets that wait for it are answered by errors. Returns 0 or an errno."""
         body = _body(neighbour[0]) + _attribute(NDA_DST, neighbour[1])
         return self._request(RTM_DELNEIGH, NLM_F_ACK, body)[0]
 
     def set(self, neighbour, state, mac=None):
-        """Make it so, whatever it was. Returns 0 or an errno."""
+        """Create or replace it. Returns 0 or an errno."""
         body = _body(neighbour[0], STATES[state], NTF_EXT_LEARNED) + _attribute(NDA_DST, neighbour[1])
         if mac:
             body += _attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", "")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random packets for a configuration: aimed at the edges of what it holds.
+"""Random packets for a configuration, near the edges of its prefixes, MTUs and ports.
 
 Each is a line "frame PORT HEX [ZEROS]": the frame, and how many zero bytes follow.
 """
@@ -19,10 +19,10 @@ UDP, TCP, ICMP6, FRAGMENT, NO_NEXT = 17, 6, 58, 44, 59
 MAY_BE_TCP = (0, TCP, 43, FRAGMENT, 60)
 OTHER_PROTOCOLS = (33, 50, 51, 89, 112, 132, 136, 135, 139, 140, 253, 255)
 LARGEST = 3000
-# What a wire lets through over its MTU, without a tag.
+# A wire carries untagged frames of that much more than its MTU.
 MORE_THAN_MTU = 4
 AROUND_MTU = (-41, -40, -1, 0, 1, 2, 4, 5, 8, 40, 41)
-# ICMPv6 types that mean nothing to the router itself, whatever is in them.
+# The router itself ignores ICMPv6 messages of these types.
 SAFE_TYPES = (1, 3, 4, 100, 144, 200, 255)
 # A bound: unresolved neighbours are taken from a table that all namespaces share.
 MOST_DESTINATIONS = 160
@@ -59,9 +59,9 @@ class Packets:
         self.inputs = [dev for dev in there if dev.up and dev.carrier] or there
         self.inputs += self.inputs[:1] * 4
         self.destinations = [self._destination() for _ in range(MOST_DESTINATIONS)]
-        self.learnt = set(model.learnt)
-        if model.learnt:  # of some hundreds, that few others would be aimed at
-            some = self.rng.choices(model.learnt, k=MOST_DESTINATIONS // 3)
+        self.learned = set(model.learned)
+        if model.learned:  # there may be hundreds, which would displace all others
+            some = self.rng.choices(model.learned, k=MOST_DESTINATIONS // 3)
             self.destinations[: len(some)] = some
         self.sources = [self._source() for _ in range(40)]
 
@@ -121,8 +121,8 @@ class Packets:
         self.largest = min(dev.mtu + MORE_THAN_MTU, LARGEST)
         source, target = self._addresses(dev)
         target = address(number(host)) if host else target
-        # Nearly all that there is to learn of a destination is its MTU.
-        self.small = 0.3 if int.from_bytes(target, "big") in self.learnt else 0.7
+        # Most exceptions are Path MTUs.
+        self.small = 0.3 if int.from_bytes(target, "big") in self.learned else 0.7
         header, body = (self._icmp_other if host else self._upper)(source, target)
         mangled = len(body) < wire.MARK_LEN or model.chance(0.1)
         # A reset, should the router send one, quotes nothing but the label.
@@ -156,16 +156,13 @@ class Packets:
             macs = FOREIGN_MACS + tuple(dev.mac for dev in self.model.devices)
             return mac_bytes(rng.choice(macs)) + frame[6:]
         if choice < 0.52:
-            tag = struct.pack(
-                "!HH",
-                rng.choice([0x8100, 0x8100, 0x88A8]),
-                rng.choice([0, 0, 0x2000, 5, 4095, *self.model.vids]),
-            )
+            kind, tci = rng.choice([0x8100, 0x8100, 0x88A8]), rng.choice([0, 0, 0x2000, 5, 4095, *self.model.vids])
+            tag = struct.pack("!HH", kind, tci)
             return frame[:12] + tag * rng.choice([1] * 8 + [2, 2, 3]) + frame[12:]
         if choice < 0.66:
             at = rng.randint(12, min(len(frame), 54) - 1)
             flipped = frame[:at] + bytes([frame[at] ^ 1 << rng.randint(0, 7)]) + frame[at + 1 :]
-            # A label of its own stays, and none becomes another's: some are known by nothing else.
+            # Some frames are identified by their label alone, so it must not become another's.
             return flipped if _own_label(flipped) == _own_label(frame) else frame
         if choice < 0.72:
             length = rng.choice([0, 1, 8, 20, len(frame), 0xFFFF])
@@ -175,13 +172,10 @@ class Packets:
     # -- what is behind the IPv6 header: (next header, bytes)
 
     def _upper(self, source, target):
-        make = self.model.weighted(
-            [
-                (40, self._udp), (20, self._tcp), (8, self._echo), (3, self._icmp_error),
-                (3, self._icmp_other), (8, self._fragment), (7, self._extended), (5, self._tunnel),
-                (4, self._other), (2, self._nothing),
-            ]  # fmt: skip
-        )
+        make = self.model.weighted([
+            (40, self._udp), (20, self._tcp), (8, self._echo), (3, self._icmp_error), (3, self._icmp_other),
+            (8, self._fragment), (7, self._extended), (5, self._tunnel), (4, self._other), (2, self._nothing),
+        ])  # fmt: skip
         return make(source, target)
 
     def _payload(self, before):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scripts: played on a world, and cut down to what makes them fail.
+"""Scripts: played on a world, and shortened to the lines that make them fail.
 
 A script is lines of text: what World.apply() does, "frame" lines in rounds, comments.
 """
@@ -22,7 +22,7 @@ class Failure:
         self.line, self.frames, self.differences = line, frames, differences
 
     def culprits(self):
-        """The lines of the frames that differed; all, if it cannot be told."""
+        """The lines of the frames that differed; all of them if that is not known."""
         numbers = [difference.number for difference in self.differences]
         return self.frames if None in numbers else [self.frames[number] for number in numbers]
 
@@ -144,8 +144,8 @@ def explain(failure):
     for difference in failure.differences[:5]:
         number = difference.number
         lines.append(failure.frames[number] if number is not None else "frames of nobody")
-        for name, fate in (("kernel", difference.kernel), ("sixlane", difference.fast)):
-            lines.append("  %s: %s" % (name, "; ".join(map(_brief, fate)) or "nothing"))
+        for name, outcome in (("kernel", difference.kernel), ("sixlane", difference.fast)):
+            lines.append("  %s: %s" % (name, "; ".join(map(_brief, outcome)) or "nothing"))
     if len(failure.differences) > 5:
         lines.append("and %d more" % (len(failure.differences) - 5))
     return lines

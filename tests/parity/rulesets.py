@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random nf_tables rulesets as commands of nft: chains, jumps, devices, sets, maps, policies, effects.
 
-A ruleset is of its arguments alone. Jumps lead to later chains only, since the kernel takes no circle.
-Nothing logs, queues, goes by the clock or reaches beyond the network namespace.
+A ruleset depends on its arguments alone. Jumps lead to later chains only, as the kernel refuses circles.
+No rule logs, queues, uses the clock or reaches beyond the network namespace.
 """
 
 import random
@@ -18,10 +18,10 @@ EFFECTS = (
     "numgen inc mod 2 0",
     "add @seen { ip6 saddr }",
 )
-# What cannot be missed on a packet, or does nothing to it.
+# An effect on the packet that shows, or none.
 PLAIN = ("drop", "drop", "ip6 hoplimit set 33", "accept", "counter")
-# What becomes of a packet hangs on those before it. Each is for what a router itself never sends, and
-# asks for one ingress device, which packets enter in order.
+# The verdict of a packet depends on those before it. Each rule is for packets that a router itself never
+# sends, by one ingress device, where packets arrive in order.
 STATES = (
     "limit rate over 1/day burst 5 packets drop",
     "limit rate 1/day burst 9 packets accept",
@@ -68,33 +68,22 @@ class Table:
     def by_device(self):
         rng = self.rng
         key, no = rng.choice(("iifname", "oifname")), rng.choice(("", "", "!= "))
-        return rng.choice(
-            (
-                lambda: '%s %s"%s"' % (key, no, self.device()),
-                lambda: '%s %s"%s"' % (key, no, self.device()),
-                lambda: "%s %s%s" % (key, no, self.ports_set()),
-                lambda: "%s %s@names" % (key, no),
-                lambda: '%s %s"%s"' % (key[:3], no, rng.choice(self.ports)),
-                lambda: "iifname . oifname %s%s" % (no, self.pairs_set()),
-                lambda: 'iifname . th dport { "%s" . %d }' % (self.port(), rng.choice((22, 53))),
-            )
-        )()
+        return rng.choice((
+            lambda: '%s %s"%s"' % (key, no, self.device()),
+            lambda: '%s %s"%s"' % (key, no, self.device()),
+            lambda: "%s %s%s" % (key, no, self.ports_set()),
+            lambda: "%s %s@names" % (key, no),
+            lambda: '%s %s"%s"' % (key[:3], no, rng.choice(self.ports)),
+            lambda: "iifname . oifname %s%s" % (no, self.pairs_set()),
+            lambda: 'iifname . th dport { "%s" . %d }' % (self.port(), rng.choice((22, 53))),
+        ))()  # fmt: skip
 
     def by_packet(self):
-        return self.rng.choice(
-            (
-                "ip6 saddr " + self.rng.choice(self.nets),
-                "ip6 daddr { %s, %s }" % tuple(self.nets[1:3]),
-                "ip6 daddr != 2001:db8::/32",
-                "th dport 53",
-                "th dport { 22, 80-90 }",
-                "meta l4proto udp",
-                "meta length < 100",
-                "meta mark 0",
-                "meta pkttype host",
-                "meta random > 0",
-            )
-        )
+        return self.rng.choice((
+            "ip6 saddr " + self.rng.choice(self.nets), "ip6 daddr { %s, %s }" % tuple(self.nets[1:3]),
+            "ip6 daddr != 2001:db8::/32", "th dport 53", "th dport { 22, 80-90 }", "meta l4proto udp",
+            "meta length < 100", "meta mark 0", "meta pkttype host", "meta random > 0",
+        ))  # fmt: skip
 
     def by_protocol(self):
         words = ["meta protocol ip", "meta protocol ip6", "iiftype ether", "iiftype != ether"]
@@ -106,12 +95,8 @@ class Table:
         return self.rng.choice(words)
 
     def conditions(self):
-        kinds = self.rng.choices(
-            (self.by_device, self.by_packet, self.by_protocol),
-            (6, 2, 2),
-            k=self.rng.choice((0, 1, 1, 1, 2)),
-        )
-        return [kind() for kind in kinds]
+        kinds, count = (self.by_device, self.by_packet, self.by_protocol), self.rng.choice((0, 1, 1, 1, 2))
+        return [kind() for kind in self.rng.choices(kinds, (6, 2, 2), k=count)]
 
     def rule(self, chain):
         """nft takes none that asks for two protocols at once."""
@@ -131,15 +116,13 @@ class Table:
 
     def verdict_map(self, chain):
         rng = self.rng
-        key, keys = rng.choice(
-            (
-                ("iifname", ['"%s"' % port for port in self.ports]),
-                ("oifname", ['"%s"' % port for port in self.ports]),
-                ("iifname . oifname", ['"%s" . "%s"' % (a, b) for a in self.ports for b in self.ports]),
-                ("th dport", ["22", "53", "4000"]),
-                ("ip6 daddr", list(self.nets)),
-            )
-        )
+        key, keys = rng.choice((
+            ("iifname", ['"%s"' % port for port in self.ports]),
+            ("oifname", ['"%s"' % port for port in self.ports]),
+            ("iifname . oifname", ['"%s" . "%s"' % (a, b) for a in self.ports for b in self.ports]),
+            ("th dport", ["22", "53", "4000"]),
+            ("ip6 daddr", list(self.nets)),
+        ))  # fmt: skip
         keys = rng.sample(keys, rng.choice((1, 2, 3))) + ["*"] * rng.choice((0, 1))
         return "%s vmap { %s }" % (key, ", ".join("%s : %s" % (k, self.verdict(chain)) for k in keys))
 
@@ -173,9 +156,8 @@ class Table:
 
     def base(self, name):
         policy, hook = "drop" if self.rng.random() < 0.12 else "accept", self.hook()
-        yield "add chain %s %s { type filter hook %s priority %d; policy %s; }" % (
-            self.named, name, hook, self.rng.randrange(-9, 9), policy,
-        )  # fmt: skip
+        words = self.named, name, hook, self.rng.randrange(-9, 9), policy
+        yield "add chain %s %s { type filter hook %s priority %d; policy %s; }" % words
         yield from self.rules(name, -1)
 
     def pairs(self):

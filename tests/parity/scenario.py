@@ -18,7 +18,7 @@ import gen_stacked
 from model import Model
 from packets import Packets
 
-# Devices first, and what is learnt by routes last: each uses what is there.
+# Devices first, and what is learned by routes last: each uses what is there.
 FEATURES = [
     feature
     for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules,
@@ -44,7 +44,7 @@ def signs(lines):
 
 
 def _has(ns, feature):
-    return all(map(lambda line: _takes(ns, line), feature.needs))
+    return all(_takes(ns, line) for line in feature.needs)
 
 
 def _takes(ns, line):
@@ -81,12 +81,7 @@ class Scenario:
         return [*feature.setup(), "burst"]
 
     def _settled(self):
-        return [
-            line
-            for feature in self.features
-            if hasattr(feature, "settled")
-            for line in feature.settled()
-        ]
+        return [line for feature in self.features for line in getattr(feature, "settled", list)()]
 
     def _changes(self):
         """Changes in random order, in bursts of random lengths. Never empty: two rounds are two."""

@@ -6,8 +6,8 @@
            h2 ── p2 ┤          far end hX: nobody lives there, frames are sent and read raw
            h3 ── p3 ┘
 
-Nothing here is random and nothing goes by the clock: names, MACs and ifindexes are those of the
-other router, timers of neighbours stand still, and ICMPv6 errors are not rationed.
+Nothing here is random or depends on time: both routers have the same names, MACs and ifindexes, timers of
+neighbours do not expire, and ICMPv6 errors have no rate limit.
 """
 
 import os
@@ -28,8 +28,8 @@ LETTER = dict(zip(PORTS, "abcd"))
 WITNESS = "pw"
 WIRE_MTU = 3200
 FIRST_INDEX = {"r": 11, "o": 51}
-# Sent before the next look at what has come out. Errors that wait for a neighbour themselves count
-# against the room that the kernel's ICMPv6 socket has: 57 of the largest.
+# Frames that are sent before the next read. Errors that wait for a neighbour fill the kernel's ICMPv6 socket,
+# which holds 57 of the largest.
 CHUNK = 24
 
 # Machines under emulation are slow.
@@ -45,23 +45,23 @@ NEIGHBOUR_TIMERS = {
 }
 ROUTER_SETTINGS = {
     "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
-    # A Path MTU that a packet of a round teaches is forgotten within a tick, since sixlane learns of it
-    # a moment later than its kernel. Those of teach() stay.
+    # A Path MTU that a packet of a round creates expires within a tick, since sixlane reads it later than its
+    # kernel. Those of teach() stay.
     "net.ipv6.route.mtu_expires": 0,
-    # The collector runs whenever it likes.
+    # The collector does not run.
     "net.ipv6.route.gc_interval": HOUR,
     "net.ipv6.auto_flowlabels": 0,
-    "net.ipv6.flowlabel_reflect": 2,  # in TCP resets, of which nothing else tells whose they are
+    "net.ipv6.flowlabel_reflect": 2,  # only the label identifies a TCP reset
     "net.ipv6.ip6frag_time": HOUR,
     "net.ipv6.conf.all.forwarding": 1,
 }
 HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
-# Linux 6.11. With the same seed both kernels keep a Path MTU at the same member of a route.
+# Of Linux 6.11. With the same seed both kernels keep a Path MTU at the same member of a route.
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
-# What a firewall remembers of packets does not end within a run.
+# Connection tracking, whose entries do not expire within a run.
 TRACKING = "/proc/sys/net/netfilter"
 COMMAND_LINE_ERROR = 255
-# For what it cannot delete, behind a route of a longer prefix, `ip` tries again for 30 seconds.
+# `ip` retries for 30 seconds if it cannot delete an exception that a longer prefix hides.
 FLUSH_CACHE, FLUSH_CACHE_S = "route flush cache", 1
 NAMES_A_DEVICE = {"dev", "link", "master"}
 
@@ -97,7 +97,7 @@ class Side:
         self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
         self.neighbours = Neighbours(self.r)
         self.saved, self.pins = {}, {}
-        # What to wait for after neighbours were given up: with them goes what was learnt by their way.
+        # Called after neighbours failed: the kernel then removes exceptions of their destinations.
         self.given_up = lambda: None
 
     def _make_wire(self, port, number):
@@ -110,7 +110,7 @@ class Side:
         self.o.ip("link set dev", far(port), "mtu", WIRE_MTU, "up")
 
     def _begin(self):
-        """Ports up, then addresses: what the kernel makes of these hangs on what came first."""
+        """Ports up, then addresses: the order affects the kernel's routes."""
         self.batch(["link set dev %s up" % port for port in (WITNESS, *PORTS)])
         self.wait_rest()
         self.batch(
@@ -121,7 +121,7 @@ class Side:
         self.freeze_neighbours()
 
     def clear(self):
-        """Undo whatever was done to it, or nearly: whoever calls verifies it."""
+        """Undo the changes of a script, as far as possible: the caller verifies the state."""
         for port in PORTS:
             self.o.ip("link set dev", far(port), "up")
         extra = [name for name in self.devices() if name not in (*PORTS, WITNESS)]
@@ -134,11 +134,9 @@ class Side:
         lines += ["nexthop flush", "route flush table all proto boot"]
         lines += ["addr flush dev %s" % name for name in PORTS]
         lines += ["addr flush dev lo scope %s" % scope for scope in ("global", "site")]
-        lines += [
-            # A VRF makes it lasting what a device above had made of the port for a while: promiscuous.
-            "link set dev %s mtu 1500 address %s group default promisc off" % (port, port_mac(port))
-            for port in PORTS
-        ]
+        # In a VRF a port stays promiscuous after a device above it has gone.
+        words = "link set dev %s mtu 1500 address %s group default promisc off"
+        lines += [words % (port, port_mac(port)) for port in PORTS]
         self.batch(lines)
         self.load_rules([])
         self.restore()
@@ -147,7 +145,7 @@ class Side:
         self._begin()
 
     def freeze_neighbours(self):
-        """Also anew after a device has lost its IPv6, and with it these settings."""
+        """Again after a device has lost IPv6, and these settings with it."""
         for name in self.devices():
             for key, value in NEIGHBOUR_TIMERS.items():
                 path = "net/ipv6/neigh/%s/%s" % (name, key)
@@ -161,8 +159,8 @@ class Side:
     # -- commands
 
     def batch(self, lines):
-        """Lines of `ip`, errors skipped; returns what they said. Runs of one address family."""
-        lines, said = self._possible(list(lines))
+        """Run lines of `ip` and skip errors, which are returned. Lines of one address family go together."""
+        lines, errors = self._possible(list(lines))
         at = 0
         while at < len(lines):
             end, argv = at, _argv(lines[at])
@@ -172,25 +170,25 @@ class Side:
             done = self.r.run(*argv, stdin=text, check=False)
             if done.returncode == COMMAND_LINE_ERROR:
                 raise HarnessError("ip does not know a line of\n%s%s" % (text, done.stderr))
-            said += [_said(line, lines[at:end]) for line in done.stderr.splitlines()]
+            errors += [_error(line, lines[at:end]) for line in done.stderr.splitlines()]
             at = end
-        return [line for line in said if line]
+        return [line for line in errors if line]
 
     def _possible(self, lines):
-        """(lines, errors): those that name a device that is not there would end the whole batch."""
-        there, possible, said = {*self.devices(), "lo"}, [], []
+        """(lines, errors): a line with a device that does not exist would end the whole batch."""
+        there, possible, errors = {*self.devices(), "lo"}, [], []
         for line in lines:
             words = line.split()
             named = {name for word, name in zip(words[1:], words[2:]) if word in NAMES_A_DEVICE}
             if words[0] == "rule" or named <= there:
                 possible.append(line)
             else:
-                said.append("no such device: " + line)
+                errors.append("no such device: " + line)
             if words[:2] == ["link", "add"]:
                 there.add(words[words.index("name") + 1])
             elif words[:2] == ["link", "delete"]:
                 there -= named
-        return possible, said
+        return possible, errors
 
     def write(self, path, value):
         """A setting under /proc/sys; what it was is kept for restore()."""
@@ -204,15 +202,15 @@ class Side:
         return ""
 
     def load_rules(self, commands):
-        """The whole ruleset, or nothing of it; what nft said."""
+        """Load the ruleset, whole or not at all; returns nft's errors."""
         text = "".join(command + "\n" for command in ["flush ruleset", *commands])
-        said = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
+        errors = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
         if " ct " in text:
             self.freeze_tracking()
-        return said
+        return errors
 
     def freeze_tracking(self):
-        """These settings are there once the kernel has been asked to track connections."""
+        """These settings exist once the kernel tracks connections."""
         with self.r.entered():
             names = os.listdir(TRACKING)
         for name in names:
@@ -230,7 +228,7 @@ class Side:
     # -- packets
 
     def flush(self, ports):
-        """Return when all that was sent before is where it ends up."""
+        """Return when all frames that were sent before have arrived."""
         # Twice: a redirected frame leaves at the end of the poll in which the marker is passed.
         for _ in range(2):
             for port in ports:
@@ -261,7 +259,7 @@ class Side:
         return out
 
     def give_up(self, ports, out):
-        """Answer for unresolved neighbours now: by an error for each packet that waits."""
+        """Let unresolved neighbours fail now, with an error for each packet that waits."""
         any_unresolved = False
         while True:
             unresolved = self.neighbours.unresolved()
@@ -285,7 +283,7 @@ class Side:
                     out.setdefault(who, []).append((port, without_random(frame)))
 
     def teach(self, frames, ports):
-        """Messages that the kernel is to remember something of, in order: (port, frame) pairs."""
+        """Send messages that create exceptions, in order: (port, frame) pairs."""
         self.r.sysctl("net.ipv6.route.mtu_expires", HOUR)
         for port, frame in frames:
             if len(frame) <= ports.get(port, 0):
@@ -306,7 +304,7 @@ class Side:
         Returns what the kernel answered.
         """
         indexes = self.devices()
-        self.pins, said = {}, []
+        self.pins, errors = {}, []
         for (dev, address), (state, mac) in pins.items():
             neighbour = (indexes.get(dev, 0), socket.inet_pton(socket.AF_INET6, address))
             if state == "gone":
@@ -314,13 +312,13 @@ class Side:
                 self.neighbours.delete(neighbour)
             else:
                 self.pins[neighbour] = (state, mac)
-                said.append(self.neighbours.set(neighbour, state, mac))
-        return said
+                errors.append(self.neighbours.set(neighbour, state, mac))
+        return errors
 
     # -- the kernel's state
 
     def state(self):
-        """Links first: what hangs on them comes after them."""
+        """Links first, as addresses and routes depend on them."""
         shows = ["link show", "addr show", "route show table all", "route show cache table all"]
         shows.append("rule show")
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
@@ -328,7 +326,7 @@ class Side:
         return text + bonding.text(self.r)
 
     def wait_rest(self):
-        """Until the kernel has done what it does a moment after it was told."""
+        """Until the kernel has finished its delayed work."""
         self.wait_bonds()
         wait_until(lambda: state.at_rest(self.state()), self.patience_s, "kernel at rest")
 
@@ -337,14 +335,14 @@ class Side:
 
 
 def _argv(line):
-    """What reads it; groups of next hops are of no family, and -6 refuses them."""
+    """The command that reads it; groups of next hops have no family, and -6 refuses them."""
     words = line.split()
     no_family = words[0] == "nexthop" and {"group", "flush"} & set(words)
     limit = ["timeout", FLUSH_CACHE_S * PATIENCE] if line == FLUSH_CACHE else []
     return [*limit, "ip", *([] if no_family else ["-6"]), "-force", "-batch", "-"]
 
 
-def _said(message, lines):
-    """An error with the line it is about instead of that line's number."""
+def _error(message, lines):
+    """An error with the line that it is about in place of its number."""
     failed = re.match(r"Command failed -:(\d+)", message)
     return "%s" % lines[int(failed.group(1)) - 1] if failed else message

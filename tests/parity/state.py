@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The text in which a kernel says what it is like: its devices, addresses, routes, rules, next hops.
+"""A kernel's state as text: its devices, addresses, routes, rules and next hops, but not neighbours.
 
-Both routers must say the same before packets flow. Neighbours are not among it: those are pinned.
+Both routers must have the same state before packets flow.
 """
 
 import re
@@ -11,8 +11,8 @@ OF_EACH_DEVICE = re.compile(r"(fe80::/64|(anycast|local) fe80::\S*|multicast ff0
 
 
 def comparable(text):
-    """Without what rightly differs: times, programs, names of namespaces."""
-    # An expired one is as good as gone: each kernel collects it when its own time comes.
+    """Without parts that rightly differ: times, programs, names of namespaces."""
+    # Each kernel collects expired routes at its own time.
     text = re.sub(r"^\S.* expires -\d+sec.*\n", "", text, flags=re.M)
     text = re.sub(r"expires \d\d+sec", "expires", text)
     text = _sorted_where_any(text)
@@ -21,7 +21,7 @@ def comparable(text):
 
 
 def _sorted_where_any(text):
-    """Routes that each device brings along stand in the order in which devices were ready."""
+    """Sort the routes that each device adds when it is ready."""
     lines = text.splitlines()
     at = [number for number, line in enumerate(lines) if OF_EACH_DEVICE.match(line)]
     for number, line in zip(at, sorted(lines[number] for number in at)):
@@ -46,7 +46,7 @@ def open_ports(state, ports):
 
 
 def at_rest(state):
-    """Nothing is left that the kernel does a moment later: addresses, carriers, routes that expire."""
+    """Whether no delayed work of the kernel is left: addresses, carriers, routes that expire."""
     if "tentative" in state or re.search(r" expires \dsec", state):
         return False
     up = set()
@@ -62,7 +62,7 @@ def at_rest(state):
             dev = words[1].split("@")[0].rstrip(":")
         elif words[:1] == ["inet6"] and dev in up:
             address = words[1].split("/")[0]
-            # That of the subnet's routers keeps the route that it has as such.
+            # The subnet's anycast address keeps its anycast route.
             if not any("%s %s dev" % (kind, address) in state for kind in ("local", "anycast")):
                 return False
     return True
@@ -73,8 +73,5 @@ def delta(kernel, fast, wanted):
     states = [set(text.splitlines()) for text in (kernel, fast, wanted) if text is not None]
     common = set.intersection(*states)
     names = ("kernel", "sixlane", "wanted")
-    return "\n".join(
-        "%s: %s" % (name, line)
-        for name, lines in zip(names, states)
-        for line in sorted(lines - common)
-    ) or "the order of lines, or they are not at rest"
+    lines = ["%s: %s" % (name, line) for name, lines in zip(names, states) for line in sorted(lines - common)]
+    return "\n".join(lines) or "the order of lines, or they are not at rest"

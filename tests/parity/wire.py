@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Frames in and out of the routers' far ends, and which frame that came out belongs to which that
-went in.
+"""Frames at the routers' far ends, and which sent frame a received one belongs to.
 
-Every frame carries a mark in its payload, which ICMPv6 errors quote. The mark holds its number and
-the complement of it, so that its sum, and with it every checksum over it, is the same whatever the
-number. A frame too small for a mark, or one that is mangled, is known by its flow label instead.
-Knows nothing of routers or configurations.
+Every frame has a mark in its payload, which ICMPv6 errors quote. The mark is its number and the complement of it,
+so that checksums do not depend on the number. Frames that are mangled or too small for a mark are identified by
+their flow label. Knows nothing of routers or configurations.
 """
 
 import ctypes
@@ -17,22 +15,19 @@ import struct
 import time
 
 import frames as fr
-from tap import SOL_PACKET, Tap
+from tap import Tap, TaggedTap
 
-PACKET_AUXDATA = 8
-TP_STATUS_VLAN_VALID = 0x10
-TP_STATUS_VLAN_TPID_VALID = 0x40
 SO_ATTACH_FILTER = 26
 # Classic BPF: the frame if its type is that of markers, or nothing of it.
 MARKERS_ONLY = ((0x28, 0, 0, 12), (0x15, 0, 1, 0x88B5), (0x06, 0, 0, 65535), (0x06, 0, 0, 0))
 SEND_TIMEOUT_S = 5
-# ENETDOWN: an old state of the device, told once.
+# ENETDOWN: an earlier state of the device, reported once.
 TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENETDOWN)
 TAG_TYPES = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
 
 MAGIC = b"\xba\x9d\x51\xce"
 MARK_LEN = 12
-# Labels from here on are of one frame each in a round; those of frames with a mark are below.
+# From here on a label belongs to one frame of a round; frames with a mark have smaller ones.
 OWN_LABELS = 0x80000
 
 IPV6_LEN = fr.IPV6_LEN
@@ -40,25 +35,7 @@ IPV6_LEN = fr.IPV6_LEN
 NOISE_TYPES = {b"\x88\xb5", b"\x88\x09"}
 
 
-class PortTap(Tap):
-    """A tap that gives frames their VLAN tag back, which the kernel hands over beside them."""
-
-    def __init__(self, ns, dev):
-        super().__init__(ns, dev)
-        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-
-    def drain(self):
-        while True:
-            try:
-                frame, ancillary, _flags, _address = self.sock.recvmsg(65536, 64)
-            except BlockingIOError:
-                return self.frames
-            except OSError as error:
-                if error.errno != errno.ENETDOWN:
-                    raise
-                continue
-            self.frames.append(_with_tag(frame, ancillary))
-
+class PortTap(TaggedTap):
     def send(self, frame):
         """Like Tap.send(), but a device that stays full is an error, not a reason to wait."""
         deadline = time.monotonic() + SEND_TIMEOUT_S
@@ -71,25 +48,15 @@ class PortTap(Tap):
                 select.select([], [self.sock], [], 0.001)
 
     def take(self):
-        """The frames since the last time."""
+        """The frames since the last call."""
         frames, self.frames = self.drain(), []
         return frames
 
 
-def _with_tag(frame, ancillary):
-    for level, kind, data in ancillary:
-        if level == SOL_PACKET and kind == PACKET_AUXDATA:
-            status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", data[:20])
-            if status & TP_STATUS_VLAN_VALID:
-                tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else 0x8100
-                return frame[:12] + struct.pack("!HH", tpid, tci) + frame[12:]
-    return frame
-
-
 class MarkerTap(Tap):
-    """The router's end of a wire: sees nothing but the markers of flush().
+    """The router's end of a wire: receives only the markers of flush().
 
-    By a filter rather than by a socket of their type, which gets nothing from a port of a bridge.
+    It uses a filter, as a socket of the markers' type receives nothing at a port of a bridge.
     """
 
     def __init__(self, ns, dev):
@@ -100,7 +67,7 @@ class MarkerTap(Tap):
         self.sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
 
 
-# --- what a frame is ------------------------------------------------------------------------
+# --- identities of frames -------------------------------------------------------------------
 
 
 def checksum(data):
@@ -153,7 +120,7 @@ def error_at(frame, at):
 
 
 def behind_extensions(frame, at):
-    """(next header, offset) of what the IPv6 header and others lead to: segment routing adds one."""
+    """(next header, offset) behind the IPv6 header and extension headers: segment routing adds one."""
     next_header, at = frame[at + 6], at + IPV6_LEN
     while next_header in EXTENSIONS and len(frame) > at + 1:
         next_header, at = frame[at], at + 8 + frame[at + 1] * 8
@@ -161,7 +128,7 @@ def behind_extensions(frame, at):
 
 
 def identities(frame):
-    """All by which what comes of a frame may be known: ("mark", number), ("label", flow label)."""
+    """All identities of a frame, the best first: ("mark", number), ("label", flow label)."""
     at = mark_at(frame)
     found = [("mark", struct.unpack_from("!I", frame, at + 4)[0])] if at >= 0 else []
     at = ip6_at(frame)
@@ -175,7 +142,7 @@ def identities(frame):
 
 
 def identity(frame):
-    """The best of them, or None."""
+    """The best identity of a frame, or None."""
     return next(iter(identities(frame)), None)
 
 
@@ -194,7 +161,7 @@ def icmp(frame, at):
 
 
 def is_noise(frame, known):
-    """What routers say by themselves. known: the frame has an identity."""
+    """Whether routers send it by themselves. known: the frame has an identity."""
     at = ip6_at(frame)
     if at is None:
         return frame[12:14] in NOISE_TYPES
@@ -205,24 +172,24 @@ def is_noise(frame, known):
 
 
 def is_redirect(frame):
-    """By a router itself: from a link-local address. A ruleset may have set its hop limit."""
+    """Whether it is a router's own redirect, from a link-local address. Rules may have set its hop limit."""
     at = ip6_at(frame)
     return at is not None and frame[at + 8 : at + 10] == b"\xfe\x80" and icmp(frame, at) == (fr.REDIRECT, 0)
 
 
 def redirected(frame):
-    """Of a redirect: source and destination of the packet that it is about."""
+    """Source and destination of the packet that a redirect is about."""
     at = ip6_at(frame)
     return frame[at + 24 : at + 40], frame[at + IPV6_LEN + 24 : at + IPV6_LEN + 40]
 
 
-# --- the same frame as another number -------------------------------------------------------
+# --- renumbered frames ----------------------------------------------------------------------
 
 
 def renumbered(frame, number, flow_label):
-    """The frame as another of the same kind: its mark, if any, and its flow label are new.
+    """The frame with another mark, if it has one, and another flow label.
 
-    In an ICMPv6 error that of the packet it quotes too: by that the kernel hashes.
+    The packet that an ICMPv6 error quotes gets the label, too: the kernel hashes that packet.
     """
     at = mark_at(frame)
     if at >= 0:
@@ -237,11 +204,11 @@ def renumbered(frame, number, flow_label):
 
 
 def restored(out, sent, original):
-    """What came of `sent`, a renumbered() frame, as if the original had been sent."""
+    """The output for `sent`, a renumbered() frame, as if the original had been sent."""
     header, source = ip6_at(out), ip6_at(sent)
     if header is None or source is None:
         return out
-    # The packet itself, or the copy of it in an error or a tunnel: known by its two addresses.
+    # The packet itself, or its copy in an error or a tunnel, found by its two addresses.
     inner = out.find(sent[source + 8 : source + IPV6_LEN])
     if inner < header + 8:
         at, was = mark_at(out), mark_at(original)
@@ -266,7 +233,7 @@ def _length_of_same(one, other):
 
 
 def _with_icmp_checksum(frame, before, at):
-    """The checksum follows what has changed since `before` in what stands behind it."""
+    """Update the ICMPv6 checksum for all changes since `before`."""
     old = struct.unpack_from("!H", frame, at + 2)[0]
     total = (0xFFFF - old + _sum(frame[at + 4 :]) - _sum(before[at + 4 :])) % 0xFFFF
     return frame[: at + 2] + struct.pack("!H", 0xFFFF - total if total else 0) + frame[at + 4 :]
@@ -276,9 +243,9 @@ def _sum(data):
     return int.from_bytes(data + bytes(len(data) & 1), "big") % 0xFFFF
 
 
-# --- what is random in frames that the router makes itself -----------------------------------
+# --- random parts of frames that a router makes itself ---------------------------------------
 
-# Fragments that tests send have ids that begin so.
+# Fragment ids of the tests' own frames begin so.
 OWN_FRAGMENTS = b"\xf1\xa6"
 EXTENSIONS = (0, 43, 60)
 
@@ -295,10 +262,10 @@ def without_random(frame):
 
 
 def without_chosen_source(frame, request):
-    """An echo reply, with its source zeroed, and its checksum, if the request was not sent to that.
+    """An echo reply without its source and checksum, if the request was sent to another address.
 
-    What answers to an anycast address takes one of the device's that leads back. By a multipath
-    route a hash with a secret key chooses that, of addresses only: no label of the request counts.
+    The answer to an anycast request has a source of the device that leads back. At a multipath route a hash over
+    the addresses, with a secret key, chooses that device.
     """
     at = ip6_at(frame)
     if at is None or icmp(frame, at) != (129, 0) or addresses(request)[1:] == addresses(frame)[:1]:

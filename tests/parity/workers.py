@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The processes that play: each on a CPU of its own, with routers of its own.
+"""The processes that play scripts: each on a CPU of its own, with routers of its own.
 
-A worker keeps its routers for many configurations, cleared and verified in between, so that the
-daemon gets a long history too. Where a failure needs that history, it becomes part of the script.
+A worker keeps its routers for many configurations, so that the daemon gets a long history. They are reset
+and verified in between. If a failure needs that history, it becomes part of the script.
 """
 
+import collections
 import math
 import multiprocessing
 import multiprocessing.connection
@@ -42,24 +43,13 @@ class Run:
 class Totals:
     """Counts that add up."""
 
-    NAMES = ("configurations", "replayed", "skipped", "packets", "forward", "chosen", "errors",
-             "differences", "again")  # fmt: skip
-
     def __init__(self):
-        self.counts = dict.fromkeys(self.NAMES, 0)
-        # {verdict: packets}, {verdict: configurations that met it}, {feature: configurations of
-        # which XDP forwarded packets}
-        self.verdicts, self.meeting, self.features = {}, {}, {}
+        # By name; packets by verdict; configurations by verdict, and by feature if XDP forwarded packets.
+        self.counts, self.verdicts, self.meeting, self.features = (collections.Counter() for _ in range(4))
 
     def add(self, other):
-        for mine, others in (
-            (self.counts, other.counts),
-            (self.verdicts, other.verdicts),
-            (self.meeting, other.meeting),
-            (self.features, other.features),
-        ):
-            for name, count in others.items():
-                mine[name] = mine.get(name, 0) + count
+        for name, counter in vars(self).items():
+            counter.update(getattr(other, name))
 
     def share(self):
         return 100 * self.counts["forward"] / max(self.counts["packets"], 1)
@@ -69,11 +59,8 @@ class Totals:
         return (
             "%d configurations and %d scripts, %d packets: %d differences; %.1f %% forwarded by XDP, "
             "%d by another member than the kernel's; Linux %s, seed %d, %.0f s"
-            % (
-                counts["configurations"], counts["replayed"], counts["packets"],
-                counts["differences"], self.share(), counts["chosen"], os.uname().release, seed,
-                seconds,
-            )
+            % (counts["configurations"], counts["replayed"], counts["packets"], counts["differences"], self.share(),
+               counts["chosen"], os.uname().release, seed, seconds)
         )  # fmt: skip
 
     def coverage(self):
@@ -139,7 +126,7 @@ def run_workers(run, scripts, numbers=None):
         process.start()
         theirs.close()
         workers[ours] = process
-    said, ended = time.monotonic(), False
+    reported, ended = time.monotonic(), False
     while workers:
         for pipe in multiprocessing.connection.wait(list(workers), REPORT_EVERY_S):
             try:
@@ -154,9 +141,9 @@ def run_workers(run, scripts, numbers=None):
             ended = True
             for process in workers.values():
                 process.terminate()
-        if time.monotonic() - said > REPORT_EVERY_S:
-            said = time.monotonic()
-            print("parity: %s" % totals.text(said - run.started, run.args.seed), flush=True)
+        if time.monotonic() - reported > REPORT_EVERY_S:
+            reported = time.monotonic()
+            print("parity: %s" % totals.text(reported - run.started, run.args.seed), flush=True)
     return totals
 
 
@@ -224,16 +211,15 @@ class Worker:
             self.world = World()
         failure = self._play(self.world, made.lines, totals)
         if isinstance(failure, HarnessError):
-            # Some things two kernels do in an order of their own. What sixlane does to its kernel
-            # it does again.
+            # Some things happen in another order in each kernel. A fault of sixlane happens again.
             print("parity: configuration %d again, on new routers: %s" % (number, failure), flush=True)
             totals.counts["again"] = 1
             self.close()
             self.world = World()
             failure = self._play(self.world, made.lines, totals)
-        totals.meeting = {name: int(count > 0) for name, count in totals.verdicts.items()}
+        totals.meeting.update({name: int(count > 0) for name, count in totals.verdicts.items()})
         if totals.counts["forward"]:
-            totals.features = {feature.name: 1 for feature in made.features}
+            totals.features.update(feature.name for feature in made.features)
         if failure:
             totals.counts["differences"] += 1
             self.say("configuration %d (%s): FAILED" % (number, made.about()), failure)
@@ -294,10 +280,9 @@ class Worker:
         args = self.run.args
         path = os.path.join(args.save, "%d-%d.parity" % (args.seed, number))
         text = _told(failure)
-        head = ["Seed %d, configuration %d (%s), Linux %s" % (
-            args.seed, number, made.about(), os.uname().release)]  # fmt: skip
+        head = "Seed %d, configuration %d (%s), Linux %s" % (args.seed, number, made.about(), os.uname().release)
         with open(path, "w", encoding="utf-8") as file:
-            for line in [*head, *text.splitlines()]:
+            for line in [head, *text.splitlines()]:
                 file.write("# %s\n" % line[:400])
             file.writelines(line + "\n" for line in lines)
         print("parity: saved %s (%d lines); 'parity.py --replay' plays it; in tests/parity/regressions/ "

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two routers side by side: the kernel alone, and the kernel with sixlane. What is done to one
-is done to the other, and packets go through both.
+"""Two routers side by side: the kernel alone, and the kernel with sixlane. Both get the same commands and packets.
 
-Invariant: before a round of packets both kernels say the same of themselves, word for word, and the
-daemon has applied all that its kernel has said. Where that cannot be reached it is a HarnessError,
-never a difference.
+Invariant: before a round of packets both kernels show the same state, word for word, and the daemon has applied
+all of its kernel's changes. If that cannot be reached, it is a HarnessError, never a difference.
 """
 
 import contextlib
@@ -15,13 +13,13 @@ import packets
 import state
 import wire
 from firewalls import Firewalls
-from lab import Lab, Router, assume_ndo_xmit, wait_until
+from lab import Lab, Router, assume_ndo_xmit, wait_for, wait_until
 from members import Members
 from side import FLUSH_CACHE, HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
 POLL_MS = 20
 POLL_MTUS = (1400, 1440)
-# XRLIM_BURST_FACTOR: of those the kernel is not stingy, for each source and each destination.
+# XRLIM_BURST_FACTOR: the kernel sends that many redirects at once for each source and each destination.
 REDIRECTS_AT_ONCE = 6
 BOND = {"add", "type", "bond"}
 BARRIER = ["route add blackhole fdff:5133::1", "route delete blackhole fdff:5133::1"]
@@ -64,12 +62,12 @@ class World:
         self.bonded = set()  # bonds and all that were slaves of one
 
     def hurry(self):
-        """For looking at one failure many times: less patience, and fewer probes of members."""
+        """To play one failure many times: with shorter timeouts, and fewer probes of members."""
         self.in_a_hurry = True
         for side in self.sides:
             side.patience_s = REST_IN_A_HURRY_S
 
-    # -- what a script may ask for
+    # -- lines of a script
 
     def apply(self, lines):
         """Lines of a script but frames, in order; neighbouring `ip` lines go in one batch."""
@@ -85,7 +83,7 @@ class World:
         self._run_batch(batch)
 
     def _run_batch(self, lines):
-        """Bonds look at their links now and then: those are as they were left before they change."""
+        """Bonds monitor their links at intervals, so wait until they have seen them before each change of a bond."""
         part = []
         for line in lines:
             if self._is_of_bond(line):
@@ -111,26 +109,26 @@ class World:
         if any(map(_looks_up, lines)):
             self._rest()
         self.restless = self.restless or any(line.startswith(("link", "addr")) for line in lines)
-        # What the kernel has learnt then goes without a word.
+        # The kernel does not announce which exceptions that removes.
         self.unannounced = self.unannounced or FLUSH_CACHE in lines
-        # Segments are the destination of whatever packets are encapsulated to them.
+        # All encapsulated packets have a segment as their destination.
         self.seen.update((address, REDIRECTS_AT_ONCE) for line in lines for address in _segments(line))
-        said = [side.batch(lines) for side in self.sides]
-        self.errors += len(said[0]) // 2
-        if said[0] != said[1]:
-            raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(said))
+        answers = [side.batch(lines) for side in self.sides]
+        self.errors += len(answers[0]) // 2
+        if answers[0] != answers[1]:
+            raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(answers))
 
     def _do_burst(self):
         """The end of a batch."""
 
     def _do_sysctl(self, path, value):
-        # What the kernel still does with new addresses hangs on settings, and on who comes first.
+        # Work that the kernel still has to do for new addresses depends on settings.
         self._rest()
         self.restless = path.endswith("disable_ipv6")
         self.unannounced = True
-        said = [side.write(path, value) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("%s: %s" % (path, said))
+        answers = [side.write(path, value) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("%s: %s" % (path, answers))
 
     def _do_carrier(self, port, state):
         if port in self.bonded:
@@ -140,18 +138,15 @@ class World:
             side.o.ip("link set dev", far(port), state)
 
     def _do_pin(self, dev, address, state, mac=None):
-        """A neighbour that is in this state whenever a round begins, whatever traffic made of it.
-
-        gone: it is not known at all.
-        """
+        """Set a neighbour to this state before each round; gone: delete it."""
         self.pins[dev, address] = (state, mac)
 
     def _do_learn(self, port, frame):
-        """A message that both kernels get before the next round, once all else is as it shall be."""
+        """A message that both kernels get before the next round, after all other changes."""
         self.lessons.append(packets.parse("learn %s %s" % (port, frame)))
 
     def _do_alike(self, *ports):
-        """Ports whose choice is by a counter: frames may leave by any of them."""
+        """Ports that a counter chooses from: frames may leave by any of them."""
         self.alike.update((port, ports[0]) for port in ports)
 
     def _do_attach(self, dev):
@@ -163,8 +158,8 @@ class World:
         self._note_change(dev)
 
     def _note_change(self, dev):
-        """To its kernel, a program that comes or goes is a change of the device (do_setlink), on which
-        it weighs the members of multipath routes anew: the other kernel must have had one, too."""
+        """For the kernel, attaching a program changes the device (do_setlink), and it computes the weights of
+        multipath members again: the other kernel must do that, too."""
         self.kernel.batch(['link set dev %s alias ""' % dev])
 
     def _do_daemon(self, what):
@@ -178,7 +173,7 @@ class World:
         self.firewalls.commands.append(" ".join(words))
 
     def _do_rules(self):
-        """The ruleset is all that "nft" has said since the last one."""
+        """Load the commands of "nft" lines since the last ruleset."""
         self.errors += not self.firewalls.load()
 
     def _do_reset(self):
@@ -186,7 +181,7 @@ class World:
 
     def start_daemon(self):
         bond = assume_ndo_xmit(["bond1"])
-        # passes of the audit take their time: what is learned is to be read soon
+        # more CPU time than usual for the audit, so that exceptions are read soon
         self.router.start("--poll-ms", POLL_MS, "--audit-permille", 400, *bond)
         self.firewalls.daemon_started()
 
@@ -203,40 +198,36 @@ class World:
     # -- settling
 
     def _wait_same(self, wanted=None):
-        """Until both kernels are at rest and say the same; `wanted` may name what."""
-        seen = [None]
+        """Until both kernels are at rest and show the same state, which is returned; it may have to be `wanted`."""
+        states = []
 
         def same():
-            seen[0] = [side.state() for side in self.sides]
-            return (
-                seen[0][0] == seen[0][1]
-                and wanted in (None, seen[0][0])
-                and state.at_rest(seen[0][0])
-                and all(bonding.at_rest(side.r) for side in self.sides)
-                and seen[0][0]
-            )
+            states[:] = [side.state() for side in self.sides]
+            is_same = states[0] == states[1] and wanted in (None, states[0]) and state.at_rest(states[0])
+            return is_same and all(bonding.at_rest(side.r) for side in self.sides)
 
         try:
-            return wait_until(same, self.kernel.patience_s)
+            wait_until(same, self.kernel.patience_s)
         except TimeoutError:
-            raise HarnessError("the kernels differ:\n" + state.delta(*seen[0], wanted)) from None
+            raise HarnessError("the kernels differ:\n" + state.delta(*states, wanted)) from None
+        return states[0]
 
     def settle(self):
         for side in self.sides:
             side.freeze_neighbours()
         self.open_ports = state.open_ports(self._wait_same(), PORTS)
         news = self._teach()
-        said = [side.pin(self.pins) for side in self.sides]
-        if said[0] != said[1]:
-            raise HarnessError("neighbours: %s and %s" % tuple(said))
+        answers = [side.pin(self.pins) for side in self.sides]
+        if answers[0] != answers[1]:
+            raise HarnessError("neighbours: %s and %s" % tuple(answers))
         self.firewalls.check_read()
         if not self.router.daemon:
             return
         self.router.barrier()
-        # As the barrier did there: what the kernel has cached of routes goes by such changes.
+        # The barrier did the same on the other side: it makes the kernel flush its cached routes.
         self.kernel.batch(BARRIER)
-        # What a change of routes does to what was taught must show at once, not when a dump has told;
-        # but packets are the kernel's until then, and every other time they go in XDP.
+        # Every other time packets are sent before the daemon has read the exceptions again: sixlane must be right
+        # then, too, though it leaves more to the kernel.
         self.settled += 1
         dumped = self.taught and (news or self.unannounced or self.settled % 2)
         if self.unannounced:
@@ -246,7 +237,7 @@ class World:
             self._wait_dumped()
 
     def _teach(self):
-        """Whether there was anything to teach."""
+        """Send the messages, if there are any; returns whether there were."""
         if not self.lessons:
             return False
         for side in self.sides:
@@ -257,25 +248,20 @@ class World:
         return True
 
     def _wait_dumped(self):
-        """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
+        """Until the daemon has read all exceptions, twice, as a pass may have been under way."""
         if not self.router.daemon:
             return
         wanted = self.router.status()["exception_passes"] + 2
-        wait_until(
-            lambda: self.router.status()["exception_passes"] >= wanted, what="exceptions read"
-        )
+        wait_until(lambda: self.router.status()["exception_passes"] >= wanted, what="exceptions read")
 
     def _wait_polled(self):
-        """The daemon has read every setting that is not announced: one that is set last shows up.
+        """Until the daemon has polled the settings that are not announced: it shows one that is set last.
 
-        Twice, since a poll may have been under way that read that one after the others.
+        Twice, since a poll may have been under way.
         """
         for mtu in POLL_MTUS:
             self.fast.r.sysctl("net/ipv6/conf/%s/mtu" % WITNESS, mtu)
-            wait_until(
-                lambda wanted=mtu: self.router.port_status(WITNESS)["mtu"] == wanted,
-                what="settings polled",
-            )
+            wait_for(lambda: self.router.port_status(WITNESS)["mtu"], lambda polled, mtu=mtu: polled == mtu)
         self.unannounced = False
 
     # -- packets
@@ -295,19 +281,19 @@ class World:
         return Members(self, packets).differences(kernel, fast)
 
     def is_fresh(self, frame):
-        """Whether ICMPv6 redirects about it cannot be rationed yet; to be asked of every frame."""
+        """Whether the kernel's rate limit cannot affect redirects about it yet; must be called for every frame."""
         addresses = wire.addresses(frame)
         for address in addresses:
             self.seen[address] = self.seen.get(address, 0) + 1
         return all(self.seen[address] <= REDIRECTS_AT_ONCE for address in addresses)
 
     def hashes_labels(self):
-        """Whether the choice of members hangs on the flow label."""
+        """Whether members are chosen by the flow label."""
         return self.kernel.r.sysctl(HASH_POLICY) == "0"
 
     @contextlib.contextmanager
     def hashing_labels(self, *sides):
-        """With that policy on these routers; sixlane follows from the next settle() on."""
+        """These routers have that policy within the block; sixlane applies it at the next settle()."""
         policies = [side.r.sysctl(HASH_POLICY) for side in sides]
         self._write_policies(sides, ["0"] * len(sides))
         try:
@@ -349,13 +335,13 @@ class World:
 
 
 def _looks_up(line):
-    """The kernel finds the device of a gateway by itself, which hangs on what has a carrier."""
+    """Whether the kernel must find the gateway's device, which depends on carriers."""
     words = line.split()
     return words[0] == "route" and words.count("via") > words.count("dev")
 
 
 def _segments(line):
-    """Those that a route or a next hop of segment routing names."""
+    """The segments in a route or next hop of segment routing."""
     words = line.split()
     named = ",".join(segs for word, segs in zip(words, words[1:]) if word == "segs")
     return [socket.inet_pton(socket.AF_INET6, segment) for segment in named.split(",") if segment]

@@ -3,11 +3,12 @@
 
         a ── p0 ┐
         b ── p1 ┤ r        p1 and p2 are the slaves of bond0, behind which is host b's network;
-        c ── p2 ┘          what leaves by the bond arrives at b, or at c, or at one for each frame
+        c ── p2 ┘          a frame that leaves by the bond arrives at b or c
 """
 
 import frames as fr
-from lans import TaggedTap, eventually, forwarded, packets, subnet
+from lans import eventually, forwarded, packets
+from tap import TaggedTap
 from topology import HOST_MAC, PORT_MAC, host_addr, router_addr
 
 B = host_addr("b")
@@ -17,7 +18,7 @@ COLLECTING_DISTRIBUTING = 0x30  # in the state of a port of 802.3ad
 
 
 def add_bond(net, mode, *options, slaves="bc"):
-    """bond0 of the router instead of p1 and p2, with what p1 had."""
+    """bond0 of the router instead of p1 and p2, with p1's addresses and neighbours."""
     net.router.ports = ["p0", "bond0", "p1", "p2"]
     net.r.ip("link add bond0 type bond mode", mode, "miimon 50", *options)
     for h in slaves:
@@ -35,7 +36,7 @@ def enslave(net, h):
 
 
 def answer_lacp(net):
-    """Hosts b and c become one, which has a bond as well: without a partner only one slave works."""
+    """Hosts b and c become one with a bond of its own: without a partner LACP uses only one slave."""
     b, c = net.host["b"], net.host["c"]
     c.ip("link set dev h0 netns", b.name, "name h1")
     net.tap["c"].sock.close()
@@ -58,7 +59,7 @@ def assert_lacp(net):
 
 
 def wait_for_slaves(net, slaves):
-    """Until the bond has taken notice of all its links."""
+    """Until the bond has noticed all its links."""
 
     def check():
         assert not slaves or "LOWER_UP" in net.r.link("bond0")["flags"]
@@ -70,18 +71,13 @@ def wait_for_slaves(net, slaves):
 
 
 def distributed(net, frames, source="a", tags=(), by="sixlane", verdict=None):
-    """Send them to the bond's network. Each arrives once; returns {host: those that came by it}."""
+    """Send them to the bond's network. Each arrives once; returns {host: frames}."""
     got, rise = net.counted(lambda: net.exchange(frames, source))
     wanted = [forwarded(frame, HOST_MAC["b"], BOND_MAC, *tags) for frame in frames]
     assert sorted(fr.show(got["b"] + got["c"])) == sorted(fr.show(wanted)), rise
     assert not got["a"], rise
     net.assert_rise(rise, len(frames), by, verdict)
     return got
-
-
-def flows(dst):
-    """20, of as many sources."""
-    return [fr.udp(dst, src=subnet("a", number), number=number) for number in range(2, 22)]
 
 
 def from_bond(dst=host_addr("a"), count=5, **fields):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fixtures of the tests that need devices which not every kernel has. `net` is a LanNet with sixlane.
+"""Fixtures of tests with devices that not every kernel has. `net` is a LanNet with sixlane.
 
-The means are those of the end-to-end tests; only the nets are of another kind.
+They use the modules of the end-to-end tests with other nets.
 """
 
 import importlib.util
@@ -28,6 +28,7 @@ def _end_to_end():
 
 
 end_to_end = _end_to_end()
+make_shared = end_to_end.make_shared
 pytest_sessionstart = end_to_end.pytest_sessionstart
 pytest_runtest_makereport = end_to_end.pytest_runtest_makereport
 pytest_terminal_summary = end_to_end.pytest_terminal_summary

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests take from Debian's archive besides this system's packages: packages of other releases
-and architectures, and whole roots of them to run a command in. Standard library only.
+"""Packages of other Debian releases and architectures, and whole roots of them to run a command in.
 
-The mirror, proxies and the like are those of this system's own apt; what is downloaded is checked
-against the keys of Debian's archive. Nothing of the system is changed or installed.
+The mirror and proxies are those of this system's apt; downloads are verified by the keys of Debian's archive.
+The system itself is not changed. Standard library only.
 
 Invariants
-- A thing is in the cache whole or not at all: it is made beside its place and then renamed.
+- An entry of the cache is complete: it is made beside its place and then renamed.
 - One process at a time changes the cache.
 """
 
@@ -21,12 +20,11 @@ import tempfile
 import time
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# These get new versions every few days; what the cache holds of them is renewed after a week.
+# These get new versions every few days; their entries in the cache are renewed after a week.
 MOVING_SUITES = ("trixie-backports", "sid")
 WEEK_S = 7 * 24 * 3600
-# SCRATCH, where it is given: an empty folder, for memory that takes what is changed in ROOT.
-# BINDS: folders that are there, too.
-# The root becomes that of the mounts, too, since nsenter --mount goes there and not to where chroot led.
+# Runs a command in ROOT. SCRATCH, if any: an empty folder for a tmpfs that takes all changes of ROOT. BINDS: folders
+# of this system that ROOT has, too. pivot_root, as nsenter --mount enters the root of the mounts, not that of chroot.
 ENTER = """
 set -e
 root=$1 scratch=$2 binds=$3
@@ -60,13 +58,13 @@ exec chroot . "$@"
 """
 
 
-# Mounts and processes of its own, which end with us however we end.
+# With mounts and processes of its own, which end with this process.
 APART = ["setpriv", "--pdeathsig", "KILL", "--",
          "unshare", "--mount", "--pid", "--fork", "--kill-child"]  # fmt: skip
 
 
 class DebianError(Exception):
-    """Why something cannot be had from Debian, in one line."""
+    """Why something is not available from Debian, in one line."""
 
 
 # --- the cache ------------------------------------------------------------------------------
@@ -83,12 +81,12 @@ def cache_directory():
 def cached(name, suite, make, key=()):
     """The path of that name in the cache. If it is not there, make(folder, path) makes it.
 
-    key: what it depends on beside the suite; what was made of another one is of no use any more."""
+    key: what it depends on beside the suite; entries of another key are removed."""
     cache = cache_directory()
     cache.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(repr((suite, *key)).encode()).hexdigest()[:8]
     place = cache / (f"{name}-{digest}" if key else name)
-    # without the lock, which another one may hold for minutes to make something else
+    # before the lock, which another process may hold for minutes
     if _is_good(place, suite):
         return place
     with _locked(cache), tempfile.TemporaryDirectory(prefix="new-", dir=cache) as work:
@@ -107,7 +105,7 @@ def cached(name, suite, make, key=()):
 
 @contextlib.contextmanager
 def _locked(cache):
-    """One at a time; a second one then finds what the first has brought."""
+    """One process at a time; a second one then finds the entry of the first."""
     with open(cache / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -129,7 +127,7 @@ def _is_good(place, suite):
 
 
 def debian_mirror():
-    """Where this system gets Debian's packages from."""
+    """The mirror of this system's apt."""
     chosen = os.environ.get("SIXLANE_VM_MIRROR")
     if chosen:
         return chosen
@@ -162,8 +160,7 @@ class Archive:
         self._call("apt-get", "-q", "--error-on=any", "update")
 
     def _settings(self):
-        """Those of the system, but for its sources and for everything that apt writes."""
-        # Hooks of other packages are for changes of this system's own lists.
+        """Those of the system, except its sources, its hooks and everything that apt writes."""
         dump = debian_call(["apt-config", "dump"]).splitlines()
         settings = [line for line in dump if "-invoke" not in line.partition(" ")[0].lower()]
         settings += [
@@ -206,12 +203,12 @@ class Archive:
 
 
 def environment_outside():
-    """Ours without what this run of make or of the tests is told."""
+    """This environment without the settings of make and of the tests."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "SIXLANE_"))}
 
 
 def debian_call(argv, **kwargs):
-    """What the command says. DebianError with its last words about an error if it fails."""
+    """The command's output. DebianError with its error message if it fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False, **kwargs)
     except OSError as error:
@@ -219,7 +216,7 @@ def debian_call(argv, **kwargs):
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         lines = lines or [f"exit status {done.returncode}"]
-        # apt's, or a compiler's, behind whose make has the last word
+        # of apt, or of a compiler, after whose message make prints another
         errors = [line for line in lines if line.startswith("E: ") or " error: " in line] or lines[-1:]
         raise DebianError(f"{argv[0]} {argv[-1]}: {errors[0].removeprefix('E: ')}")
     return done.stdout

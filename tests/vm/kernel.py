@@ -15,7 +15,7 @@ class Source(NamedTuple):
     flavour: str = "amd64"
 
 
-# By the version where a release keeps it, otherwise by where the newest one is.
+# Named by version if a release keeps it, otherwise by the suite of the newest.
 KERNELS = {
     "6.1": Source("bookworm"),
     "6.12": Source("trixie"),
@@ -24,7 +24,7 @@ KERNELS = {
     "arm64": Source("trixie", "arm64", "arm64"),
     "arm64-16k": Source("trixie", "arm64", "arm64-16k"),
 }
-# The kernel may come in several packages: its image, its modules, and lists of what is built in.
+# A kernel may have several packages: its image, its modules, and lists of built-in ones.
 PART = re.compile(r"^\s+(?:Pre)?Depends: (linux-(?:image|base|binary|modules)-[0-9]\S*)$", re.MULTILINE)
 
 

@@ -1,34 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The router of the end-to-end tests with VLANs, bonds and VRFs on it: tagged frames, and checks.
 
-Traps that these tests know of:
+What these tests must handle:
 - The kernel takes a tag off a frame before a packet socket sees it; a tap puts it back.
-- XDP belongs on the physical device or the bond. On a VLAN device `ip link` falls back to generic
-  mode, in silence, and the program then sees frames whose tag is gone.
+- XDP belongs on the physical device or the bond. On a VLAN device `ip link` silently falls back to
+  generic mode, and the program then sees frames without their tag.
 - With XDP on a bond the program runs on the slaves: ingress_ifindex is the slave's.
 - A bond takes redirected frames only by slaves that do: for a veth, its peer needs GRO or XDP.
 - The module "bonding" makes a bond0 of its own unless it is loaded with max_bonds=0.
 
-With SIXLANE_BY=kernel in the environment sixlane is left out: what the tests expect to arrive must
-be what the kernel alone delivers.
+With SIXLANE_BY=kernel in the environment sixlane is left out: the kernel alone must deliver the same.
 """
 
-import errno
 import os
-import socket
 import struct
 import time
 
 import frames as fr
-from tap import SOL_PACKET, Tap
+from tap import TaggedTap
 from topology import HOST_MAC, PORT_MAC, Net, Twins, host_addr
 
 BY_KERNEL = os.environ.get("SIXLANE_BY") == "kernel"
 
 Q, AD = 0x8100, 0x88A8  # ethertypes of 802.1Q and 802.1ad tags
-PACKET_AUXDATA = 8
-AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
-TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 MACS_LEN = 12
 LACP_TYPE = b"\x88\x09"
 LEARNING_TYPE = b"\x90\x00"  # each second by each slave of a bond that balances by load (bond_alb.c: alb_send_lp_vid())
@@ -57,42 +51,11 @@ def forwarded(frame, dst_mac, src_mac, *tags):
     return tag(fr.forwarded(untag(frame), dst_mac, src_mac), *tags)
 
 
-class TaggedTap(Tap):
-    """A tap that reads frames as they were on the wire, tags included."""
-
-    def __init__(self, ns, dev):
-        super().__init__(ns, dev)
-        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-
-    def drain(self):
-        with self._lock:
-            while True:
-                try:
-                    frame, notes, _, _ = self.sock.recvmsg(65536, socket.CMSG_SPACE(AUXDATA.size))
-                except BlockingIOError:
-                    return self.frames
-                except OSError as error:
-                    if error.errno != errno.ENETDOWN:  # said once when the device goes down
-                        raise
-                    continue
-                self.frames.append(_with_tag(frame, notes))
-
-
-def _with_tag(frame, notes):
-    for level, kind, data in notes:
-        if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
-            status, _, _, _, _, tci, tpid = AUXDATA.unpack(data[: AUXDATA.size])
-            if status & TP_STATUS_VLAN_VALID:
-                tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else Q
-                return frame[:MACS_LEN] + struct.pack("!HH", tpid, tci) + frame[MACS_LEN:]
-    return frame
-
-
 # --- the router -----------------------------------------------------------------------------
 
 
 def eventually(check, timeout=20):
-    """Repeat a check until it holds: for what the kernel or the daemon learn by and by."""
+    """Repeat a check until it holds: the kernel or the daemon may need a while."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -146,7 +109,7 @@ class LanNet(Net):
         if by != "either":
             assert rise.get("forward", 0) == (count if by == "sixlane" else 0), rise
         if verdict:
-            self._assert_rise(rise, verdict, count)
+            self.assert_verdict(rise, verdict, count)
 
     def assert_all(self, frames, wanted, source="a", **how):
         """Of these frames exactly `wanted`, {host: frames}, arrives. how: as for assert_rise()."""
@@ -162,7 +125,7 @@ class LanNet(Net):
         self.assert_all(frames, {to: wanted}, source, **how)
 
     def assert_nothing(self, frames, verdict=None, source="a", by="kernel"):
-        """None of them arrives anywhere, and nothing is said about it."""
+        """None of them arrives anywhere, and nobody answers."""
         self.assert_all(frames, {}, source, by=by, verdict=verdict)
 
     def assert_answered(self, frames, verdict, kind, code, tags=(), source="a"):
@@ -197,17 +160,11 @@ class LanNet(Net):
 class LanTwins(Twins):
     """The same net twice, one of them without sixlane."""
 
-    def __init__(self, **kwargs):
-        self.fast, self.plain = None, None
-        try:
-            self.plain, self.fast = LanNet(**kwargs), LanNet(**kwargs)
-        except BaseException:
-            self.close()
-            raise
+    NET = LanNet
 
 
 def is_noise(frame):
-    """What devices say by themselves, under whatever tags, or to keep a bond going."""
+    """Frames that devices send by themselves, tagged or not, or that keep a bond alive."""
     return fr.is_chatter(untag(frame)) or frame[MACS_LEN : MACS_LEN + 2] in (LACP_TYPE, LEARNING_TYPE)
 
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A machine of its own for one command: a kernel under qemu, on this system's files.
 
-The guest's root is the host's, read-only by 9p, under a tmpfs that takes what is written. So
-programs, libraries and the build directory are those of the host; only the directory `share`
-is written for good. A machine of another architecture has a folder with programs of that one for
-its root. Knows nothing of tests. Standard library only.
+The guest's root is the host's, read-only by 9p, under a tmpfs for changes. So it has the host's programs,
+libraries and build directory; only the directory `share` keeps changes. A machine of another architecture has
+a folder with its programs as root. Knows nothing of tests. Standard library only.
 
-A machine may have NICs: an even number, of which the first half is cabled to the second (cables.sh):
-eth0 to eth4, eth1 to eth5 … of eight. Nothing else reaches them. They are multi-queue virtio ones, or
-of the models that are asked for; those take a newer qemu than Debian 12's, which is Debian 13's then.
+A machine may have an even number of NICs, the first half cabled to the second (cables.sh): of eight, eth0 to eth4,
+eth1 to eth5 and so on. They are multi-queue virtio ones, or of chosen models, which need Debian 13's qemu.
 """
 
 import lzma
@@ -24,15 +22,15 @@ from debian import debian_root
 HERE = pathlib.Path(__file__).resolve().parent
 BUSYBOX = "bin/busybox"
 SHARE = "/run/sixlane-vm"
-# What it takes to mount the host's root; all other modules are loaded from there.
+# Modules to mount the host's root; all others are loaded from there.
 EARLY_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
-# A guest that oopsed must not go on; -no-reboot makes an end of the panic's reboot.
+# A guest must end at an oops; with -no-reboot the panic's reboot ends qemu.
 COMMAND_LINE = (
     "loglevel=4 panic=-1 oops=panic mitigations=off"
-    # qemu keeps translated code by its virtual address: where each program lay elsewhere, it would
-    # translate ld.so and libc anew for each command that a test runs.
+    # qemu caches translated code by virtual address. With random addresses it would translate ld.so and libc
+    # again for each command of a test.
     " norandmaps"
-    # What is done for safety, or to save CPU time while others wait, is not what tests are about.
+    # Hardening and lazy work of the kernel only cost time here.
     " init_on_alloc=0 apparmor=0 transparent_hugepage=always rcupdate.rcu_expedited=1"
 )
 
@@ -47,19 +45,18 @@ class Arch(NamedTuple):
 
 
 ARCHES = {
-    # On a busy host the emulated timers stutter while the kernel measures the TSC against them: its
-    # clock was seen to run five times too fast. So it takes the HPET for its clock, and believes in
-    # its timer interrupt.
-    # Five levels of page tables take longer to walk.
+    # On a busy host emulated timers are late when the kernel calibrates the TSC: its clock then ran up to five
+    # times too fast. So the clock is the HPET, and the timer interrupt is not checked.
+    # Five levels of page tables are slower.
     "amd64": Arch("qemu-system-x86_64", "q35", "max,la57=off",
                   "console=ttyS0 tsc=unstable no_timer_check"),
-    # Signatures of pointers by Arm's own algorithm take most of an emulated machine's time.
+    # Emulating Arm's own algorithm for pointer authentication takes most of the time.
     "arm64": Arch("qemu-system-aarch64", "virt", "max,pauth-impdef=on", "console=ttyAMA0"),
 }
 
 
-# CPUs by turns. Where they run at a time, what sends through an XDP program while the kernel patches its code
-# for another one may meet the breakpoint of that patch when it is over already: the kernel panics.
+# One CPU at a time. In parallel, a CPU that sends through an XDP program while the kernel patches code for another
+# program may hit the breakpoint of a patch that is already complete: the kernel panics.
 ACCELERATOR = "tcg,thread=single"
 # What `models` may name; those of one queue have one tap of one queue.
 MODELS = ("virtio-1", "virtio-4", "igb", "vmxnet3", "e1000e")
@@ -69,18 +66,17 @@ NIC_OFFLOADS = "guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest
 
 
 class MachineError(Exception):
-    """The machine did not get to the end of its command; says where it was."""
+    """The machine did not finish its command; the message has its last output."""
 
 
 class Machine:
-    """What one machine is made of; run() boots it."""
+    """The parts of one machine; run() boots it."""
 
     def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, models=(), root="/",
                  binds=()):
-        """queues: that a NIC has for packets; there are as many more as there are CPUs, since
-        virtio_net sends redirected frames without a lock only if each CPU has a queue for them.
-        models: of all NICs, out of MODELS, if they are not to be `nics` virtio ones.
-        binds: folders of the host that are in another root than the host's, too."""
+        """queues: of a NIC, for packets. It has one more for each CPU, as virtio_net otherwise takes a lock to send
+        redirected frames. models: of all NICs, out of MODELS, instead of `nics` virtio ones. binds: folders of the
+        host that a root other than the host's has, too."""
         self.kernel, self.share = kernel, pathlib.Path(share)
         self.arch, self.root, self.binds = ARCHES[kernel.arch], pathlib.Path(root), binds
         self.cpus, self.memory_mb = cpus, memory_mb

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Build the BPF objects with every clang from 14 to Debian's newest, and let the verifiers of several kernels judge
-them. Prints a table: instructions that the verifier went through, and bytes of stack of the worst chain of calls.
+"""Build the BPF objects with every clang from 14 to Debian's newest, and load them on several kernels.
+Prints a table: instructions that the verifier processed, and stack bytes of the worst chain of calls.
 
-A pair that is refused fails, and so does one that leaves less than a quarter of what the verifier allows.
-Nothing is skipped: a compiler or a kernel that cannot be had fails the run.
+A program fails if it is refused, or if it uses more than three quarters of what the verifier allows.
+Nothing is skipped: a compiler or a kernel that is not available fails the run.
 """
 
 import argparse
@@ -30,20 +30,20 @@ from kernel import kernel_get  # noqa: E402
 from machine import Machine, MachineError  # noqa: E402
 from run import BUILD, Tally  # noqa: E402
 
-# What the verifier allows a program, and the quarter of it that is to be left.
+# Three quarters of what the verifier allows.
 MAX_INSTRUCTIONS = 1_000_000 * 3 // 4
 MAX_STACK_BYTES = 512 * 3 // 4
-# Of the program that carries packets, on any kernel. A jump is explained in the commit that allows it here.
+# Of the program that forwards packets, on any kernel. A commit that raises it explains why.
 BUDGET_INSTRUCTIONS = 70_000
-# … and of its trace flavour, which carries none: `sixlane explain` loads it, and nothing is called below it.
+# Of its trace flavour, which forwards none: `sixlane explain` loads it, and nothing is called below it.
 TRACE_INSTRUCTIONS = 200_000  # Linux 6.1 takes three times what later ones do: 157,386 by clang 14
 TRACE_STACK_BYTES = 480
-# The release that a compiler is taken from. The newest of sid is found there.
+# The release of each compiler. The newest of sid is added.
 COMPILERS = {14: "bookworm", 15: "bookworm", 16: "bookworm", 17: "trixie", 18: "trixie", 19: "trixie"}
 # "here" is the kernel that runs this.
 KERNELS = ["6.1", "6.12", "here", "backports", "sid"]
 HEADERS = ["make", "libbpf-dev", "libc6-dev"]
-# Kernels in emulation get what carries packets, and what the daemon runs.
+# The objects for emulated kernels: those that forward packets, and those of the daemon.
 CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "sixlane.flows", "sixlane.trace",
            "kernel_reader", "kernel_reader.probe", "bound"]  # fmt: skip
 FLOWS_SINCE = (6, 11)
@@ -114,7 +114,7 @@ def build(compiler):
 
 
 class Verdict(NamedTuple):
-    """What a kernel says of a program: these numbers, or an error."""
+    """A kernel's result for a program: these numbers, or an error."""
 
     instructions: int = 0
     stack: int = 0
@@ -122,7 +122,7 @@ class Verdict(NamedTuple):
     error: str = ""
 
     def why_not(self, path):
-        """Of that object: "" if it is as it should be."""
+        """Why the program of that object fails, or ""."""
         most, most_stack = MAX_INSTRUCTIONS, MAX_STACK_BYTES
         if path.name == "sixlane.trace.bpf.o":
             most, most_stack = TRACE_INSTRUCTIONS, TRACE_STACK_BYTES
@@ -138,7 +138,7 @@ class Verdict(NamedTuple):
 
 
 def script(paths):
-    """Each object in a bpffs of its own, since they pin maps by name. What fails is told by the lines."""
+    """Load each object, with a bpffs of its own, as they pin maps by name. The output shows failures."""
     verify = "mount -t bpf bpf /sys/fs/bpf && exec \"$@\""
     words = ["unshare", "--mount", "sh", "-c", verify, "verify", str(BUILD / "verify")]
     return "\n".join([
@@ -152,15 +152,15 @@ def parse(output):
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
-        said = json.loads(line)
-        if "programs" in said:
-            if said["programs"] != sum(of == said["object"] for of, _ in verdicts):
-                verdicts[said["object"], "?"] = Verdict(error="not all of its programs were judged")
-            ended.add(said["object"])
+        row = json.loads(line)
+        if "programs" in row:
+            if row["programs"] != sum(of == row["object"] for of, _ in verdicts):
+                verdicts[row["object"], "?"] = Verdict(error="not all of its programs were judged")
+            ended.add(row["object"])
             continue
-        error = f"{said['error']}: {said['verifier']}" if "error" in said else ""
-        verdicts[said["object"], said["program"]] = Verdict(
-            said.get("instructions", 0), said.get("stack", 0), said.get("chain", ""), error)  # fmt: skip
+        error = f"{row['error']}: {row['verifier']}" if "error" in row else ""
+        verdicts[row["object"], row["program"]] = Verdict(
+            row.get("instructions", 0), row.get("stack", 0), row.get("chain", ""), error)  # fmt: skip
     for path in {of for of, _ in verdicts} - ended:
         verdicts.setdefault((path, "?"), Verdict(error="it was not judged to its end"))
     return verdicts
@@ -217,9 +217,9 @@ def objects_for(name, release, chosen, only_carried):
 
 
 def of_object(verdicts, path):
-    """What was said of its programs; of one that nothing was said of, just that."""
-    said = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
-    return said or {"": Verdict(error="the verifier was not asked")}
+    """{program: Verdict} of an object."""
+    found = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
+    return found or {"": Verdict(error="the verifier was not asked")}
 
 
 def count(release, paths, verdicts, tally):
@@ -233,15 +233,15 @@ def count(release, paths, verdicts, tally):
 
 
 def cell(verdicts):
-    """Of an object's programs, the most instructions and the most stack."""
+    """The most instructions and the most stack of an object's programs."""
     if any(verdict.error for verdict in verdicts):
         return "REFUSED"
     instructions = max(verdict.instructions for verdict in verdicts)
     return f"{instructions}/{max(verdict.stack for verdict in verdicts)}"
 
 
-def tell(release, paths, verdicts):
-    """A kernel's part of the table."""
+def print_table(release, paths, verdicts):
+    """Print a kernel's part of the table."""
     columns = list(dict.fromkeys(path.parent for path in paths))
     names = list(dict.fromkeys(path.name for path in paths))
     print(f"\nLinux {release}: instructions/bytes of stack")
@@ -249,15 +249,9 @@ def tell(release, paths, verdicts):
     for name in names:
         cells = [cell(of_object(verdicts, column / name).values()) for column in columns]
         print(f"{name.removesuffix('.bpf.o'):30}", *(f"{text:>11}" for text in cells))
-    tell_most_stack(paths, verdicts)
-    sys.stdout.flush()
-
-
-def tell_most_stack(paths, verdicts):
-    said = [(verdict.stack, path, verdict.chain)
-            for path in paths for verdict in of_object(verdicts, path).values()]  # fmt: skip
-    stack, path, chain = max(said, key=lambda of: of[0])
-    print(f"most stack: {stack} bytes, {path.parent.name} {path.name}: {chain}")
+    rows = [(verdict.stack, path, verdict.chain) for path in paths for verdict in of_object(verdicts, path).values()]
+    stack, path, chain = max(rows, key=lambda row: row[0])
+    print(f"most stack: {stack} bytes, {path.parent.name} {path.name}: {chain}", flush=True)
 
 
 def run_kernel(name, chosen, only_carried):
@@ -290,7 +284,7 @@ def run(args, tally):
         for name, done in running.items():
             try:
                 count(*done.result(), tally)
-                tell(*done.result())
+                print_table(*done.result())
             except (DebianError, MachineError) as error:
                 tally.fail(f"Linux {name}", str(error))
 

@@ -42,12 +42,12 @@ class NicLab(Lab):
 
 
 class NicNet(Net):
-    """Once a machine: NICs that have been ports keep other names and MACs."""
+    """At most one for a machine: its NICs keep their new names and MACs."""
 
     LAB = NicLab
 
     def assert_forwarded(self, frames, to="b", source="a", next_mac=None, by="sixlane"):
-        """As Net's, but in any order: a NIC of several queues keeps that of a flow alone."""
+        """As Net's, but in any order: a NIC of several queues keeps the order of each flow only."""
         wanted = [fr.forwarded(frame, next_mac or HOST_MAC[to], PORT_MAC[to]) for frame in frames]
         got, rise = self.counted(lambda: self.exchange(frames, source))
         for h in self.hosts:

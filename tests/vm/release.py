@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run make targets in a fresh root of another Debian release, with its compilers and libraries on this kernel:
-what a new user of that release meets. The root is made once; changes are forgotten."""
+"""Run make targets in a fresh root of another Debian release, with its compilers and libraries, on this kernel,
+as a new user of that release would. The root is made once; changes are discarded."""
 
 import argparse
 import pathlib
@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE))
 
 from debian import DebianError, debian_call, debian_root, environment_outside  # noqa: E402
 
-# What the README asks a user to have before the first command.
+# The README requires these packages.
 ASKED = ["git", "make", "ca-certificates"]
 # Where the project is in the root.
 PLACE = "/root/sixlane"

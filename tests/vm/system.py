@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs of a test machine, sixlane's among them: for kernels of this machine's architecture this
-system's own, for others Debian's packages and a cross build. Standard library only.
+"""The programs of a test machine, with sixlane's: this system's own for kernels of its architecture, Debian's
+packages and a cross build for others. Standard library only.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from debian import DebianError, debian_files, environment_outside  # noqa: E402
 from run import BUILD  # noqa: E402
 
-# What the tests call, what sixlane is built with, and what the machine boots by.
+# For the tests, for the build of sixlane, and for the boot.
 PACKAGES = [
     *("base-files", "coreutils", "dash", "kmod", "mount", "util-linux", "busybox-static"),
     *("iproute2", "ethtool", "bpftool", "python3-pytest", "python3-scapy"),

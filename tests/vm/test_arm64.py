@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What another architecture may do otherwise: its JIT, its size of pages, and a build of its own."""
+"""Another architecture: its JIT, its page size, and a build of its own."""
 
 import ipaddress
 import os
@@ -23,7 +23,7 @@ def page_size_by_name():
 
 
 def random_prefixes(rng, count):
-    """Behind host b, of all those lengths, one within the other and apart."""
+    """Behind host b, of all these lengths, nested and apart."""
     prefixes = set()
     while len(prefixes) < count:
         bits = 0x20010DB8 << 96 | 0xF << 92 | rng.getrandbits(4) << 88 | rng.getrandbits(88)
@@ -51,13 +51,13 @@ def test_forwards(nic_net):
     nic_net.assert_forwarded(fr.many(500, B, hop_limit=2))
 
 
-def test_rest_is_the_kernels(nic_net):
+def test_rest_passes_to_the_kernel(nic_net):
     nic_net.assert_icmp_error([fr.udp(B, hop_limit=1)], "pass_hop_limit", 3, 0)
     nic_net.assert_icmp_error([fr.udp("2001:db8:ffff::1")], "pass_no_route", 1, 0)
 
 
 def test_explain_agrees(nic_net):
-    """Its own walk over the maps, and the program on that very packet."""
+    """The trace of the maps and the program agree on the same packet."""
     for dst, words, verdict in (
         (B, "udp 1 2", "forward"),
         (B, "tcp 40000 443 size 1500", "forward"),
@@ -95,7 +95,7 @@ def test_either_index_finds_all_routes(nic_net, prefixes):
 
 
 def test_array_maps_answer(nic_net, prefixes):
-    """The memory of kernels without arenas, of which each map is in whole pages."""
+    """Kernels without arenas use array maps, each of whole pages."""
     nic_net.router.restart("--object", nic_net.router.object_without_arena())
     answer = built(nic_net)
     assert not answer["arena"] and answer["active"] == "compiled", answer

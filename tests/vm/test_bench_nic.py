@@ -34,7 +34,7 @@ def modes(rows, unit):
 
 
 def test_every_measure(results):
-    """Of each engine, by pktgen; and each packet is accounted for, by every counter."""
+    """Of each engine, by pktgen; all counters agree on every packet."""
     rows = results[0]["nic"]
     assert {(row["driver"], row["queues"]) for row in rows} == {("virtio_net", 4)}
     assert modes(rows, "Mpps") == {(engine, mode) for engine in ENGINES for mode in ("ndr", "pdr", "flood")}
@@ -42,7 +42,7 @@ def test_every_measure(results):
     assert [row["note"] for row in rows if "INVALID" in row["note"]] == []
     for row in rows:
         assert row["median"] > 0 or row["unit"] in ("packets lost", "ms of loss", "%"), row
-        # nobody asked for more than 1,000 a second, but the clock is an emulated one
+        # the rate is 1,000 a second, but the clock is an emulated one
         assert row["unit"] != "Mpps" or row["median"] < 0.002, row
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`sixlane bench generator` by the kernel's pktgen, on the machine's cabled multi-queue NICs.
 
-    eth0 ══ eth4        of a generator that both send and count
+    eth0 ══ eth4        of a generator for all tests, which sends and counts
     eth1 ══ eth5
-    eth2 ══ eth6        of one that each test makes for itself
+    eth2 ══ eth6        of a generator for one test
 
-Requests that are refused whatever sends, and network namespaces: tests/e2e/test_bench_generator.py. Latency, and XDP's
-frames: test_bench_nic.py.
+Refused requests and network namespaces: tests/e2e/test_bench_generator.py. Latency, and XDP's frames:
+test_bench_nic.py.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ BOTH = ("eth4", "eth5")
 
 @pytest.fixture(scope="module", autouse=True)
 def nics():
-    """All up with four queues each. Without neighbour discovery, that all frames are pktgen's."""
+    """All up with four queues each, without neighbour discovery, so that all frames are pktgen's."""
     for dev in MAC:
         command(["ip", "link", "set", dev, "up", "addrgenmode", "none"])
         command(["ip", "addr", "flush", "dev", dev])
@@ -75,14 +75,14 @@ def run(generator, table, macs=("eth6",), **fields):
 
 
 def entries(*states):
-    """What pktgen is set up for, by all threads or those that are "Running" or "Stopped"."""
+    """The devices of pktgen's threads, of all or of those in these states ("Running", "Stopped")."""
     lines = [line for file in PKTGEN.glob("kpktgend_*") for line in file.read_text().splitlines()]
     return [entry for line in lines for state, _, names in [line.partition(":")]
             if state in (states or ("Running", "Stopped")) for entry in names.split()]  # fmt: skip
 
 
 def test_no_pktgen():
-    """Nobody has loaded it yet: this is the first test."""
+    """Must be the first test, before the module is loaded."""
     done = command([SIXLANE, "bench", "generator", "--tx", "eth0"], check=False, stdin="")
     assert not PKTGEN.exists() and done.returncode == 1 and "modprobe pktgen" in done.stderr
 
@@ -92,10 +92,11 @@ def test_no_pktgen():
 
 @pytest.mark.parametrize("size", [82, 1518])
 def test_exact_counts(pair, table, size):
-    """Of all queues. Then there is no router in between, as a run with one would expect."""
+    """Of all queues. A run that expects a router reports that there is none in between."""
     ports = pair.ask(do="hello")["ports"]
+    roles = {"eth0": "tx", "eth1": "tx", "eth4": "rx", "eth5": "rx"}
     assert {(port["name"], port["role"], port["mac"]) for port in ports} == {
-        (dev, role, MAC[dev]) for dev, role in (("eth0", "tx"), ("eth1", "tx"), ("eth4", "rx"), ("eth5", "rx"))}  # fmt: skip
+        (dev, role, MAC[dev]) for dev, role in roles.items()}  # fmt: skip
     assert [port["queues"] for port in ports if port["role"] == "tx"] == 2 * [QUEUES]  # a sink's XDP makes more of them
     done = run(pair, table, BOTH, seed=5, frame_bytes=size)
     assert done["sent"] == done["received"] >= 2 * QUEUES * 16 and done["errors"] == [] and done["elapsed_ns"] > 0
@@ -104,7 +105,7 @@ def test_exact_counts(pair, table, size):
 
 
 def test_jumbo(pktgen, table):
-    """By one buffer or several, natively or not: as the driver can."""
+    """In one buffer or several, natively or not, as the driver supports it."""
     for dev in ("eth2", "eth6"):
         command(["ip", "link", "set", dev, "mtu", "9000"])
     with Generator(["eth2"], ["eth6"]) as generator:
@@ -133,11 +134,11 @@ def covering(packet):
 
 
 def test_what_leaves(pktgen, lab, table):
-    """Its prefixes are chosen by the seed: up to 16 of each queue, of 128; addresses are random within them."""
+    """The seed chooses up to 16 of 128 prefixes for each queue; addresses in them are random."""
     chosen = []
     for seed in (1, 1, 2):
         packets = sent_frames(lab, table, frame_bytes=128, seed=seed)
-        assert {(packet.macs, len(packet.frame), packet.hop_limit, packet.ports[1], str(packet.src)) for packet in packets} == {
+        assert {(each.macs, len(each.frame), each.hop_limit, each.ports[1], str(each.src)) for each in packets} == {
             ((MAC["eth6"], MAC["eth2"]), 128 - FCS, 32, 9, SRC)}  # fmt: skip
         assert len({packet.ports[0] for packet in packets}) > len(packets) / 2
         chosen.append({covering(packet)[-1] for packet in packets})
@@ -160,7 +161,7 @@ def test_default_route(pktgen, lab, table):
 
 @pytest.fixture
 def endless(pktgen, table):
-    """A run of an hour, in which all entries are busy: a thread that has not begun when it is told to stop begins then."""
+    """A run of an hour in which all threads have begun: one that has not begun at a stop would begin then."""
     with Generator(["eth2"], ["eth6"]) as generator:
         generator.tell(**request(table, seconds=3600, rate_pps=1000))
         wait_until(lambda: entries("Running") and not entries("Stopped"), 30)
@@ -170,7 +171,7 @@ def endless(pktgen, table):
 
 @pytest.mark.parametrize("by_signal", [True, False])
 def test_end(endless, by_signal):
-    """It says what it has done; also if its input ends, as a lost ssh does it."""
+    """It reports its counts, also if its input ends, as after a lost ssh."""
     if by_signal:
         endless.process.send_signal(signal.SIGTERM)
     else:
@@ -181,7 +182,7 @@ def test_end(endless, by_signal):
 
 
 def test_killed(endless):
-    """The kernel ends the run, but keeps its entries: the next one does not take them for its own."""
+    """The kernel ends the run, but keeps its entries, which the next run removes."""
     endless.process.kill()
     endless.process.wait()
     wait_until(lambda: not entries("Running"), 30)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""NICs of the models that machines have, as qemu plays them: two of each are ports of a router, and
-their cables lead to its hosts. e1000e has no native XDP, and runs the program in generic mode.
+"""NIC models that qemu emulates: two of each are ports of a router, cabled to its hosts.
 
-virtio-1 has one queue, virtio-4 four and one for each CPU.
+e1000e has no native XDP, and runs the program in generic mode. virtio-1 has one queue, virtio-4 four and one for
+each CPU.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ NETWORK, PCI = pathlib.Path("/sys/class/net"), pathlib.Path("/sys/bus/pci/device
 FAR_ENDS = 2 * len(MODELS)  # the number of the first
 COUNT = 50
 LARGE = (64, 1500, 3400, 3486, 3495, 3507, 3600, 4096, 8999, 9000)
-# The driver's counters of what XDP received and redirected, and of what it sent.
+# The driver's counters of frames that XDP redirected, and of frames that were redirected to it.
 RECEIVED = {"virtio": r"rx.*\d_xdp_redirects", "vmxnet3": "xdp redirects"}
 SENT = {"virtio": r"tx.*\d_xdp_tx", "vmxnet3": "xdp xmit"}
 
@@ -38,7 +38,7 @@ class NicNet(Net):
         take(ns, FAR_ENDS + number, "h0", HOST_MAC[host])
 
     def start(self):
-        for host in self.hosts:  # XDP does not see tags that the NIC takes off
+        for host in self.hosts:  # XDP does not see tags that the NIC removes
             self.r.run("ethtool", "-K", PORT[host], "rxvlan", "off", check=False)
         if self.native:
             return super().start()
@@ -46,7 +46,7 @@ class NicNet(Net):
         return super().start(attach=None)
 
     def connect(self):
-        """What a port that was down has lost, and the time until it has a carrier."""
+        """Bring ports up, restore their addresses, and wait for carriers."""
         for host in self.hosts:
             self.r.ip("link set dev", PORT[host], "up")
             addresses = (router_addr(host) + "/64", "fe80::1/64")
@@ -56,8 +56,7 @@ class NicNet(Net):
         self.sync_addresses()
 
     def is_running(self):
-        """Also that a driver has brought a carrier back which it took off: of that the kernel takes
-        notice later."""
+        """Also whether a driver has restored a carrier that it took away, which the kernel notices later."""
         flags = [self.r.link(PORT[host])["flags"] for host in self.hosts]
         return all("LOWER_UP" in each for each in flags) and super().is_running()
 
@@ -70,7 +69,7 @@ class NicNet(Net):
         return shown["stats64"][direction]["packets"]
 
     def uncounted(self):
-        """What the NICs received more than the program saw."""
+        """Frames that the NICs received and the program did not see."""
         received = sum(self.packets(PORT[host], "rx") for host in self.hosts)
         return received - sum(self.router.stats().values())
 
@@ -107,7 +106,7 @@ def net(drivers, request):
 
 
 def try_lro(net):
-    """What doctor says of it before there is a program, beside which drivers have none; None: nothing."""
+    """Doctor's finding about LRO, or None. Without a program, as drivers disable LRO for XDP."""
     net.r.run("ethtool", "-K", "p0", "lro", "on", check=False)
     found = doctor(net).get("lro")
     net.r.run("ethtool", "-K", "p0", "lro", "off", check=False)
@@ -129,22 +128,22 @@ def test_mode(net):
 
 
 def test_forward(net):
-    """Both ways, and all who count agree: the program, the kernel, and a driver that tells of XDP."""
+    """Both ways; the counters of the program, the kernel and the driver agree."""
     before, sent = net.uncounted(), net.packets("p1", "tx")
-    tells = net.kind in RECEIVED
-    counts = tells and [net.driver_count("p0", RECEIVED), net.driver_count("p1", SENT)]
+    has_counters = net.kind in RECEIVED
+    counts = has_counters and [net.driver_count("p0", RECEIVED), net.driver_count("p1", SENT)]
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
     net.assert_forwarded(back(COUNT), to="a", source="b")
     wait_until(lambda: net.uncounted() == before, 20, lambda: "%d, not %d" % (net.uncounted(), before))
-    if net.kind != "virtio":  # counts the last ones there when more are sent
+    if net.kind != "virtio":  # it counts the last frames when more are sent
         wait_until(lambda: net.packets("p1", "tx") >= sent + COUNT, 20)
-    if tells:
+    if has_counters:
         assert net.driver_count("p0", RECEIVED) == counts[0] + COUNT
         assert net.driver_count("p1", SENT) == counts[1] + COUNT
 
 
 def doctor(net, port="p0"):
-    """What it finds of a port: {check: (severity, advice)}."""
+    """{check: (severity, advice)} of a port's findings."""
     findings = net.router.sixlane_json("doctor", port, check=False)
     return {each["check"]: (each["severity"], each["advice"]) for each in findings if each["port"] == port}
 
@@ -168,7 +167,7 @@ def test_doctor(net):
 
 
 def test_spread(net):
-    """Receive side scaling that leaves out a queue, where a driver lets it."""
+    """Receive side scaling that leaves out a queue, if the driver allows it."""
     can = net.kind in ("igb", "vmxnet3")
     assert (net.r.run("ethtool", "-X", "p0", "equal", 1, check=False).returncode == 0) == can
     if can:
@@ -178,7 +177,7 @@ def test_spread(net):
 
 
 def set_mtu(net, mtu):
-    """Of both ports; hosts always have 9000. True: the driver takes it."""
+    """Set the MTU of both ports; hosts always have 9000. Returns whether the driver accepts it."""
     done = [net.r.run("ip", "link", "set", "dev", PORT[h], "mtu", mtu, check=False) for h in "ab"]
     wait_until(net.is_running, 30, "carriers")
     return not any(each.returncode for each in done)
@@ -197,7 +196,7 @@ def test_mtu(net):
     if net.kind in ("virtio", "e1000e"):
         net.settle(to_b(9000), forward=1)
         net.assert_forwarded(to_b(*LARGE), to="b")
-    elif net.kind == "vmxnet3":  # qemu's loses larger ones also without a program
+    elif net.kind == "vmxnet3":  # qemu's loses larger frames without a program, too
         net.assert_forwarded_by_kernel(to_b(1500, 3000))
     assert set_mtu(net, 1500)
     if net.kind == "vmxnet3":
@@ -226,7 +225,7 @@ def start_at_refused_mtu(net, mtu):
 
 
 def test_channels(net):
-    """igb changes them under a program, virtio_net without, if there are several; the others never."""
+    """igb changes them under a program, virtio_net without one if there are several; the others never."""
     can = net.model in ("virtio-4", "igb")
     for count in (1, 2):
         off = net.model == "virtio-4"
@@ -247,7 +246,7 @@ def test_down_and_up(net):
         net.r.ip("link set dev", port, "down")
     net.sync()
     net.connect()
-    if net.kind == "vmxnet3":  # no longer runs a program that was there before: the kernel forwards
+    if net.kind == "vmxnet3":  # it no longer runs the program: the kernel forwards
         net.assert_forwarded_by_kernel(fr.many(COUNT, host_addr("b")))
         net.router.detach()
         net.router.sixlane("attach p0 p1")
@@ -257,14 +256,14 @@ def test_down_and_up(net):
 
 
 def test_unplugged(net):
-    """The last one. The daemon goes on, and serves the other port."""
+    """Must be the last test. The daemon serves the other port."""
     if net.kind != "igb":
-        pytest.skip("igb stands for all: the kernel may wait for a program on a virtio_net")
+        pytest.skip("only igb: the kernel may wait for a program on a virtio_net")
     (PCI / net.bus["p0"] / "remove").write_text("1")
     wait_until(lambda: net.router.port_status("p0") is None, 20, net.router.log)
     net.sync()
     assert net.router.status()["in_sync"] and net.flavour("p1") == "plain"
-    # there is no route to a any more, of which the kernel tells b
+    # there is no route to a any more, and the kernel answers b
     _, rise = net.counted(lambda: pass_to(net, back(COUNT)))
     assert rise["pass_no_route"] == COUNT, rise
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `sixlane bench nic` sets and sets back, where there are bonds, and NICs with interrupts."""
+"""The settings that `sixlane bench nic` changes and restores, with bonds, and NICs with interrupts."""
 
 import pathlib
 import re
@@ -35,7 +35,7 @@ def states(r):
 
 @pytest.mark.parametrize("mode", ["balance-rr", "active-backup", "balance-xor", "802.3ad"])
 def test_bond(r, mode):
-    """Of two ports, of which one has addresses and one is down; after a SIGKILL as on any other way out."""
+    """Of two ports, one with addresses and one that is down. A SIGKILL ends it like any other signal."""
     r.ip("link set dev p2 down")
     r.ip("addr flush dev p2")
     before = states(r)
@@ -53,7 +53,7 @@ def test_bond(r, mode):
 
 
 def test_bonds_of_a_measurement(r):
-    """Without --mtu a bond gets the MTU of its devices, which otherwise would get the bond's."""
+    """Without --mtu a bond gets the MTU of its devices; otherwise they would get that of the bond."""
     for dev in PORTS:
         r.ip("link set dev", dev, "mtu 2000")
     before = states(r)
@@ -67,7 +67,7 @@ def test_bonds_of_a_measurement(r):
 
 
 def test_bond_that_is_there(r):
-    """It cannot be moved, nor can its slaves; another one may have its name."""
+    """It cannot be moved, and neither can its slaves; a new bond may have the same name."""
     r.ip("link add bond0 type bond mode active-backup")
     done = r.run(SIXLANE, "bench", "nic", "--check", "bond0", check=False)
     assert done.returncode == 1 and "bond0 is a bond: name its slaves" in done.stderr, done
@@ -86,7 +86,7 @@ def test_bond_that_is_there(r):
 
 @pytest.fixture
 def here():
-    """The machine's own namespace, in which its NICs are."""
+    """The machine's own namespace, which has the NICs."""
     if not pathlib.Path("/sys/class/net/eth1").exists():
         pytest.skip("this machine has no NICs")
     with Lab() as lab:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the daemon comes to know what the kernel has learnt, and what packets meet until it does.
+"""How the daemon reads what the kernel has learned, and what happens to packets until then.
 
-Whether the kernel believes a message is the kernel's matter: the daemon reads what came of it. Of
-floods about ever other destinations it costs as much as the kernel keeps itself, and no more than the
-bound says; other traffic meanwhile is the matter of `sixlane bench forward --flood`.
+The kernel decides whether it accepts a message; the daemon reads the result. Floods about ever new destinations
+take no more memory than the kernel keeps entries, and never more than the limit. `sixlane bench forward --flood`
+measures other traffic meanwhile.
 """
 
 import gzip
@@ -17,7 +17,7 @@ import exceptions as ex
 import frames as fr
 import pytest
 from benches import Bench
-from lab import PINS, REPO, wait_until
+from lab import PINS, REPO, wait_for, wait_until
 from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -35,7 +35,7 @@ def routed(idle):
     return idle
 
 
-TOLD = {
+EVENTS = {
     "Packet Too Big": (FAR, ex.too_big(MTU), {"mtu": MTU, "locked": False}),
     "at a route of locked MTU": (LOCKED, ex.too_big(MTU, LOCKED), {"mtu": MTU, "locked": True}),
     "of a neighbour": (host_addr("b"), ex.too_big(MTU, host_addr("b")), {"mtu": MTU, "locked": False}),
@@ -45,12 +45,12 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("dst, frame, wanted", TOLD.values(), ids=list(TOLD))
+@pytest.mark.parametrize("dst, frame, wanted", EVENTS.values(), ids=list(EVENTS))
 def test_by_an_event_alone(routed, dst, frame, wanted):
-    """The daemon is told of the message, and needs no pass. It is of that destination alone."""
+    """XDP reports the message to the daemon, which needs no pass. Other destinations are not affected."""
     net = routed.start("--audit-permille", 0)
     net.route("add 2001:db8:e00::/48 via", host_ll("b"), "dev p1 mtu lock 1400")
-    ex.hear(net, frame)
+    ex.deliver(net, frame)
     ex.wait_shown(net, dst, origin="kernel", table=254, **{"mtu": None, "next_hop": None, **wanted})
     mac = HOST_MAC["b"] if "mtu" in wanted else ex.OTHER_MAC
     net.assert_forwarded([fr.udp(dst, size=MTU)], next_mac=mac)
@@ -60,7 +60,7 @@ def test_by_an_event_alone(routed, dst, frame, wanted):
 
 
 def test_many_events_at_once(idle):
-    """More than are read one by one, or than sl_fresh takes: then a pass comes in any case."""
+    """More than are read one by one, or than sl_fresh holds: then a pass follows in any case."""
     net, count = ex.start(idle, "--audit-permille", 0), 5000
     net.router.daemon.send_signal(signal.SIGSTOP)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, count))
@@ -71,7 +71,7 @@ def test_many_events_at_once(idle):
 
 
 def test_by_a_pass_alone(routed):
-    """By a port where sixlane does not run nobody sees the message."""
+    """XDP does not see messages at a port without the program."""
     routed.router.attach(ports=["p0", "p2"])
     routed.router.start()
     for mtu in (MTU, 1290):
@@ -82,7 +82,7 @@ def test_by_a_pass_alone(routed):
 
 
 def test_no_window(idle):
-    """From the moment on at which the kernel has the message it answers, and so it goes on here."""
+    """No packet is forwarded against the exception once the kernel has the message."""
     net, rounds, each = ex.start(idle), 200, 4
     frames = list(ex.crowd(fr.udp(ex.FIRST, size=1400), 0, rounds))
     _, rise = net.counted(lambda: net.exchange(frames))
@@ -90,7 +90,7 @@ def test_no_window(idle):
 
     def play():
         for message, frame in zip(ex.crowd(ex.too_big(MTU, ex.FIRST), 0, rounds), frames, strict=True):
-            ex.hear(net, message)
+            ex.deliver(net, message)
             for _ in range(each):
                 net.tap["a"].send(frame)
             net.flush()
@@ -102,7 +102,7 @@ def test_no_window(idle):
 
 
 def test_carrier_comes_back_in_a_large_table(routed):
-    """No packet meets its route without what it had, however long all the others take."""
+    """The exception is back with its route, however long the other routes take."""
     net, large = routed, [fr.udp(FAR, size=1400)]
     net.r.batch(
         "route add 2001:db7:%x:%x::/64 via %s dev p2" % (number >> 8, number & 255, host_ll("c"))
@@ -126,7 +126,7 @@ def test_carrier_comes_back_in_a_large_table(routed):
 
 
 def test_table_of_the_kernels_own_packets(routed):
-    """The one that its lookup takes; packets by another do not heed it."""
+    """The exception is in the table of the kernel's own lookup; packets by another table ignore it."""
     net = routed.start()
     net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
     net.r.ip("rule add from 2001:db8:b::1 lookup 100 pref 1000")
@@ -139,7 +139,7 @@ def test_table_of_the_kernels_own_packets(routed):
 
 
 def test_exceptions_observed(idle):
-    """Counted, and not applied, unlike the operator's."""
+    """They are counted and not applied, unlike operator exceptions."""
     net = ex.start(idle, "--exceptions", "observe")
     ex.learn(net, MTU)
     before = ex.wait_shown(net, FAR, mtu=MTU)["hits"]
@@ -178,11 +178,11 @@ def kernel_count(net):
 def wait_as_kernel(net):
     """Until sixlane has what the kernel has, no more and no less."""
 
-    def right():
+    def look():
         kernel = {row["dst"]: row["metrics"][0]["mtu"] for row in net.r.ipj("route show cache")}
-        return kernel == {dst: row["mtu"] for dst, row in ex.shown(net).items()}
+        return kernel, {dst: row["mtu"] for dst, row in ex.shown(net).items()}
 
-    wait_until(right, 120, lambda: "kernel %d, sixlane %d" % (kernel_count(net), len(ex.shown(net))))
+    wait_for(look, lambda both: both[0] == both[1], 120, "as many exceptions as the kernel")
 
 
 def large(numbers):
@@ -191,9 +191,8 @@ def large(numbers):
 
 
 def test_believed(idle):
-    """Echo requests of the router's own that it never sent: the kernel takes them for sent. It keeps
-    some thousands for a next hop, and those are what sixlane has, also of those that it was not told of
-    while it could not read. Those that the kernel has let go are kept until a pass has not found them."""
+    """The kernel accepts errors about echo requests that it never sent. It keeps some thousands for a next hop, and
+    sixlane has the same ones, also after lost events. A pass removes those that the kernel has dropped."""
     net = ex.start(idle, "--max-exceptions", "10240")
     sizes = []
     net.router.daemon.send_signal(signal.SIGSTOP)
@@ -240,8 +239,7 @@ NOT_BELIEVED = {
 
 @pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
 def test_not_believed(idle, frame):
-    """Nothing stays of it, and what is true is still learnt after it: by the same port, which accepts
-    redirects, a Path MTU and a redirect that is as those should be."""
+    """Such a message leaves nothing behind, and valid ones by the same port still work after it."""
     net, redirected = ex.start(idle), "2001:db8:f00::2"
     ex.accept_redirects(net, "b")
     ex.flood(net, ex.crowd(frame, 0, COUNT))
@@ -251,15 +249,15 @@ def test_not_believed(idle, frame):
         pytest.skip("this kernel believes it, as Linux 6.12.117 does of UDP")
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
-    ex.hear(net, ex.redirect(ex.OTHER, redirected))
+    ex.deliver(net, ex.redirect(ex.OTHER, redirected))
     ex.wait_shown(net, redirected, next_hop=ex.OTHER)
     assert set(ex.shown(net)) == {FAR, redirected} and kernel_count(net) == 2
     net.settle(large(range(1, 101)), forward=100)
 
 
 def test_bound(idle):
-    """There is room for 100. Of the others the kernel decides: no packet is forwarded against it, and
-    those to destinations of the same route that it knows nothing of are forwarded as ever."""
+    """There is room for 100. Packets to the other destinations pass to the kernel; packets to destinations without
+    an exception are forwarded."""
     net = ex.start(idle, "--max-exceptions", 100)
     # So few that the kernel, which keeps as few as five in a bucket, drops none.
     numbers = range(1, 301)
@@ -283,8 +281,7 @@ def test_bound(idle):
 
 
 def test_a_million_peers(tmp_path):
-    """Nothing is kept of them but the thousand exceptions that there are, and nothing of these when they are forgotten.
-    A part of the real routes is enough: what counts is beneath them."""
+    """Only their thousand exceptions take entries, and none is left when the kernel forgets them."""
     with gzip.open(os.path.join(REPO, "tests/data/full-view-v6.txt.gz"), "rt") as file:
         (tmp_path / "routes").write_text("".join(itertools.islice(file, 5000)))
     words = ["--destinations", 1_000_000, "--exceptions", 1000, "--rounds", 1, "--count", 1024]
