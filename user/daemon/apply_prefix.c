@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "../resolve/affected.h"
 #include "audit_place.h"
 #include "daemon.h"
 #include "exceptions_event.h"

@@ -115,7 +115,7 @@ static int start(struct sync *sync, char *err)
 	if (sync->maps->no_fib)
 		log_warning(
 			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; lookups use the slower LPM trie");
-	ret = maps_ring_open(sync->maps, LOADER_HINTS, sizeof(struct sixlane_icmp_event),
+	ret = maps_ring_open(sync->maps, LOADER_ICMP_EVENTS, sizeof(struct sixlane_icmp_event),
 			     &sync->icmp_events.ring);
 	if (ret) {
 		snprintf(err, LOADER_ERR, "cannot read the ICMP events of the datapath: %s",
