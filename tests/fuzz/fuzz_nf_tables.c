@@ -32,16 +32,6 @@
 #include "../../user/lib/util.h"
 #include "mutate.h"
 
-/* Of exactly its size, so that ASan sees what is read behind it. */
-static struct nlmsghdr *message_copy(const void *bytes, size_t size)
-{
-	struct nlmsghdr *nlh = malloc(size);
-
-	memcpy(nlh, bytes, size);
-	nlh->nlmsg_len = (uint32_t)size;
-	return nlh;
-}
-
 static void query_all(const struct guard_ruleset *rules)
 {
 	const struct guard_iface in = { .ifindex = 2, .type = 1, .name = "p0", .kind = "veth" };
@@ -64,10 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();
 	struct nf_parser *parser = nf_parser_new(rules);
-	struct nlmsghdr *nlh;
+	struct nlmsghdr *nlh = message_copy(data, size);
 
-	if (size >= sizeof(*nlh)) {
-		nlh = message_copy(data, size);
+	if (nlh) {
 		(void)nf_parse_chain(nlh, parser);
 		(void)nf_parse_flowtable(nlh, parser);
 		(void)nf_parser_concerns(parser, nlh);
@@ -343,16 +332,15 @@ static int (*const parsers[N_MESSAGES])(const struct nlmsghdr *, void *) = {
 static struct nlmsghdr *message_get(enum message message, bool mutated)
 {
 	const struct nlmsghdr *original = (const void *)messages[message];
-	static char bytes[2 * MAX_BYTES] __attribute__((aligned(8)));
+	static uint8_t bytes[2 * MAX_BYTES] __attribute__((aligned(8)));
 	size_t size = original->nlmsg_len, header = sizeof(*original);
 
 	memcpy(bytes, original, size);
 	if (mutated && (message == CHAIN || message == BASE || message == FLOWTABLE))
-		return message_copy(
-			bytes, header + mutate_often((uint8_t *)bytes + header, size - header));
+		return message_copy(bytes, header + mutate_often(bytes + header, size - header));
 	header += sizeof(struct nfgenmsg);
 	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--)
-		mutate_value(bytes + header, size - header);
+		mutate_value((char *)bytes + header, size - header);
 	return message_copy(bytes, size);
 }
 

@@ -29,7 +29,7 @@
 
 #define TIMEOUT_MS 5000
 
-struct device {
+struct iface {
 	struct link link;
 	struct guard_iface iface;
 };
@@ -51,7 +51,7 @@ static int link_message(const struct nlmsghdr *nlh, void *link)
 	return parse_link(nlh, link);
 }
 
-static void device_read(struct nl_socket *socket, const char *name, struct device *device)
+static void device_read(struct nl_socket *socket, const char *name, struct iface *device)
 {
 	char buffer[256] __attribute__((aligned(8))) = { 0 };
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
@@ -91,7 +91,7 @@ static json_t *pair_json(const struct guard_ruleset *rules, const struct guard_i
 	return json_pack("{s:s, s:s, s:o}", "in", in->name, "out", out->name, "held", held);
 }
 
-static json_t *pairs_json(const struct guard_ruleset *rules, const struct device *devices, size_t n)
+static json_t *pairs_json(const struct guard_ruleset *rules, const struct iface *devices, size_t n)
 {
 	json_t *pairs = json_array();
 
@@ -117,7 +117,7 @@ static json_t *nat_json(const struct guard_ruleset *rules)
 	return nat;
 }
 
-static json_t *named_json(const struct guard_ruleset *rules, const struct device *devices, size_t n)
+static json_t *named_json(const struct guard_ruleset *rules, const struct iface *devices, size_t n)
 {
 	json_t *named = json_array();
 
@@ -161,7 +161,7 @@ static const struct source sources[] = {
 };
 
 static void read_rules(const struct source *source, struct nf_tables *tables,
-		       const struct device *devices, size_t n)
+		       const struct iface *devices, size_t n)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
 	char reason[GUARD_REASON_LEN];
@@ -183,7 +183,7 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 }
 
 static void follow(const struct source *source, struct nf_tables *tables,
-		   const struct device *devices, size_t n)
+		   const struct iface *devices, size_t n)
 {
 	char line[16];
 
@@ -215,7 +215,7 @@ static json_t *hooks_json(const struct nf_hooks *found)
 			 found->defragments, "unknown", unknown_json(found));
 }
 
-static int read_hooks(const struct device *devices, size_t n)
+static int read_hooks(const struct iface *devices, size_t n)
 {
 	struct nf_hooks all = { 0 }, links = { 0 };
 	json_t *answer, *each = json_object();
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *links = NULL;
 	const struct source *source = &sources[0];
-	_cleanup_free_ struct device *devices = NULL;
+	_cleanup_free_ struct iface *devices = NULL;
 	struct nf_tables *tables;
 	bool follows = false;
 	size_t n;
