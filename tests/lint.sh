@@ -56,6 +56,11 @@ user_words() {
 	/usr/bin/python3 tests/lint_words.py
 }
 
+# Calls and includes form no circle; headers are short; the packet program is a list.
+structure() {
+	/usr/bin/python3 tests/lint_structure.py "$build"
+}
+
 # Every file of the end-to-end tests runs in virtual machines, too, and each file that a job names exists. This starts none.
 vm_jobs() {
 	/usr/bin/python3 tests/vm/vm.py --list >/dev/null
@@ -74,6 +79,7 @@ check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
 check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
 check "words that users meet" user_words
+check "structure" structure
 check "documents" /usr/bin/python3 tests/lint_docs.py
 check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget

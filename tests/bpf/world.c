@@ -194,14 +194,6 @@ void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		};
 }
 
-void world_set_expiring(struct world *world, uint32_t id, uint32_t first_bucket, uint32_t member,
-			uint64_t expires_ns)
-{
-	world_set_buckets(world, id, first_bucket, &member, 1);
-	world->next_hops[id].mtu = world->next_hops[member].mtu;
-	world->next_hops[id].expires_ns = expires_ns;
-}
-
 void world_enslave(struct world *world, enum device dev)
 {
 	struct sixlane_port *port = world_port(world, dev);

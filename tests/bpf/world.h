@@ -108,9 +108,6 @@ void world_add_exception_and_ways(struct world *world, const struct sixlane_exce
 /* A group of buckets with one member each; buckets from first_bucket on. */
 void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		       const uint32_t *members, uint16_t n);
-/* A group of one that expires. */
-void world_set_expiring(struct world *world, uint32_t id, uint32_t first_bucket, uint32_t member,
-			uint64_t expires_ns);
 /* Put a port into the VRF. */
 void world_enslave(struct world *world, enum device dev);
 /* Every port into the slot that is tried first, and none in the index. The last change. */
