@@ -172,7 +172,7 @@ def check_keys(docs: Docs) -> Iterator[str]:
 
 def check_maps(docs: Docs) -> Iterator[str]:
     """Maps that documents name exist."""
-    maps = set(re.findall(r"^\} (sl_\w+) SEC", docs.texts.get("bpf/maps.h", ""), re.M))
+    maps = set(re.findall(r"^(?:\} |PINNED_\w+\()(sl_\w+)", docs.texts.get("bpf/maps.h", ""), re.M))
     if not maps:
         yield "bpf/maps.h: no map was found"
     for path, text in docs.texts.items():
@@ -222,7 +222,7 @@ GOOD = Docs(
         "user/daemon/config.c": '\tSETTING("mode", mode, SETTING_MODE),\n',
         "user/cli/a.c": 'print_set(object, "mode", value);\n',
         ROWS: "class Row:\n    mode: str\n\n\ndef f():\n",
-        "bpf/maps.h": "} sl_meta SEC(\".maps\");\n",
+        "bpf/maps.h": "PINNED_MAP(sl_meta, ARRAY, 0, 1, __u32, __u64);\n",
     },
     {"user/a.c", "bpf/b.h"},
 )
