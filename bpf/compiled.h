@@ -48,7 +48,7 @@ static __always_inline int compiled_step_wide(struct compiled_cursor *cursor, __
 	cursor->bits <<= stride;
 	if (!sixlane_fib_passes(cell, cursor->bits)) {
 		cursor->entry = fib_load(&cursor->place,
-					 cells + SIXLANE_FIB_BEST_BEFORE + compiled_after(cell));
+					 cells + SIXLANE_FIB_DEFAULT_LEAF + compiled_after(cell));
 		return 1;
 	}
 	cursor->entry = sixlane_fib_entry(cell);
@@ -83,7 +83,7 @@ static __always_inline int compiled_step(struct compiled_cursor *cursor, __u64 h
 	next = fib_load(&cursor->place,
 			cells + 4 * (__u32)sixlane_fib_bits(cursor->bits << skip, stride));
 	if (sixlane_fib_bits(cursor->bits, skip) != key) {
-		cursor->entry = fib_load(&cursor->place, cells + SIXLANE_FIB_BEST_BEFORE);
+		cursor->entry = fib_load(&cursor->place, cells + SIXLANE_FIB_DEFAULT_LEAF);
 		return 1;
 	}
 	cursor->entry = next;

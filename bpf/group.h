@@ -103,7 +103,7 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
  * the one by the ingress device (rt6_score_route()); such packets are passed anyway, so then this
  * returns 0. Else the word of the next-hop entry.
  */
-__attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
+__attribute__((noinline)) __u64 group_equal_metric(__u64 word, __u32 ingress)
 {
 	const union sixlane_nh_entry group = { .word = word };
 	const struct sixlane_next_hop *member;
@@ -162,9 +162,9 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 	return SIXLANE_FORWARD;
 }
 
-static __always_inline enum sixlane_verdict group_find_first(struct packet *pkt)
+static __always_inline enum sixlane_verdict group_find_equal_metric(struct packet *pkt)
 {
-	__u64 word = group_first(pkt->nh_entry.word, pkt->ingress);
+	__u64 word = group_equal_metric(pkt->nh_entry.word, pkt->ingress);
 
 	if (!word)
 		return SIXLANE_PASS_SAME_PORT;
@@ -187,7 +187,7 @@ static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 	if (likely(pkt->nh_entry.type == SIXLANE_NH_GROUP))
 		return group_find_member(pkt);
 	if (pkt->nh_entry.type == SIXLANE_NH_EQUAL_METRIC)
-		return group_find_first(pkt);
+		return group_find_equal_metric(pkt);
 	return SIXLANE_PUNT_ROUTE;
 }
 

@@ -74,7 +74,7 @@ _Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX <= 64, "all bits ar
 /* The cells follow. A node without a stride fits into one unit. */
 struct sixlane_fib_header {
 	__u32 key; /* the skipped bits */
-	__u32 best;
+	__u32 default_leaf;
 };
 _Static_assert(sizeof(struct sixlane_fib_header) == 8, "layout is ABI");
 
@@ -84,17 +84,17 @@ _Static_assert(sizeof(struct sixlane_fib_header) == 8, "layout is ABI");
  */
 struct sixlane_fib_long_header {
 	__u32 words[2];
-	__u32 best;
+	__u32 default_leaf;
 };
 _Static_assert(sizeof(struct sixlane_fib_long_header) == 12, "layout is ABI");
 _Static_assert(SIXLANE_FIB_SKIP_MAX <= 48, "they fit into the header");
 
 /* Offset of the default leaf from the first cell; the same for both headers. */
-#define SIXLANE_FIB_BEST_BEFORE ((__u32)-4)
-_Static_assert((__u32)sizeof(struct sixlane_fib_header) + SIXLANE_FIB_BEST_BEFORE ==
-			       __builtin_offsetof(struct sixlane_fib_header, best) &&
-		       (__u32)sizeof(struct sixlane_fib_long_header) + SIXLANE_FIB_BEST_BEFORE ==
-			       __builtin_offsetof(struct sixlane_fib_long_header, best),
+#define SIXLANE_FIB_DEFAULT_LEAF ((__u32)-4)
+_Static_assert((__u32)sizeof(struct sixlane_fib_header) + SIXLANE_FIB_DEFAULT_LEAF ==
+			       __builtin_offsetof(struct sixlane_fib_header, default_leaf) &&
+		       (__u32)sizeof(struct sixlane_fib_long_header) + SIXLANE_FIB_DEFAULT_LEAF ==
+			       __builtin_offsetof(struct sixlane_fib_long_header, default_leaf),
 	       "the default leaf is right before the cells");
 
 /*

@@ -35,12 +35,12 @@
 #define SIXLANE_PORT_BRIDGE (1u << 17)
 #define SIXLANE_PORT_MACVLAN (1u << 18)
 #define SIXLANE_PORT_TUNNEL (1u << 19)
-#define SIXLANE_PORT_STRANGE (1u << 20) /* any other */
-#define SIXLANE_PORT_SLAVES (1u << 21)	/* VLAN device on a bond: redirect to one of slaves */
+#define SIXLANE_PORT_UNSUPPORTED (1u << 20) /* any other */
+#define SIXLANE_PORT_SLAVES (1u << 21)	    /* VLAN device on a bond: redirect to one of slaves */
 /* source is the address that the kernel uses for ICMPv6 errors by this port. */
 #define SIXLANE_PORT_SOURCE (1u << 22)
 /* For the CLI: the port waits for a lower MTU, which its program needs. */
-#define SIXLANE_PORT_WAITS (1u << 23)
+#define SIXLANE_PORT_ATTACH_PENDING (1u << 23)
 /* The guard: netfilter or tc may affect all packets that come in, or leave, by this port. */
 #define SIXLANE_PORT_IN_FIREWALL (1u << 24)
 #define SIXLANE_PORT_IN_TC (1u << 25)
@@ -57,8 +57,9 @@
 #define SIXLANE_PORT_FLOWS (1u << 30)
 #define SIXLANE_PORT_IN_HELD (SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_IN_TC)
 #define SIXLANE_PORT_OUT_HELD (SIXLANE_PORT_OUT_FIREWALL | SIXLANE_PORT_OUT_TC)
-#define SIXLANE_PORT_NO_XMIT \
-	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
+#define SIXLANE_PORT_NO_XMIT                                                \
+	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | \
+	 SIXLANE_PORT_UNSUPPORTED)
 
 /*
  * The slot that the datapath tries before it looks the device up in sl_port_index, which costs as

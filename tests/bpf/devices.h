@@ -75,8 +75,8 @@ enum world_next_hop {
 	NH_BACK,		       /* out of DEV_IN */
 	NH_SOURCES,		       /* a set of sources, WORLD_SET */
 	NH_GROUP = 40,		       /* … to be made by tests */
-	NH_FATE = 64,		       /* + verdict: a route with a next-hop entry of its own */
-	WORLD_NEXT_HOPS = NH_FATE + SIXLANE_MAX_VERDICTS
+	NH_ENTRY = 64,		       /* + verdict: a route with a next-hop entry of its own */
+	WORLD_NEXT_HOPS = NH_ENTRY + SIXLANE_MAX_VERDICTS
 };
 _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 

@@ -45,7 +45,7 @@ static const union sixlane_addr *install(uint32_t half)
 
 	harness_world(&world);
 	world_add_exception_and_ways(&world, &via_alt);
-	world_add_route(&world, OURS "/128", 0, NH_FATE + SIXLANE_PASS_LOCAL);
+	world_add_route(&world, OURS "/128", 0, NH_ENTRY + SIXLANE_PASS_LOCAL);
 	world_add_route(&world, "2001:db8:6::/48", 0, NH_GATEWAY);
 	world.meta.fresh = half;
 	harness_install(&world);

@@ -57,7 +57,7 @@ void frags_test_jumbo_frames(void **state)
 	expect_untagged(JUMBO - 40 + 1, 0, SIXLANE_PASS_TOO_BIG);
 	install(NH_GATEWAY, MTU_1500);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_TOO_BIG);
-	install(NH_FATE + SIXLANE_DROP_BLACKHOLE, AS_IT_IS);
+	install(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, AS_IT_IS);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_DROP_BLACKHOLE);
 }
 

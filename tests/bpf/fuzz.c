@@ -84,8 +84,8 @@ static bool agrees(const struct world *world, enum device dev, const struct fram
 	static const enum harness_prog progs[] = { PROG_AS_IS, PROG_SHOWS_EGRESS, PROG_FRAGS,
 						   PROG_TRACE };
 	const uint64_t n_progs = harness_has(PROG_TRACE) ? 4 : 3;
-	static struct model_result results[MODEL_FATES];
-	struct expected expected[MODEL_FATES];
+	static struct model_result results[MODEL_ENTRIES];
+	struct expected expected[MODEL_ENTRIES];
 	uint32_t ingress = harness_ifindex()[dev];
 	size_t n = model_run(world, ingress, frame, results);
 

@@ -45,7 +45,7 @@ static void randomize_last(struct world_route *entries, size_t *n, uint32_t len)
 /* --- next hops --------------------------------------------------------------------------- */
 
 #define GROUPS 8
-_Static_assert(NH_GROUP + GROUPS <= NH_FATE, "groups have ids");
+_Static_assert(NH_GROUP + GROUPS <= NH_ENTRY, "groups have ids");
 
 static uint32_t random_plain_next_hop(void)
 {
@@ -53,9 +53,9 @@ static uint32_t random_plain_next_hop(void)
 					  NH_LOCKED,  NH_SILENT,  NH_BACK };
 
 	if (fuzz_one_in(12))
-		return NH_FATE + SIXLANE_PASS_LOCAL;
+		return NH_ENTRY + SIXLANE_PASS_LOCAL;
 	if (fuzz_one_in(3))
-		return NH_FATE + fuzz_below(SIXLANE_MAX_VERDICTS);
+		return NH_ENTRY + fuzz_below(SIXLANE_MAX_VERDICTS);
 	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS)) : FUZZ_PICK(often);
 }
 

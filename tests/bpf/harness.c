@@ -184,7 +184,7 @@ static void install_routes(const struct world *w)
 	const struct world_route everything = { .key.table = htonl(SIXLANE_TABLE_MAIN) };
 	const bool compiled = engine == SIXLANE_ENGINE_COMPILED;
 	/* No rule's suppress_prefixlength lets this one go by. */
-	const uint32_t instead = sixlane_route_value(NH_FATE + decoy, 128);
+	const uint32_t instead = sixlane_route_value(NH_ENTRY + decoy, 128);
 
 	tables_clear(&tables);
 	if (!compiled)

@@ -135,7 +135,7 @@ void live_test_frames_leave_by_their_egress(void **state)
 	send_to(NH_ALT, 0, &frame);
 	frame_route(&frame, world_neigh_mac[NEIGH_ALT], world_device_mac[DEV_ALT]);
 	expect_arrival(alt, &frame);
-	send_to(NH_FATE + SIXLANE_DROP_BLACKHOLE, 0, &frame);
+	send_to(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, 0, &frame);
 	expect_nothing(out);
 	expect_nothing(alt);
 }

@@ -49,7 +49,7 @@ static const struct mark {
 	/* the daemon must not keep a neighbour alive that no forwarded packet needs */
 	{ "too big", NH_GATEWAY, .payload = 2000, .action = XDP_PASS, .used = NOBODY },
 	{ "unresolved", NH_SILENT, .action = XDP_PASS, .used = NOBODY },
-	{ "local", NH_FATE + SIXLANE_PASS_LOCAL, .action = XDP_PASS, .used = NOBODY },
+	{ "local", NH_ENTRY + SIXLANE_PASS_LOCAL, .action = XDP_PASS, .used = NOBODY },
 };
 
 static void install(const struct mark *mark)

@@ -218,7 +218,7 @@ static enum sixlane_verdict check_device(const struct walk *w, const struct sixl
 		{ SIXLANE_PORT_BRIDGE, SIXLANE_PUNT_BRIDGE },
 		{ SIXLANE_PORT_MACVLAN, SIXLANE_PUNT_MACVLAN },
 		{ SIXLANE_PORT_TUNNEL, SIXLANE_PUNT_TUNNEL },
-		{ SIXLANE_PORT_STRANGE, SIXLANE_PASS_EGRESS_DEVICE },
+		{ SIXLANE_PORT_UNSUPPORTED, SIXLANE_PASS_EGRESS_DEVICE },
 	};
 
 	if (!egress)
@@ -353,7 +353,7 @@ static enum sixlane_verdict keep_for_rules(const struct walk *w, enum sixlane_ve
 }
 
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
-		 struct model_result results[MODEL_FATES])
+		 struct model_result results[MODEL_ENTRIES])
 {
 	static struct walk w;
 	enum sixlane_verdict verdict;

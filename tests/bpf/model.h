@@ -13,7 +13,7 @@
 #include "frame.h"
 #include "world.h"
 
-#define MODEL_FATES 48
+#define MODEL_ENTRIES 48
 
 struct model_result {
 	enum sixlane_verdict verdict;
@@ -27,6 +27,6 @@ struct model_result {
 
 /* Returns how many next-hop entries the frame may meet. */
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
-		 struct model_result results[MODEL_FATES]);
+		 struct model_result results[MODEL_ENTRIES]);
 
 #endif

@@ -12,7 +12,7 @@ static void add_entry(struct walk *w, union sixlane_nh_entry nh_entry)
 	for (size_t i = 0; i < w->n_entries; i++)
 		if (w->nh_entries[i].word == nh_entry.word)
 			return;
-	if (w->n_entries < MODEL_FATES)
+	if (w->n_entries < MODEL_ENTRIES)
 		w->nh_entries[w->n_entries++] = nh_entry;
 }
 

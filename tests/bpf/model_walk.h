@@ -21,7 +21,7 @@ struct walk {
 	uint32_t table;				 /* in which it is */
 
 	/* The next-hop entries by which it may leave, of which a group has several. */
-	union sixlane_nh_entry nh_entries[MODEL_FATES];
+	union sixlane_nh_entry nh_entries[MODEL_ENTRIES];
 	size_t n_entries;
 };
 

@@ -223,7 +223,7 @@ static void run_entries(uint32_t route, size_t n, uint32_t alt)
 			  .words = { world.next_hops[NH_GATEWAY].nh_entry.word,
 				     world.next_hops[alt].nh_entry.word,
 				     world.next_hops[NH_VIA(NEIGH_OUT_10)].nh_entry.word,
-				     world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE]
+				     world.next_hops[NH_ENTRY + SIXLANE_DROP_BLACKHOLE]
 					     .nh_entry.word },
 			  .n = n,
 			  .classify = classify_way,

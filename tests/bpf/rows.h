@@ -125,7 +125,7 @@ ROW_TABLES(ROW_EXTERN)
 		.prefix = (prefix_), .next_hop = (next_hop_) \
 	}
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
-#define TO_ENTRY(verdict) TO(NH_FATE + SIXLANE_##verdict)
+#define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
 
 /* --- changes of the world ------------------------------------------------------------------- */
 

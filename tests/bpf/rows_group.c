@@ -63,10 +63,10 @@ static void sixteenth_back(struct world *w)
 
 static void blackhole_first(struct world *w)
 {
-	set_group(w, (const uint32_t[]){ NH_FATE + SIXLANE_DROP_BLACKHOLE, NH_GATEWAY }, 2);
+	set_group(w, (const uint32_t[]){ NH_ENTRY + SIXLANE_DROP_BLACKHOLE, NH_GATEWAY }, 2);
 }
 
-static void group_first(struct world *w)
+static void group_equal_metric(struct world *w)
 {
 	set_group(w, (const uint32_t[]){ NH_GROUP, NH_GATEWAY }, 2);
 }
@@ -85,8 +85,8 @@ const struct row rows_group[] = {
 	/* members */
 	{ "group of one", ONE },
 	{ "group of two", TWO },
-	{ "group of a blackhole", OF(NH_FATE + SIXLANE_DROP_BLACKHOLE), DROP(BLACKHOLE) },
-	{ "group of a punt", OF(NH_FATE + SIXLANE_PUNT_ENCAP), PUNT(ENCAP) },
+	{ "group of a blackhole", OF(NH_ENTRY + SIXLANE_DROP_BLACKHOLE), DROP(BLACKHOLE) },
+	{ "group of a punt", OF(NH_ENTRY + SIXLANE_PUNT_ENCAP), PUNT(ENCAP) },
 	{ "group of an on-link next hop", OF(NH_ON_LINK), .via = NEIGH_HOST },
 	{ "group of a silent gateway", OF(NH_SILENT), PASS(UNRESOLVED) },
 	{ "group of the port it came in by", OF(NH_BACK), PASS(SAME_PORT) },
@@ -94,7 +94,7 @@ const struct row rows_group[] = {
 	{ "group of nobody", OF(0), PASS(EGRESS_DOWN) },
 	{ "group without a bucket", ONE, WITH(SET_NH(nh_entry.n_buckets, 0)), PASS(EGRESS_DOWN) },
 	{ "group, below the bound",
-	  OF(NH_FATE + SIXLANE_PUNT_ENCAP, SET(buckets[0].bound, 0xffffffff),
+	  OF(NH_ENTRY + SIXLANE_PUNT_ENCAP, SET(buckets[0].bound, 0xffffffff),
 	     SET(buckets[0].below, NH_ALT)),
 	  .via = NEIGH_ALT },
 	{ "group, above the bound", OF(NH_GATEWAY, SET(buckets[0].below, NH_ALT)) },
@@ -111,7 +111,7 @@ const struct row rows_group[] = {
 	/* expiry */
 	{ "expired", EXPIRES(NH_GATEWAY, 1), PUNT(EXPIRES) },
 	{ "not expired yet", EXPIRES(NH_GATEWAY, UINT64_MAX) },
-	{ "expired blackhole", EXPIRES(NH_FATE + SIXLANE_DROP_BLACKHOLE, 1), PUNT(EXPIRES) },
+	{ "expired blackhole", EXPIRES(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, 1), PUNT(EXPIRES) },
 	{ "expired under a good shorter prefix",
 	  .routes = { ROUTE("2001:db8::/32", NH_GATEWAY), GROUP }, WITH(SET_GROUP(NH_GATEWAY, 1)),
 	  PUNT(EXPIRES) },
@@ -133,8 +133,8 @@ const struct row rows_group[] = {
 	  WITH(FLIP_PORT(OUT, SKIP), FLIP_PORT(OUT, SKIP_OBJECT)) },
 	/* the bits of an entry's type that would be a port name DEV_OUT's slot */
 	{ "skipping is not for entries that do not forward",
-	  OF(NH_FATE + SIXLANE_DROP_BLACKHOLE, FLIP_PORT(OUT, SKIP),
-	     SET(next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].nh_entry.port, DEV_OUT + 1)),
+	  OF(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, FLIP_PORT(OUT, SKIP),
+	     SET(next_hops[NH_ENTRY + SIXLANE_DROP_BLACKHOLE].nh_entry.port, DEV_OUT + 1)),
 	  DROP(BLACKHOLE) },
 	{ "all members down, and not skipped", TWO, WITH(FLIP_PORT(OUT, UP)), PASS(EGRESS_DOWN) },
 
@@ -153,7 +153,7 @@ const struct row rows_group[] = {
 	{ "first of none", EQUAL(first, SET_NH(nh_entry.n_buckets, 0)), PASS(SAME_PORT) },
 	{ "first out of range", EQUAL(first, SET_NH(nh_entry.first_bucket, SIXLANE_MAX_NH_BUCKETS)),
 	  PASS(SAME_PORT) },
-	{ "first is a group", EQUAL(group_first), PUNT(ROUTE) },
+	{ "first is a group", EQUAL(group_equal_metric), PUNT(ROUTE) },
 	{ "first asks no hash", EQUAL(first), .hash = { .policy = SIXLANE_HASH_L4 },
 	  PATCH(NEXT("3c")), .via = NEIGH_ALT },
 };

@@ -24,7 +24,7 @@
 
 #define EVENT(type) .icmp_event = { type, INNER_DST }
 
-#define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
+#define LOCAL NH_ENTRY + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
 #define ANYCAST .routes = { TO_ENTRY(PASS_ANYCAST) }
 #define THEIRS .routes = { TO(NH_GATEWAY) }

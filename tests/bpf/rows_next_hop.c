@@ -35,7 +35,7 @@ const struct row rows_next_hop[] = {
 	  PASS(EGRESS_DOWN) },
 	{ "egress is a macvlan", WITH(FLIP_PORT(OUT, MACVLAN)), PUNT(MACVLAN) },
 	{ "egress is a tunnel", WITH(FLIP_PORT(OUT, TUNNEL)), PUNT(TUNNEL) },
-	{ "egress is something else", WITH(FLIP_PORT(OUT, STRANGE)), PASS(EGRESS_DEVICE) },
+	{ "egress is something else", WITH(FLIP_PORT(OUT, UNSUPPORTED)), PASS(EGRESS_DEVICE) },
 	{ "what the ingress is as an egress does not matter", WITH(FLIP_PORT(IN, BRIDGE)) },
 	{ "egress that takes no frames of several buffers, in one",
 	  WITH(FLIP_PORT(OUT, XMIT_FRAGS)) },

@@ -59,7 +59,7 @@ const struct row rows_route[] = {
 		      ROUTE("2001:db8:2::/127", NH_GATEWAY), ROUTE("2001:db8:2::1/128", NH_ALT) },
 	  .via = NEIGH_ALT },
 	{ "punted /64 under a good /48",
-	  .routes = { TO(NH_GATEWAY), ROUTE("2001:db8:2::/64", NH_FATE + SIXLANE_PUNT_ROUTE) },
+	  .routes = { TO(NH_GATEWAY), ROUTE("2001:db8:2::/64", NH_ENTRY + SIXLANE_PUNT_ROUTE) },
 	  PUNT(ROUTE) },
 
 	/* tables */

@@ -13,7 +13,7 @@
 #define FROM_48(next_hop) FROM("2001:db8:1::/48", next_hop)
 /* The sender's source has no route, or one of a shorter destination. */
 #define NOT_FROM_48 \
-	.sources = { SOURCE("2001:db8:f::/48", NH_GATEWAY), ELSE(NH_FATE + SIXLANE_PASS_NO_ROUTE) }
+	.sources = { SOURCE("2001:db8:f::/48", NH_GATEWAY), ELSE(NH_ENTRY + SIXLANE_PASS_NO_ROUTE) }
 #define SHORTER_48                                          \
 	.sources = { SOURCE("2001:db8:f::/48", NH_GATEWAY), \
 		     { .prefix = "::/0", .next_hop = NH_GATEWAY, .len = 32 } }
@@ -52,7 +52,7 @@ const struct row rows_source[] = {
 	  .sources = { SOURCE("2001:db8:1::/48", NH_ALT), ELSE(NH_ALT) } },
 
 	/* what they lead to */
-	{ "source, blackhole", BY_SOURCE, FROM_48(NH_FATE + SIXLANE_DROP_BLACKHOLE),
+	{ "source, blackhole", BY_SOURCE, FROM_48(NH_ENTRY + SIXLANE_DROP_BLACKHOLE),
 	  DROP(BLACKHOLE) },
 	{ "no route for other sources", BY_SOURCE, NOT_FROM_48, PASS(NO_ROUTE) },
 	{ "on-link for a source", BY_SOURCE, FROM_48(NH_ON_LINK), .via = NEIGH_HOST },
@@ -82,7 +82,7 @@ const struct row rows_source[] = {
 	  .via = NEIGH_ALT },
 	{ "no route for other sources, by a rule, is no gap", ELSE_100(NH_ALT), NOT_FROM_48,
 	  MAIN_100, WITH(FLIP_META(GAPS)), .via = NEIGH_ALT },
-	{ "throw for a source, by a rule", ELSE_100(NH_ALT), FROM_48(NH_FATE + SIXLANE_PASS_THROW),
+	{ "throw for a source, by a rule", ELSE_100(NH_ALT), FROM_48(NH_ENTRY + SIXLANE_PASS_THROW),
 	  MAIN_100, .via = NEIGH_ALT },
 	{ "missing set, by a rule", ELSE_100(NH_ALT), .sources = { ELSE(NH_GATEWAY) }, NO_SET,
 	  MAIN_100, PUNT(SOURCE_ROUTE) },

@@ -34,7 +34,7 @@ static void list_too_long(struct world *w)
 #define SUPPRESSED_TO(next_hop)                                               \
 	.routes = { TO(next_hop), ROUTE_IN(100, "2001:db8:2::/48", NH_ALT) }, \
 	.rules = { SUPPRESS(48), TO_100 }
-#define SUPPRESSED_ENTRY(v) SUPPRESSED_TO(NH_FATE + SIXLANE_##v)
+#define SUPPRESSED_ENTRY(v) SUPPRESSED_TO(NH_ENTRY + SIXLANE_##v)
 #define RULE_VERDICT(v) .rule.action = SIXLANE_RULE_VERDICT, .rule.verdict = SIXLANE_##v
 #define RULE_OF(v)                                                                         \
 	{                                                                                  \
@@ -43,8 +43,8 @@ static void list_too_long(struct world *w)
 	}
 #define GOTO(target_) RULE(.rule.action = SIXLANE_RULE_GOTO, .rule.target = (target_))
 /* Table 100 has this verdict, main leads to the gateway. */
-#define VERDICT_100(verdict)                                                              \
-	.routes = { TO(NH_GATEWAY), ROUTE_IN(100, "::/0", NH_FATE + SIXLANE_##verdict) }, \
+#define VERDICT_100(verdict)                                                               \
+	.routes = { TO(NH_GATEWAY), ROUTE_IN(100, "::/0", NH_ENTRY + SIXLANE_##verdict) }, \
 	.rules = { TO_100, TO_MAIN }
 #define VRF_TABLE .routes = { TO(NH_GATEWAY), ROUTE_IN(WORLD_VRF, "::/0", NH_ALT) }
 #define BY_VRF .rules = { RULE(FLAGS(L3MDEV)), TO_MAIN }
@@ -76,7 +76,7 @@ const struct row rows_walk[] = {
 	  WITH(FLIP_PORT(IN, RULES)) },
 	{ "local, then main",
 	  .routes = { TO(NH_GATEWAY),
-		      ROUTE_IN(255, "2001:db8:2::1/128", NH_FATE + SIXLANE_PASS_LOCAL) },
+		      ROUTE_IN(255, "2001:db8:2::1/128", NH_ENTRY + SIXLANE_PASS_LOCAL) },
 	  .rules = { RULE(LOOK_UP(255)), TO_MAIN }, PASS(LOCAL) },
 	{ "table of more than 8 bits",
 	  .routes = { TO(NH_GATEWAY), ROUTE_IN(0x12345678, "::/0", NH_ALT) },
@@ -85,10 +85,10 @@ const struct row rows_walk[] = {
 	{ "throw in the last table", .routes = { TO_ENTRY(PASS_THROW) },
 	  .rules = { TO_100, TO_MAIN }, PASS(THROW) },
 	{ "throw, then a rule that does not apply",
-	  .routes = { ROUTE_IN(100, "::/0", NH_FATE + SIXLANE_PASS_THROW) },
+	  .routes = { ROUTE_IN(100, "::/0", NH_ENTRY + SIXLANE_PASS_THROW) },
 	  .rules = { TO_100, RULE(LOOK_UP(254), NOT_FROM) }, PASS(NO_ROUTE) },
 	{ "throw, then a table that has nothing",
-	  .routes = { ROUTE_IN(100, "::/0", NH_FATE + SIXLANE_PASS_THROW) },
+	  .routes = { ROUTE_IN(100, "::/0", NH_ENTRY + SIXLANE_PASS_THROW) },
 	  .rules = { TO_100, TO_MAIN }, PASS(NO_ROUTE) },
 	{ "a route that says none goes on to the next rule", VERDICT_100(PASS_NO_ROUTE) },
 	{ "unreachable ends the walk", VERDICT_100(PASS_UNREACHABLE), PASS(UNREACHABLE) },

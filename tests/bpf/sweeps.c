@@ -46,7 +46,7 @@ void sweep_test_every_length(void **state)
 	frame_plain(&frame, 0, 0);
 	frame_patch(&frame, AT_ETHERTYPE, "0800");
 	expect_all_lengths(&frame, 0, SIXLANE_PASS_NOT_IPV6, SIXLANE_PASS_NOT_IPV6);
-	harness_install_route(NH_FATE + SIXLANE_DROP_BLACKHOLE);
+	harness_install_route(NH_ENTRY + SIXLANE_DROP_BLACKHOLE);
 	frame_plain(&frame, 0, 0);
 	expect_all_lengths(&frame, frame.len, SIXLANE_PASS_TRUNCATED, SIXLANE_DROP_BLACKHOLE);
 }

@@ -285,7 +285,7 @@ static void init_next_hops(struct world *world)
 	nh[NH_SOURCES].nh_entry.type = SIXLANE_NH_SOURCES;
 	nh[NH_SOURCES].nh_entry.source_table = WORLD_SET;
 	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++)
-		nh[NH_FATE + v].nh_entry.type = (uint16_t)v;
+		nh[NH_ENTRY + v].nh_entry.type = (uint16_t)v;
 }
 
 void world_init(struct world *world)

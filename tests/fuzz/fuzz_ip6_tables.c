@@ -20,7 +20,7 @@ static void judge(const struct guard_ruleset *rules)
 	char reason[GUARD_REASON_LEN] = "";
 
 	for (int hook = 0; hook < GUARD_N_HOOKS; hook++) {
-		bool held = guard_ruleset_holds(rules, hook, &in, &out, reason);
+		bool held = guard_ruleset_punts(rules, hook, &in, &out, reason);
 
 		if (strnlen(reason, sizeof(reason)) == sizeof(reason) || (held && !reason[0]))
 			abort();

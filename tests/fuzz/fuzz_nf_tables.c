@@ -39,13 +39,13 @@ static void query_all(const struct guard_ruleset *rules)
 	char reason[GUARD_REASON_LEN];
 
 	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++) {
-		(void)guard_ruleset_holds(rules, hook, &in, &out, reason);
-		(void)guard_ruleset_holds(rules, hook, NULL, NULL, reason);
+		(void)guard_ruleset_punts(rules, hook, &in, &out, reason);
+		(void)guard_ruleset_punts(rules, hook, NULL, NULL, reason);
 		(void)guard_ruleset_nat(rules, hook, reason);
 	}
 	(void)guard_ruleset_tracks(rules, reason);
 	(void)guard_ruleset_flows(rules, &in, reason);
-	(void)guard_ruleset_names(rules, &in);
+	(void)guard_ruleset_matches_device(rules, &in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -50,7 +50,7 @@ static int parse_all(const uint8_t *data, size_t size)
 		accepted++;
 	}
 	accepted += !tc_parse_device(nlh, &device);
-	(void)tc_parse_matters(nlh);
+	(void)tc_parse_is_change(nlh);
 	return accepted;
 }
 

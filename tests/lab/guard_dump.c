@@ -60,7 +60,7 @@ static void device_read(struct nl_socket *socket, const char *name, struct iface
 
 	nlh->nlmsg_type = RTM_GETLINK;
 	header->ifi_index = (int)if_nametoindex(name);
-	r = nl_socket_ask(socket, nlh, link_message, &device->link, TIMEOUT_MS);
+	r = nl_socket_request_one(socket, nlh, link_message, &device->link, TIMEOUT_MS);
 	if (r < 0)
 		die(name, r);
 	device->iface = (struct guard_iface){
@@ -87,7 +87,7 @@ static json_t *pair_json(const struct guard_ruleset *rules, const struct guard_i
 	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++)
 		json_object_set_new(
 			held, hooks[hook],
-			reason_json(guard_ruleset_holds(rules, hook, in, out, reason), reason));
+			reason_json(guard_ruleset_punts(rules, hook, in, out, reason), reason));
 	return json_pack("{s:s, s:s, s:o}", "in", in->name, "out", out->name, "held", held);
 }
 
@@ -122,7 +122,7 @@ static json_t *named_json(const struct guard_ruleset *rules, const struct iface 
 	json_t *named = json_array();
 
 	for (size_t i = 0; i < n; i++) {
-		if (guard_ruleset_names(rules, &devices[i].iface))
+		if (guard_ruleset_matches_device(rules, &devices[i].iface))
 			json_array_append_new(named, json_string(devices[i].iface.name));
 	}
 	return named;
@@ -176,7 +176,7 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 	after = cpu_ms();
 	tracks = guard_ruleset_tracks(rules, reason);
 	say(json_pack("{s:b, s:i, s:f, s:o, s:o, s:o, s:o}", "asks_conntrack",
-		      guard_ruleset_asks_conntrack(rules), "error", guard_ruleset_error(rules),
+		      guard_ruleset_needs_conntrack(rules), "error", guard_ruleset_error(rules),
 		      "read_ms", after - before, "tracks", reason_json(tracks, reason), "nat",
 		      nat_json(rules), "names", named_json(rules, devices, n), "pairs",
 		      pairs_json(rules, devices, n)));
@@ -188,7 +188,7 @@ static void follow(const struct source *source, struct nf_tables *tables,
 	char line[16];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		if (nf_tables_follow(tables))
+		if (nf_tables_read_events(tables))
 			read_rules(source, tables, devices, n);
 		else
 			say(json_pack("{s:b}", "changed", 0));

@@ -60,7 +60,7 @@ static bool follow(struct tc *tc, int timeout_ms)
 	puts("waits");
 	fflush(stdout);
 	while (!changed && poll(&pfd, 1, timeout_ms) > 0)
-		changed = tc_follow(tc);
+		changed = tc_read_events(tc);
 	return changed;
 }
 

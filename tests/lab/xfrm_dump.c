@@ -39,7 +39,7 @@ static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
 	if (src)
 		policy = policies_find(policies, src, dst);
 	if (policy)
-		policy_words(policy, held);
+		policy_format(policy, held);
 	line = json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", xfrm_fd(xfrm) >= 0, "policies",
 			 (int)policies->n, "entries", (int)n_entries, "all", policies->all,
 			 "icmp_errors", policies->icmp_errors, "held", held);
@@ -57,7 +57,7 @@ static int follow(struct xfrm *xfrm, const union sixlane_addr *src, const union 
 	int r = print_line(xfrm, src, dst);
 
 	while (r == 0 && poll(fds, ARRAY_SIZE(fds), -1) > 0 && !fds[0].revents) {
-		if (xfrm_follow(xfrm))
+		if (xfrm_read_events(xfrm))
 			r = print_line(xfrm, src, dst);
 	}
 	return r;

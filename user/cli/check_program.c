@@ -20,14 +20,14 @@ static void report_missing(struct checkup *checkup, const struct status_port *po
 {
 	const char *name = port->link->name;
 
-	if (port->port.flags & SIXLANE_PORT_WAITS && checkup->daemon) {
+	if (port->port.flags & SIXLANE_PORT_ATTACH_PENDING && checkup->daemon) {
 		check_error(
 			checkup, name,
 			"%s runs no XDP program: none could be attached at its MTU (%u), see sixlaned's log; sixlaned tries again when the MTU is lower",
 			name, port->link->mtu);
 		check_advise(checkup, "ip link set dev %s mtu %u", name, loader_max_plain_mtu());
 	} else if (port->port.flags & SIXLANE_PORT_INGRESS &&
-		   !(port->port.flags & SIXLANE_PORT_WAITS)) {
+		   !(port->port.flags & SIXLANE_PORT_ATTACH_PENDING)) {
 		check_error(checkup, name, "%s is served but runs no XDP program", name);
 		check_advise(checkup, "run 'sixlane attach %s'", name);
 	} else {
@@ -57,7 +57,7 @@ static bool check_program(struct checkup *checkup, const struct status_port *por
 			return true;
 		report_missing(checkup, port);
 		return false;
-	case LOADER_FOREIGN:
+	case LOADER_OTHER_PROG:
 	case LOADER_OURS:
 		break;
 	}
@@ -66,7 +66,7 @@ static bool check_program(struct checkup *checkup, const struct status_port *por
 
 static bool check_other(struct checkup *checkup, const struct status_port *port)
 {
-	if (port->prog.owner != LOADER_FOREIGN)
+	if (port->prog.owner != LOADER_OTHER_PROG)
 		return true;
 	/* it may be intended on a port that is not named */
 	check_report(checkup, checkup->filter.all ? FINDING_NOTE : FINDING_ERROR, port->link->name,

@@ -92,7 +92,7 @@ int cmd_view_open(struct cmd_view *view, bool writable)
 	rc = maps_open(&view->maps, &view->fds, writable);
 	if (rc)
 		log_error("cannot read the maps: %s%s", strerror(-rc),
-			  loader_arena_hint(&view->fds, rc));
+			  loader_arena_advice(&view->fds, rc));
 	return rc || read_ports(view) ? CMD_FAILED : CMD_OK;
 }
 

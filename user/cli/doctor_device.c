@@ -71,7 +71,7 @@ static bool check_mtu(struct checkup *checkup, const struct status_port *port)
 	} else if (!loader_mtu_is_jumbo(link->mtu)) {
 		return true;
 	} else if (port->prog.owner == LOADER_OURS &&
-		   loader_prog_outgrown(&port->prog, link->mtu)) {
+		   loader_prog_needs_frags(&port->prog, link->mtu)) {
 		check_error(
 			checkup, link->name,
 			"%s: at MTU %u large packets may be lost: its program supports only one buffer a packet",

@@ -58,7 +58,7 @@ static void add_program(struct explain *explain)
 		explain_add(explain, "port",
 			    "%s runs no XDP program: real packets never come as far as this one",
 			    name);
-	else if (prog->owner == LOADER_FOREIGN)
+	else if (prog->owner == LOADER_OTHER_PROG)
 		explain_add(explain, "port",
 			    "%s runs another XDP program, \"%s\" (id %u), not sixlane", name,
 			    prog->name, prog->id);

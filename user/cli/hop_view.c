@@ -65,7 +65,8 @@ static enum sixlane_verdict check_device(const struct packet_filter *packets, ui
 		return SIXLANE_PUNT_MACVLAN;
 	if (flags & SIXLANE_PORT_TUNNEL)
 		return SIXLANE_PUNT_TUNNEL;
-	return flags & SIXLANE_PORT_STRANGE || (!packets->generic && !(flags & SIXLANE_PORT_XMIT))
+	return flags & SIXLANE_PORT_UNSUPPORTED ||
+			       (!packets->generic && !(flags & SIXLANE_PORT_XMIT))
 		       ? SIXLANE_PASS_EGRESS_DEVICE
 		       : SIXLANE_FORWARD;
 }

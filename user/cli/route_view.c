@@ -12,7 +12,7 @@ uint32_t route_view_punted(const struct maps *maps, const union sixlane_addr *ds
 {
 	if (!entry && maps_punted_has(maps->punted, dst))
 		return SIXLANE_TRACE_EXCEPTION_FILTERED;
-	if (maps_looks(maps) && maps_fresh_has(maps, dst))
+	if (maps_checks_punted(maps) && maps_fresh_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FRESH;
 	return SIXLANE_TRACE_EXCEPTION_ABSENT;
 }
@@ -37,7 +37,7 @@ static void find_exception(const struct maps *maps, uint32_t table, const union 
 	struct exception_view *found = &view->exception;
 	bool has_entry;
 
-	found->applies = view->has_exceptions || maps_looks(maps);
+	found->applies = view->has_exceptions || maps_checks_punted(maps);
 	if (!found->applies)
 		return;
 	has_entry = !maps_exception(maps, dst, &found->value);

@@ -32,10 +32,10 @@ static const struct {
 	{ SIXLANE_PORT_BRIDGE, "bridge" },
 	{ SIXLANE_PORT_MACVLAN, "macvlan" },
 	{ SIXLANE_PORT_TUNNEL, "tunnel" },
-	{ SIXLANE_PORT_STRANGE, "unsupported" },
+	{ SIXLANE_PORT_UNSUPPORTED, "unsupported" },
 	{ SIXLANE_PORT_SLAVES, "vlan_on_bond" },
 	{ SIXLANE_PORT_SOURCE, "icmp_source" },
-	{ SIXLANE_PORT_WAITS, "attach_pending" },
+	{ SIXLANE_PORT_ATTACH_PENDING, "attach_pending" },
 	{ SIXLANE_PORT_IN_FIREWALL, "in_firewall" },
 	{ SIXLANE_PORT_IN_TC, "in_tc" },
 	{ SIXLANE_PORT_OUT_FIREWALL, "out_firewall" },
@@ -66,7 +66,7 @@ static const char *program_name(const struct status_port *port)
 		return "sixlane";
 	case LOADER_OTHER_MAPS:
 		return "other maps";
-	case LOADER_FOREIGN:
+	case LOADER_OTHER_PROG:
 		return port->prog.name;
 	default:
 		return NULL;
@@ -97,7 +97,7 @@ int status_ports_read(struct cmd_view *view, const struct port_filter *filter,
 		      struct status_ports *ports)
 {
 	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
-			       SIXLANE_PORT_WAITS;
+			       SIXLANE_PORT_ATTACH_PENDING;
 	const struct ports *all = &view->ports;
 
 	ports->at = calloc(all->n + 1, sizeof(*ports->at));

@@ -15,11 +15,11 @@ static void write_header(uint8_t *at, const struct spot *spot, uint32_t code, ui
 			 uint32_t leaf)
 {
 	const uint64_t key = compiled_slice(spot->addr, spot->past, skip);
-	const struct sixlane_fib_header header = { .key = (uint32_t)key, .best = leaf };
+	const struct sixlane_fib_header header = { .key = (uint32_t)key, .default_leaf = leaf };
 	const uint64_t word = skip | spot->past << 8 | key << 16;
 	const struct sixlane_fib_long_header long_header = {
 		.words = { (uint32_t)word, (uint32_t)(word >> 32) },
-		.best = leaf,
+		.default_leaf = leaf,
 	};
 
 	if (code < SIXLANE_FIB_SKIP_LONG) {

@@ -45,8 +45,8 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 
 			bits <<= stride;
 			if (!sixlane_fib_passes(cell, bits)) {
-				*value =
-					load(chunk, at + offsetof(struct sixlane_fib_header, best));
+				*value = load(chunk, at + offsetof(struct sixlane_fib_header,
+								   default_leaf));
 				return 0;
 			}
 			entry = sixlane_fib_entry(cell);
@@ -54,7 +54,7 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 			continue;
 		}
 		key = load(chunk, at);
-		leaf = load(chunk, at + offsetof(struct sixlane_fib_header, best));
+		leaf = load(chunk, at + offsetof(struct sixlane_fib_header, default_leaf));
 		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
 			key |= (uint64_t)leaf << 32;

@@ -57,7 +57,7 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 		.skip = code == SIXLANE_FIB_SKIP_WIDE ? 0 : code,
 		.stride = sixlane_fib_stride(entry),
 		.key = header->key,
-		.default_leaf = &header->best,
+		.default_leaf = &header->default_leaf,
 		.is_wide = code == SIXLANE_FIB_SKIP_WIDE,
 	};
 	uint64_t word;
@@ -67,7 +67,7 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 		node.skip = sixlane_fib_long_skip(word);
 		node.key = sixlane_fib_long_key(word);
 		node.loaded = sixlane_fib_long_past(word) + COMPILED_BITS_LOADED;
-		node.default_leaf = &long_header->best;
+		node.default_leaf = &long_header->default_leaf;
 	}
 	node.cells = (void *)(at + compiled_header_bytes(code));
 	node.n_units = compiled_units(code, node.stride);

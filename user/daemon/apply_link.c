@@ -233,7 +233,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	device = links_find(&sync->stores.links, link.ifindex);
 	if (link.moved && device && device->has_link)
-		links_note_moved(&sync->stores.links, &device->link);
+		links_set_moved(&sync->stores.links, &device->link);
 	if (device)
 		ports_removed(&sync->stores, device, link.moved);
 	links_delete(&sync->stores.links, link.ifindex);

@@ -29,7 +29,7 @@ void cached_routes_flush(struct stores *stores)
 
 	if (!nexthops_count(stores->nexthops))
 		return;
-	ret = has_loopback(stores->rib) ? loader_touch(LOOPBACK_IFINDEX) : -ENETDOWN;
+	ret = has_loopback(stores->rib) ? loader_announce_device(LOOPBACK_IFINDEX) : -ENETDOWN;
 	if (!ret) {
 		nexthops_cache_flushed(stores->nexthops);
 		return;

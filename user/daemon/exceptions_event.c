@@ -95,13 +95,13 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 
 	if (now_ns < exceptions->mtu_check_ns)
 		return;
-	if (now_ns < exceptions->mtu_until_ns && links_mtu_moves(&sync->stores.links)) {
+	if (now_ns < exceptions->mtu_until_ns && links_mtu_pending(&sync->stores.links)) {
 		sync->schedule.next_poll_ns = 0;
 		exceptions->mtu_check_ns = now_ns + MTU_CHECK_NS;
 		return;
 	}
 	exceptions->mtu_check_ns = UINT64_MAX;
-	links_mtu_forget(&sync->stores.links);
+	links_mtu_clear(&sync->stores.links);
 	for (struct exception_dest *at = exceptions_first(exceptions); at; at = exceptions_next(at))
 		exceptions_note_event(exceptions, at);
 }

@@ -80,7 +80,7 @@ static void stop_lookups(struct sync *sync)
 
 	if (exceptions->object_ns <= exceptions_read_since_ns(sync) &&
 	    !exceptions_any_untracked(exceptions))
-		maps_look_no_more(sync->maps);
+		maps_uncheck_punted(sync->maps);
 }
 
 static void turn(struct sync *sync, uint64_t now_ns)
@@ -95,7 +95,7 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	}
 	exceptions->fresh.draining = true;
 	exceptions->fresh.event_ns = 0;
-	grace_ns = maps_fresh_turn(sync->maps) ? NO_GRACE_NS : 0;
+	grace_ns = maps_fresh_switch(sync->maps) ? NO_GRACE_NS : 0;
 	exceptions->fresh.turned_ns = util_now_ns() + grace_ns;
 	exceptions->fresh.lost = exceptions->fresh.lost_since;
 	exceptions->fresh.lost_since = false;
@@ -135,7 +135,7 @@ void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 	if (n_lost != exceptions->fresh.n_lost)
 		exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 	exceptions->fresh.n_lost = n_lost;
-	if (!exceptions->fresh.draining && !maps_looks(sync->maps))
+	if (!exceptions->fresh.draining && !maps_checks_punted(sync->maps))
 		return;
 	if (!exceptions->fresh.draining && now_ns >= exceptions->fresh.next_turn_ns)
 		turn(sync, now_ns);
@@ -150,5 +150,5 @@ uint64_t exceptions_fresh_due_ns(const struct sync *sync)
 {
 	if (sync->exceptions->fresh.draining)
 		return util_now_ns() + (sync->exceptions->fresh.lost ? TURN_NS : DRAIN_NS);
-	return maps_looks(sync->maps) ? sync->exceptions->fresh.next_turn_ns : UINT64_MAX;
+	return maps_checks_punted(sync->maps) ? sync->exceptions->fresh.next_turn_ns : UINT64_MAX;
 }

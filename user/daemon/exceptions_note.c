@@ -84,7 +84,7 @@ static void request_lookup(struct sync *sync, struct exception_dest *dest,
 
 	if (found->object) {
 		sync->exceptions->object_ns = found->seen_ns;
-		maps_look(sync->maps);
+		maps_check_punted(sync->maps);
 	} else {
 		fib_set_exception_flag(sync->fib, found->table, dst);
 		if (found->table == RT_TABLE_LOCAL && sync->stores.view.local_first)

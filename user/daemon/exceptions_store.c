@@ -31,7 +31,7 @@ void exceptions_punt_untracked(struct sync *sync, const union sixlane_addr *dst)
 	maps_punted_add(sync->maps->punted, dst);
 	fib_set_exception(sync->fib, dst, NULL);
 	exceptions->overflow.n++;
-	maps_look(sync->maps);
+	maps_check_punted(sync->maps);
 }
 
 bool exceptions_need_pass(const struct sync *sync)

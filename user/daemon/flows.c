@@ -9,7 +9,8 @@
 
 static bool wants(const struct sync *sync, const struct device *device)
 {
-	return device->has_link && device->ours && guard_wants_flows(sync->guard.guard, device);
+	return device->has_link && device->ours &&
+	       guard_can_forward_flows(sync->guard.guard, device);
 }
 
 /* The id of our program on a device, perhaps under a dispatcher; 0: it is gone. */
@@ -70,6 +71,6 @@ bool flows_run(struct sync *sync)
 	changed = mark(sync, prog_ids);
 	free(prog_ids);
 	if (changed)
-		guard_judge(sync->guard.guard, &sync->stores.links);
+		guard_update(sync->guard.guard, &sync->stores.links);
 	return changed;
 }

@@ -213,7 +213,7 @@ void guard_apply_start(struct sync *sync)
 	guard_ports_write_all(sync, false);
 	update_adopted(sync);
 	write_policies(sync);
-	guard_set_slow(sync->guard.guard, set_slow, sync);
+	guard_set_slow_callback(sync->guard.guard, set_slow, sync);
 	sync->guard.ready = true;
 	meta_update(sync);
 }

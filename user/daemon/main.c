@@ -213,7 +213,7 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 	ret = maps_open(&maps, fds, true);
 	if (ret) {
 		log_error("cannot map %s: %s%s", loader_pin_dir(), strerror(-ret),
-			  loader_arena_hint(fds, ret));
+			  loader_arena_advice(fds, ret));
 		return ret;
 	}
 	maps.meta->abi = SIXLANE_ABI;
@@ -257,7 +257,7 @@ static int run(const struct config *config)
 		log_error("%s", err);
 		return ret;
 	}
-	ret = loader_arena_settle(config->object, &fds, err);
+	ret = loader_arena_reconcile(config->object, &fds, err);
 	if (ret)
 		log_error("%s", err);
 	else

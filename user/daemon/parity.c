@@ -161,7 +161,7 @@ static bool still_forwards(const struct maps *maps, const struct sixlane_sample 
 
 	return slot && port->iif == sample->iif &&
 	       (port->flags & SIXLANE_PORT_RULES || port->table == sample->table) &&
-	       maps_may_lead(maps, &flow, util_now_ns(), len);
+	       maps_may_forward(maps, &flow, util_now_ns(), len);
 }
 
 /*

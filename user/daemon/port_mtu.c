@@ -88,7 +88,7 @@ static void check_program(struct sync *sync, struct device *device)
 	if (loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS)
 		return;
 	device->fitted_mtu = device->link.mtu;
-	if (!loader_prog_outgrown(&prog, device->link.mtu))
+	if (!loader_prog_needs_frags(&prog, device->link.mtu))
 		return;
 	if (prog.dispatcher)
 		log_warning(

@@ -22,7 +22,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 			struct sixlane_port *port)
 {
 	const struct resolve_port_policy policy = {
-		.kernel_tells = sync->sockets.netdev_family != 0,
+		.features_announced = sync->sockets.netdev_family != 0,
 		.old_bonds = kernel_before(5, 18),
 		.rules = &sync->stores.program,
 		.addrs = &sync->stores.addrs,
@@ -37,7 +37,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 static void write_port(struct sync *sync, const struct device *device, bool needed)
 {
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
-				 SIXLANE_PORT_WAITS;
+				 SIXLANE_PORT_ATTACH_PENDING;
 	struct sixlane_port port;
 	bool is_new;
 	int ret;
@@ -79,7 +79,7 @@ static void report_program(const struct config *config, const struct device *dev
 	else if (prog->owner == LOADER_OURS)
 		log_info("%s: serving (%s mode, program %u%s)", name, mode_names[prog->mode],
 			 prog->id, prog->dispatcher ? ", dispatcher" : "");
-	else if (prog->owner == LOADER_FOREIGN)
+	else if (prog->owner == LOADER_OTHER_PROG)
 		log_info(
 			"%s: not served: it runs another XDP program, \"%s\" (id %u); detach that program first",
 			name, prog->name, prog->id);
@@ -360,10 +360,10 @@ void ports_write_all(struct sync *sync)
 		if (!sync->stores.links.devices[i].has_link)
 			continue;
 		resolve_for(sync, &sync->stores.links.devices[i], &port);
-		wait |= fib_hold_port(sync->fib, &port);
+		wait |= fib_prepare_port(sync->fib, &port);
 	}
 	if (wait)
-		fib_held_ports(sync->fib);
+		fib_wait_ports(sync->fib);
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (sync->stores.links.devices[i].has_link)
 			write_port(sync, &sync->stores.links.devices[i], false);

@@ -46,7 +46,7 @@ int request_packet(struct sockets *sockets, const struct sixlane_sample *packet,
 		mnl_attr_put_u16(nlh, RTA_SPORT, packet->src_port);
 	if (packet->dst_port)
 		mnl_attr_put_u16(nlh, RTA_DPORT, packet->dst_port);
-	return nl_socket_ask(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
+	return nl_socket_request_one(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
 }
 
 int request_next_hop(struct sockets *sockets, uint32_t id, nl_msg_fn fn, void *ctx)
@@ -56,7 +56,7 @@ int request_next_hop(struct sockets *sockets, uint32_t id, nl_msg_fn fn, void *c
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nhmsg));
 	mnl_attr_put_u32(nlh, NHA_ID, id);
-	return nl_socket_ask(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
+	return nl_socket_request_one(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
 }
 
 int request_link(struct sockets *sockets, const char *name, nl_msg_fn fn, void *ctx)
@@ -66,5 +66,5 @@ int request_link(struct sockets *sockets, const char *name, nl_msg_fn fn, void *
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
-	return nl_socket_ask(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
+	return nl_socket_request_one(sockets->dump, nlh, fn, ctx, TIMEOUT_MS);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Questions to the kernel that are answered at once, by one message. 0 or -errno as
- * nl_socket_ask().
+ * nl_socket_request_one().
  */
 #ifndef USER_DAEMON_REQUEST_H
 #define USER_DAEMON_REQUEST_H

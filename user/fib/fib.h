@@ -84,11 +84,11 @@ int fib_set_neigh(struct fib *fib, uint32_t ifindex, const union sixlane_addr *a
 int fib_set_port(struct fib *fib, const struct sixlane_port *port);
 /*
  * Call for several ports before fib_set_port(), so that they wait together, once, in
- * fib_held_ports(). Until then a port does what both its old and its new value allow. A port that
+ * fib_wait_ports(). Until then a port does what both its old and its new value allow. A port that
  * becomes another one is not held, and waits alone. Returns whether there is something to wait for.
  */
-bool fib_hold_port(struct fib *fib, const struct sixlane_port *port);
-void fib_held_ports(struct fib *fib);
+bool fib_prepare_port(struct fib *fib, const struct sixlane_port *port);
+void fib_wait_ports(struct fib *fib);
 /* Slot of a device, 0: none. */
 uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
 

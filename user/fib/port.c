@@ -90,7 +90,7 @@ void fib_port_put(struct fib *fib, struct fib_port *port)
 	free_if_unused(fib, port);
 }
 
-bool fib_hold_port(struct fib *fib, const struct sixlane_port *content)
+bool fib_prepare_port(struct fib *fib, const struct sixlane_port *content)
 {
 	struct fib_port *port = fib_hash_find(&fib->ports, &content->ifindex);
 
@@ -100,7 +100,7 @@ bool fib_hold_port(struct fib *fib, const struct sixlane_port *content)
 	return fib->writer.hold_port(fib->writer.ctx, port->slot, content);
 }
 
-void fib_held_ports(struct fib *fib)
+void fib_wait_ports(struct fib *fib)
 {
 	/* If this fails, fib_set_port() could not wait either. */
 	fib->writer.grace(fib->writer.ctx);

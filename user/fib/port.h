@@ -16,7 +16,7 @@ struct fib_port {
 	uint32_t refs; /* next hops */
 	bool known;    /* the device exists */
 	bool adopted;  /* not confirmed yet */
-	bool held;     /* the maps allow less than port: fib_hold_port() */
+	bool held;     /* the maps allow less than port: fib_prepare_port() */
 };
 
 /* A reference to the port of a device, which is added if needed. NULL: no room or no memory. */

@@ -52,7 +52,7 @@ void guard_free(struct guard *guard)
 	free(guard);
 }
 
-void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx)
+void guard_set_slow_callback(struct guard *guard, void (*slow)(void *ctx), void *ctx)
 {
 	guard->sources.slow = slow;
 	guard->sources.slow_ctx = ctx;
@@ -68,7 +68,7 @@ bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)
 	bool changed = guard_sources_run(&guard->sources, links, due_ns);
 
 	if (changed)
-		guard_judge(guard, links);
+		guard_update(guard, links);
 	return changed;
 }
 
@@ -93,7 +93,7 @@ uint64_t guard_policies_version(const struct guard *guard)
  * Not by a VLAN device or a bond: bpf_xdp_flow_lookup() takes the device that the frame came in by,
  * and knows no tags.
  */
-bool guard_wants_flows(const struct guard *guard, const struct device *device)
+bool guard_can_forward_flows(const struct guard *guard, const struct device *device)
 {
 	return !guard_sources_bypass(&guard->sources, GUARD_NETFILTER) && !guard->unread &&
 	       !guard_path_is_kind(device, "vlan") && !guard_path_is_kind(device, "bond") &&
@@ -102,7 +102,7 @@ bool guard_wants_flows(const struct guard *guard, const struct device *device)
 
 static bool looks_up_flows(const struct guard *guard, const struct device *device)
 {
-	return device->looks_up_flows && guard_wants_flows(guard, device);
+	return device->looks_up_flows && guard_can_forward_flows(guard, device);
 }
 
 /* --- every packet -------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void set_no_memory(struct guard *guard)
 	guard->unread = true;
 }
 
-void guard_judge(struct guard *guard, const struct links *links)
+void guard_update(struct guard *guard, const struct links *links)
 {
 	*guard->all = '\0';
 	guard->unread = guard->pairs.flows = false;
@@ -254,7 +254,7 @@ static bool defragments(const struct guard_sources *sources)
 	if (sources->hooks.known || sources->hooks.defragments)
 		return sources->hooks.defragments;
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		if (sources->rules[i] && guard_ruleset_asks_conntrack(sources->rules[i]))
+		if (sources->rules[i] && guard_ruleset_needs_conntrack(sources->rules[i]))
 			return true;
 	return false;
 }
@@ -339,7 +339,7 @@ static bool xfrm_reason(const struct guard_sources *sources, const union sixlane
 		 : sources->policies->n ? &sources->policies->at[0]
 					: NULL;
 	if (policy)
-		policy_words(policy, reason);
+		policy_format(policy, reason);
 	return policy || (!src && guard_path_copy_reason(reason, sources->policies->icmp_errors));
 }
 

@@ -30,7 +30,7 @@ void guard_free(struct guard *guard);
  * slow(ctx) is called when a reading takes so long that a change would take effect too late. The
  * caller then punts every packet until guard_run() returns. May be NULL.
  */
-void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx);
+void guard_set_slow_callback(struct guard *guard, void (*slow)(void *ctx), void *ctx);
 
 /* Descriptors to be polled for input; -1 for none. */
 #define GUARD_FDS 3
@@ -49,11 +49,11 @@ bool guard_devices_changed(struct guard *guard, const struct links *links);
 
 /*
  * XDP may forward flows of nf_tables' flowtables that come in by the device, if its program looks
- * them up. The caller then sets device->looks_up_flows, and calls guard_judge().
+ * them up. The caller then sets device->looks_up_flows, and calls guard_update().
  */
-bool guard_wants_flows(const struct guard *guard, const struct device *device);
+bool guard_can_forward_flows(const struct guard *guard, const struct device *device);
 /* Evaluate again what was read, because looks_up_flows of a device changed. */
-void guard_judge(struct guard *guard, const struct links *links);
+void guard_update(struct guard *guard, const struct links *links);
 
 /* SIXLANE_PORT_IN_*, OUT_*, _GUARD and _FLOWS of a device. */
 uint32_t guard_port_flags(const struct guard *guard, const struct links *links,

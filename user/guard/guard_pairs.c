@@ -30,7 +30,7 @@ static bool is_named(const struct guard_sources *sources, const struct device *d
 	const struct guard_iface iface = guard_path_iface(device);
 
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		if (sources->rules[i] && guard_ruleset_names(sources->rules[i], &iface))
+		if (sources->rules[i] && guard_ruleset_matches_device(sources->rules[i], &iface))
 			return true;
 	return false;
 }

@@ -70,7 +70,7 @@ bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,
 {
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
 		if (sources->rules[i] &&
-		    guard_ruleset_holds(sources->rules[i], hook, in, out, reason))
+		    guard_ruleset_punts(sources->rules[i], hook, in, out, reason))
 			return true;
 	return false;
 }

@@ -23,7 +23,7 @@ size_t guard_path_ingress(const struct links *links, const struct device *device
 /* Copies a stored reason. False if it is "". */
 bool guard_path_copy_reason(char *reason, const char *text);
 
-/* Rules of any kind punt, as of guard_ruleset_holds(). */
+/* Rules of any kind punt, as of guard_ruleset_punts(). */
 bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,
 		      const struct guard_iface *in, const struct guard_iface *out, char *reason);
 

@@ -50,7 +50,7 @@ static int open_nf_tables(struct guard_sources *sources)
 
 static bool follow_nf_tables(struct guard_sources *sources)
 {
-	return nf_tables_follow(sources->nf_tables);
+	return nf_tables_read_events(sources->nf_tables);
 }
 
 static int read_nf_tables(struct guard_sources *sources)
@@ -100,7 +100,7 @@ static int open_xfrm(struct guard_sources *sources)
 
 static bool follow_xfrm(struct guard_sources *sources)
 {
-	return xfrm_follow(sources->xfrm);
+	return xfrm_read_events(sources->xfrm);
 }
 
 static int read_xfrm(struct guard_sources *sources)
@@ -123,7 +123,7 @@ static int open_tc(struct guard_sources *sources)
 
 static bool follow_tc(struct guard_sources *sources)
 {
-	return tc_follow(sources->tc);
+	return tc_read_events(sources->tc);
 }
 
 static int read_tc(struct guard_sources *sources)

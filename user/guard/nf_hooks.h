@@ -28,7 +28,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
 /*
  * If hooks are not known: whether this namespace has tracked connections, and so defragments. That
  * is a guess: it may defragment without one, and those may be of IPv4. Ask
- * guard_ruleset_asks_conntrack() as well.
+ * guard_ruleset_needs_conntrack() as well.
  */
 int nf_hooks_guess_defragments(bool *out);
 

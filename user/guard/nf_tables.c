@@ -92,7 +92,7 @@ static int follow_message(const struct nlmsghdr *nlh, void *ctx)
 	return 0;
 }
 
-bool nf_tables_follow(struct nf_tables *tables)
+bool nf_tables_read_events(struct nf_tables *tables)
 {
 	int r;
 

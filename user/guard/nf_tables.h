@@ -19,7 +19,7 @@ int nf_tables_fd(const struct nf_tables *tables);
  * Read the notifications. True: a rule may have changed, or some were lost. False also for changes
  * that cannot matter: counters, elements of sets in which no rule looks up devices.
  */
-bool nf_tables_follow(struct nf_tables *tables);
+bool nf_tables_read_events(struct nf_tables *tables);
 /*
  * The ruleset of families ip6, inet and netdev; empty if the kernel has no nf_tables. 0 (free *out
  * with guard_ruleset_free()) or -errno. -EINTR: it changed again and again. -ETIMEDOUT: after
@@ -27,7 +27,7 @@ bool nf_tables_follow(struct nf_tables *tables);
  */
 #define NF_TABLES_MAX_SECONDS 30u
 int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out);
-/* idle is called every few milliseconds of a reading; it may call nf_tables_follow(). */
+/* idle is called every few milliseconds of a reading; it may call nf_tables_read_events(). */
 void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx);
 
 #endif

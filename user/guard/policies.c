@@ -57,7 +57,7 @@ int policies_add(struct policies *policies, const struct policy *policy)
 		return r;
 	policies->at[policies->n++] = *policy;
 	if (policy->icmp && !policies->icmp_errors[0])
-		policy_words(policy, policies->icmp_errors);
+		policy_format(policy, policies->icmp_errors);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ const struct policy *policies_find(const struct policies *policies, const union 
 	return found;
 }
 
-void policy_words(const struct policy *policy, char reason[GUARD_REASON_LEN])
+void policy_format(const struct policy *policy, char reason[GUARD_REASON_LEN])
 {
 	char src[PREFIX_STRLEN], dst[PREFIX_STRLEN];
 

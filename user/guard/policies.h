@@ -47,7 +47,7 @@ int policies_add(struct policies *policies, const struct policy *policy);
 const struct policy *policies_find(const struct policies *policies, const union sixlane_addr *src,
 				   const union sixlane_addr *dst);
 /* "policy out 2001:db8:a::/64 to 2001:db8:b::/64, index 17, priority 5". */
-void policy_words(const struct policy *policy, char reason[GUARD_REASON_LEN]);
+void policy_format(const struct policy *policy, char reason[GUARD_REASON_LEN]);
 
 /*
  * Calls fn for each entry of sl_policies, sets before the destinations that name them:

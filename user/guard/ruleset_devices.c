@@ -175,7 +175,8 @@ static bool has_name(const struct guard_ruleset *rules, enum device_attr attr, c
 	return false;
 }
 
-bool guard_ruleset_names(const struct guard_ruleset *rules, const struct guard_iface *iface)
+bool guard_ruleset_matches_device(const struct guard_ruleset *rules,
+				  const struct guard_iface *iface)
 {
 	uint8_t name[NAME_BYTES] = { 0 }, kind[NAME_BYTES] = { 0 }, type[WORD_BYTES] = { 0 };
 

@@ -27,8 +27,9 @@ void ruleset_devices_attach(struct guard_ruleset *rules, const char *device);
 
 /*
  * Whether a rule, a base chain or a flowtable may match this device and not another one. All
- * devices without a match get the same answers of guard_ruleset_holds().
+ * devices without a match get the same answers of guard_ruleset_punts().
  */
-bool guard_ruleset_names(const struct guard_ruleset *rules, const struct guard_iface *iface);
+bool guard_ruleset_matches_device(const struct guard_ruleset *rules,
+				  const struct guard_iface *iface);
 
 #endif

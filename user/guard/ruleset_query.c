@@ -386,7 +386,7 @@ static bool query(const struct guard_ruleset *rules, enum goal goal, enum guard_
 	return walk.found;
 }
 
-bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook,
+bool guard_ruleset_punts(const struct guard_ruleset *rules, enum guard_hook hook,
 			 const struct guard_iface *in, const struct guard_iface *out, char *reason)
 {
 	uint32_t steps;
@@ -418,7 +418,7 @@ bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
 	return false;
 }
 
-bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules)
+bool guard_ruleset_needs_conntrack(const struct guard_ruleset *rules)
 {
 	return rules->conntrack;
 }

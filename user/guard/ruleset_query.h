@@ -19,7 +19,7 @@
  * in, out: NULL if not known. At _INGRESS and _PREROUTING only in counts, at _OUTPUT and _EGRESS
  * only out. Time is proportional to the rules and elements, whatever their jumps.
  */
-bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook,
+bool guard_ruleset_punts(const struct guard_ruleset *rules, enum guard_hook hook,
 			 const struct guard_iface *in, const struct guard_iface *out, char *reason);
 
 /* A rule that a forwarded packet may reach needs connection tracking. */
@@ -29,7 +29,7 @@ bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason);
  * Any rule needs it, also where no forwarded packet comes: the kernel then tracks every packet of
  * the namespace, and defragments before that.
  */
-bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules);
+bool guard_ruleset_needs_conntrack(const struct guard_ruleset *rules);
 
 /* There is a base chain of type nat at a hook, with or without rules. */
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason);
@@ -49,7 +49,7 @@ enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,
 /* No packet meets anything: there is neither a base chain nor a flowtable. */
 bool guard_ruleset_is_empty(const struct guard_ruleset *rules);
 
-/* The same as guard_ruleset_holds(), with the number of steps: for tests of the bounds. */
+/* The same as guard_ruleset_punts(), with the number of steps: for tests of the bounds. */
 bool ruleset_query_steps(const struct guard_ruleset *rules, enum guard_hook hook,
 			 const struct guard_iface *in, const struct guard_iface *out,
 			 uint32_t *steps);

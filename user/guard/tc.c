@@ -84,11 +84,11 @@ static int notification_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	bool *matters = ctx;
 
-	*matters |= tc_parse_matters(nlh);
+	*matters |= tc_parse_is_change(nlh);
 	return 0;
 }
 
-bool tc_follow(struct tc *tc)
+bool tc_read_events(struct tc *tc)
 {
 	bool matters = false;
 
@@ -262,7 +262,7 @@ static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *dev
 	nlh->nlmsg_type = RTM_GETLINK;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_index = (int)ifindex;
-	return nl_socket_ask(tc->dump, nlh, device_message, device, TIMEOUT_MS);
+	return nl_socket_request_one(tc->dump, nlh, device_message, device, TIMEOUT_MS);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */

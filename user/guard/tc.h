@@ -15,7 +15,7 @@ int tc_fd(const struct tc *tc); /* to be polled for input */
  * Read the notifications. True: qdiscs or filters may have changed. A device that comes up may get
  * its qdiscs without a notification.
  */
-bool tc_follow(struct tc *tc);
+bool tc_read_events(struct tc *tc);
 /* Qdiscs and filters of all devices. Free with queueing_free(). */
 int tc_read(struct tc *tc, struct queueing **out);
 /*

@@ -155,7 +155,7 @@ int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out)
 	return 0;
 }
 
-bool tc_parse_matters(const struct nlmsghdr *nlh)
+bool tc_parse_is_change(const struct nlmsghdr *nlh)
 {
 	switch (nlh->nlmsg_type) {
 	case RTM_NEWQDISC:

@@ -19,6 +19,6 @@ int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out);
 int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out);
 
 /* A notification: qdiscs or filters may have changed. */
-bool tc_parse_matters(const struct nlmsghdr *nlh);
+bool tc_parse_is_change(const struct nlmsghdr *nlh);
 
 #endif

@@ -77,7 +77,7 @@ static int notification(const struct nlmsghdr *nlh, void *ctx)
 	return 0;
 }
 
-bool xfrm_follow(struct xfrm *xfrm)
+bool xfrm_read_events(struct xfrm *xfrm)
 {
 	bool changed = false;
 	int r;
@@ -115,7 +115,7 @@ static int read_default(struct xfrm *xfrm, struct policies *policies)
 
 	nlh->nlmsg_type = XFRM_MSG_GETDEFAULT;
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct xfrm_userpolicy_default));
-	r = nl_socket_ask(xfrm->requests, nlh, default_message, policies, TIMEOUT_MS);
+	r = nl_socket_request_one(xfrm->requests, nlh, default_message, policies, TIMEOUT_MS);
 	return r == -EINVAL ? 0 : r; /* before Linux 5.15 the default is accept */
 }
 

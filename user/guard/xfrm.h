@@ -11,7 +11,7 @@ int xfrm_new(struct xfrm **out); /* 0 or -errno */
 void xfrm_free(struct xfrm *xfrm);
 int xfrm_fd(const struct xfrm *xfrm); /* to be polled for input; -1: this kernel has no xfrm */
 /* Read the notifications. True: a policy or a default may have changed. */
-bool xfrm_follow(struct xfrm *xfrm);
+bool xfrm_read_events(struct xfrm *xfrm);
 /* 0 (free *out with policies_free(); empty if the kernel has no xfrm) or -errno. */
 int xfrm_read(struct xfrm *xfrm, struct policies **out);
 

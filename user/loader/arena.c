@@ -52,7 +52,7 @@ void loader_arena_unmap(void *at)
 	munmap(at, arena_bytes());
 }
 
-const char *loader_arena_hint(const struct loader_maps *maps, int error)
+const char *loader_arena_advice(const struct loader_maps *maps, int error)
 {
 	static char advice[160];
 

@@ -25,7 +25,7 @@ void *loader_arena_map(int fd, int prot);
 void loader_arena_unmap(void *at);
 
 /* What may help if mapping these maps failed with error; to append to the message; may be "". */
-const char *loader_arena_hint(const struct loader_maps *maps, int error);
+const char *loader_arena_advice(const struct loader_maps *maps, int error);
 
 /* The flavour of the object that goes with these maps: path, or the object itself. */
 const char *loader_object_for(const char *object, const struct loader_maps *maps,

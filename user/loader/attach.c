@@ -122,7 +122,7 @@ bool loader_mtu_is_jumbo(uint32_t mtu)
 	return mtu > loader_max_plain_mtu();
 }
 
-bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu)
+bool loader_prog_needs_frags(const struct loader_prog *prog, uint32_t mtu)
 {
 	return prog->mode == XDP_MODE_NATIVE && !prog->frags && loader_mtu_is_jumbo(mtu);
 }
@@ -146,7 +146,7 @@ static void order_flavours(const char *object, bool frags_first, struct flavours
 	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
 }
 
-int loader_touch(int ifindex)
+int loader_announce_device(int ifindex)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 
@@ -313,7 +313,7 @@ static void detach_advice(int ifindex, const char *port, const struct loader_pro
 
 	if (link_id)
 		loader_link_advice(link_id, buf);
-	else if (prog->owner != LOADER_FOREIGN)
+	else if (prog->owner != LOADER_OTHER_PROG)
 		snprintf(buf, LOADER_LINK_ADVICE, "run 'sixlane detach %s' first", port);
 	else
 		snprintf(buf, LOADER_LINK_ADVICE,
@@ -328,7 +328,7 @@ static int fail_occupied(const struct loader_prog *prog, int ifindex, const char
 	char advice[LOADER_LINK_ADVICE];
 
 	detach_advice(ifindex, port, prog, advice);
-	if (prog->owner != LOADER_FOREIGN)
+	if (prog->owner != LOADER_OTHER_PROG)
 		return loader_fail(err, -EEXIST, "%s already runs sixlane in %s mode (id %u): %s",
 				   port, how, prog->id, advice);
 	if (prog->dispatcher)
@@ -379,7 +379,7 @@ static int replace_by_arena_flavour(const char *object, int ifindex, const char 
 /* A program under a dispatcher is never replaced. */
 static bool is_outgrown(const struct loader_prog *prog, const char *port)
 {
-	return !prog->dispatcher && loader_prog_outgrown(prog, loader_driver_mtu(port));
+	return !prog->dispatcher && loader_prog_needs_frags(prog, loader_driver_mtu(port));
 }
 
 /* Attaches where prog runs now. The maps are pinned. */
@@ -400,7 +400,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		if (same && !prog->dispatcher)
 			return replace(object, ifindex, port, prog, err);
 		return fail_occupied(prog, ifindex, port, err);
-	case LOADER_FOREIGN:
+	case LOADER_OTHER_PROG:
 		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
 			return fail_occupied(prog, ifindex, port, err);
 		break;
@@ -455,7 +455,7 @@ int loader_detach(const char *port, char *err)
 		return rc;
 	if (prog.owner == LOADER_NO_PROG)
 		return loader_fail(err, -ENOENT, "%s runs no XDP program", port);
-	if (prog.owner == LOADER_FOREIGN)
+	if (prog.owner == LOADER_OTHER_PROG)
 		return loader_fail(err, -EBUSY,
 				   "%s runs another XDP program, \"%s\" (id %u), not sixlane", port,
 				   prog.name, prog.id);

@@ -39,13 +39,13 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
  * Makes the kernel announce the device as changed, while nothing changes: replaces no XDP program
  * by none. 0 or -errno; the device must have no program.
  */
-int loader_touch(int ifindex);
+int loader_announce_device(int ifindex);
 
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);
 /* The largest MTU that is not jumbo. */
 uint32_t loader_max_plain_mtu(void);
 /* At this MTU the program may miss packets, because it takes each in one buffer. */
-bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu);
+bool loader_prog_needs_frags(const struct loader_prog *prog, uint32_t mtu);
 
 #endif

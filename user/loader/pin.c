@@ -266,7 +266,7 @@ static int clear_arena(const struct loader_maps *maps, char *err)
 
 	if (rc)
 		return loader_fail(err, rc, "cannot map the pinned arena, to leave it empty: %s%s",
-				   strerror(-rc), loader_arena_hint(maps, rc));
+				   strerror(-rc), loader_arena_advice(maps, rc));
 	__atomic_store_n(&head->fib.word, 0, __ATOMIC_RELAXED);
 	loader_arena_unmap(head);
 	return 0;
@@ -291,7 +291,7 @@ static int remove_arena(struct loader_maps *maps, char *err)
 	return 0;
 }
 
-int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
+int loader_arena_reconcile(const char *object, struct loader_maps *maps, char *err)
 {
 	int reads = loader_object_reads_arena(object, err), rc;
 

@@ -40,6 +40,6 @@ int loader_unpin(char *err);
  * For the daemon's start: gives open maps an arena if the object wants one. If it does not, an
  * arena that is pinned, as by an earlier daemon, is cleared and unpinned. 0 or -errno.
  */
-int loader_arena_settle(const char *object, struct loader_maps *maps, char *err);
+int loader_arena_reconcile(const char *object, struct loader_maps *maps, char *err);
 
 #endif

@@ -93,7 +93,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 	memcpy(out->name, name, sizeof(name));
 	out->frags = !strcmp(name, LOADER_FRAGS_PROG);
 	if (of.fd[LOADER_META] < 0 || of.fd[LOADER_ROUTES] < 0) {
-		out->owner = LOADER_FOREIGN;
+		out->owner = LOADER_OTHER_PROG;
 	} else {
 		/* with one map of another set it would forward by contents that nobody serves */
 		out->owner = maps ? LOADER_OURS : LOADER_OTHER_MAPS;
@@ -119,7 +119,7 @@ static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 	out->dispatcher = true;
 	for (int i = 0; i < n; i++) {
 		one.dispatcher = true;
-		if (!identify(ids[i], maps, &one) && one.owner != LOADER_FOREIGN) {
+		if (!identify(ids[i], maps, &one) && one.owner != LOADER_OTHER_PROG) {
 			*out = one;
 			break;
 		}

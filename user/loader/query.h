@@ -20,7 +20,7 @@ enum loader_owner {
 	LOADER_NO_PROG,
 	LOADER_OURS,	   /* sixlane with the maps given */
 	LOADER_OTHER_MAPS, /* sixlane with maps of its own */
-	LOADER_FOREIGN	   /* another program */
+	LOADER_OTHER_PROG  /* another program */
 };
 
 struct loader_prog {

@@ -98,8 +98,8 @@ static bool next_hop_goes_there(const struct maps *maps, const struct maps_flow 
 	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, nh_entry, skip);
 }
 
-bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
-		   uint8_t *len)
+bool maps_may_forward(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
+		      uint8_t *len)
 {
 	const uint32_t value = find_route(maps, flow->table, &flow->dst);
 	const uint32_t id = value ? find_next_hop(maps, flow, value) : 0;

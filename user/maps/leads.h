@@ -24,7 +24,7 @@ struct maps_flow {
  * member a hash would choose. Rules and exceptions are ignored. *len: of the prefix that was found,
  * set only if they do.
  */
-bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
-		   uint8_t *len);
+bool maps_may_forward(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
+		      uint8_t *len);
 
 #endif

@@ -87,24 +87,24 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half)
 	ATOMIC_STORE((uint32_t *)&maps->fresh[SIXLANE_FRESH_COUNTS] + half, 0);
 }
 
-int maps_fresh_turn(struct maps *maps)
+int maps_fresh_switch(struct maps *maps)
 {
 	ATOMIC_STORE(&maps->meta->fresh, maps->meta->fresh ^ 1);
 	return maps_write_grace(maps);
 }
 
-bool maps_looks(const struct maps *maps)
+bool maps_checks_punted(const struct maps *maps)
 {
 	return ATOMIC_LOAD(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE]);
 }
 
-void maps_look(const struct maps *maps)
+void maps_check_punted(const struct maps *maps)
 {
 	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE], LOOK,
 			 __ATOMIC_SEQ_CST);
 }
 
-void maps_look_no_more(const struct maps *maps)
+void maps_uncheck_punted(const struct maps *maps)
 {
 	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE],
 		was = LOOK_UNLESS_STORED;

@@ -29,13 +29,13 @@ void maps_fresh_clear(const struct maps *maps, uint32_t half);
  * The program adds to the other half from now on. 0: no packet is under way that uses the former
  * half; or -errno.
  */
-int maps_fresh_turn(struct maps *maps);
+int maps_fresh_switch(struct maps *maps);
 
 /* SIXLANE_META_CHECK_PUNTED, which the program sets, too. _no_more clears it if nothing is fresh.
  */
-bool maps_looks(const struct maps *maps);
-void maps_look(const struct maps *maps);
-void maps_look_no_more(const struct maps *maps);
+bool maps_checks_punted(const struct maps *maps);
+void maps_check_punted(const struct maps *maps);
+void maps_uncheck_punted(const struct maps *maps);
 /* Set all other flags of sl_meta. */
 void maps_set_flags(const struct maps *maps, uint32_t flags);
 

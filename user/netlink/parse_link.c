@@ -115,17 +115,17 @@ static void vlan_fill(const struct nlattr **at, struct link *link)
 
 static void vxlan_fill(const struct nlattr **at, struct link *link)
 {
-	link->keeps_tunnel = attr_u8(at[IFLA_VXLAN_COLLECT_METADATA], 0);
+	link->is_external = attr_u8(at[IFLA_VXLAN_COLLECT_METADATA], 0);
 }
 
 static void geneve_fill(const struct nlattr **at, struct link *link)
 {
-	link->keeps_tunnel = at[IFLA_GENEVE_COLLECT_METADATA];
+	link->is_external = at[IFLA_GENEVE_COLLECT_METADATA];
 }
 
 static void gre_fill(const struct nlattr **at, struct link *link)
 {
-	link->keeps_tunnel = at[IFLA_GRE_COLLECT_METADATA];
+	link->is_external = at[IFLA_GRE_COLLECT_METADATA];
 }
 
 static void vrf_fill(const struct nlattr **at, struct link *link)

@@ -479,8 +479,8 @@ int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn 
 	return request(socket, nlh, false, fn, ctx, timeout_ms);
 }
 
-int nl_socket_ask(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
-		  int timeout_ms)
+int nl_socket_request_one(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
+			  int timeout_ms)
 {
 	return request(socket, nlh, true, fn, ctx, timeout_ms);
 }

@@ -80,8 +80,8 @@ int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn 
  * The same for a request whose reply is one message or an error, such as RTM_GETROUTE of a
  * destination. It requests no acknowledgement, which halves the time.
  */
-int nl_socket_ask(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
-		  int timeout_ms);
+int nl_socket_request_one(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
+			  int timeout_ms);
 
 /*
  * Sends without an acknowledgement and without waiting. 0 or -errno. The next call on this socket

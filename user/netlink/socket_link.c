@@ -31,7 +31,7 @@ static int ask(const char *name, struct link *link)
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
 	mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
 	mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, name);
-	return nl_socket_ask(socket, nlh, parse_reply, link, TIMEOUT_MS);
+	return nl_socket_request_one(socket, nlh, parse_reply, link, TIMEOUT_MS);
 }
 
 uint32_t nl_link_find(const char *name, char own[IFNAMSIZ])

@@ -48,7 +48,7 @@ static int ask(struct nl_socket *socket, const union sixlane_addr *dst, uint32_t
 	route->rtm_dst_len = 128;
 	route->rtm_flags = flags;
 	mnl_attr_put(nlh, RTA_DST, sizeof(*dst), dst);
-	return nl_socket_ask(socket, nlh, parse_reply, reply, TIMEOUT_MS);
+	return nl_socket_request_one(socket, nlh, parse_reply, reply, TIMEOUT_MS);
 }
 
 int nl_route_get(const union sixlane_addr *dst, uint32_t *ifindex, uint32_t *len)

@@ -39,5 +39,5 @@ uint32_t resolve_kind(const struct link *link)
 		if (!strcmp(link->kind, kinds[i].kind))
 			return kinds[i].flag;
 	}
-	return SIXLANE_PORT_STRANGE;
+	return SIXLANE_PORT_UNSUPPORTED;
 }

@@ -60,9 +60,9 @@ static bool must_pass(const struct device *device)
 }
 
 /* A rule's tun_id can match packets of these devices only. */
-static bool keeps_tunnel(const struct device *device)
+static bool is_external(const struct device *device)
 {
-	return device->link.keeps_tunnel;
+	return device->link.is_external;
 }
 
 static bool is_assumed_to_xmit(const struct device *device)
@@ -145,11 +145,12 @@ static uint32_t ingress_flags(const struct facts *facts)
 	uint32_t flags = slave_flags(facts);
 
 	if (((bottom && bottom->ours) || (facts->bond && facts->bond->ours)) &&
-	    !any_below(facts, keeps_tunnel))
+	    !any_below(facts, is_external))
 		flags |= SIXLANE_PORT_INGRESS;
 	if (any_below(facts, must_pass))
 		flags |= SIXLANE_PORT_PASS;
-	if (links_taken(facts->links, device) || (is_vrf_member(device) && !vrf_serves(facts)))
+	if (links_frames_taken(facts->links, device) ||
+	    (is_vrf_member(device) && !vrf_serves(facts)))
 		flags |= SIXLANE_PORT_UPPER;
 	/* The bond's port does not have these flags of one slave. */
 	if (flags & (SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER))
@@ -165,7 +166,7 @@ static uint32_t ingress_flags(const struct facts *facts)
 	if (facts->links->proxy_ndp)
 		flags |= SIXLANE_PORT_PROXY_NDP;
 	if (device->refused_mtu)
-		flags |= SIXLANE_PORT_WAITS;
+		flags |= SIXLANE_PORT_ATTACH_PENDING;
 	return flags;
 }
 
@@ -197,7 +198,7 @@ static uint32_t xmit_flags(const struct facts *facts)
 	const struct device *bottom = facts->bottom;
 	uint32_t flags = 0;
 
-	if (facts->policy->kernel_tells) {
+	if (facts->policy->features_announced) {
 		if (!bottom->has_features || !(bottom->xdp_features & PARSE_XDP_ACT_NDO_XMIT))
 			return 0;
 		flags = SIXLANE_PORT_XMIT;
@@ -224,14 +225,14 @@ static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 	if (strcmp(bottom->link.kind, "bond") != 0)
 		return 0;
 	if (!resolve_slaves_are_plain(facts->links, bottom))
-		return SIXLANE_PORT_STRANGE;
+		return SIXLANE_PORT_UNSUPPORTED;
 	if (bottom->link.bond_choice == BOND_CHOICE_STATE)
 		return 0;
 	if (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags)
 		return 0;
 	if (facts->policy->old_bonds || any_below(facts, has_tag_in_frame) ||
 	    !resolve_slaves(facts->links, bottom, facts->n_tags, facts->tags, out))
-		return SIXLANE_PORT_STRANGE;
+		return SIXLANE_PORT_UNSUPPORTED;
 	return SIXLANE_PORT_SLAVES;
 }
 
@@ -240,10 +241,10 @@ static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out
 	uint32_t flags;
 
 	if (!facts->bottom)
-		return SIXLANE_PORT_STRANGE;
+		return SIXLANE_PORT_UNSUPPORTED;
 	flags = resolve_kind(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
 	if (any_below(facts, maps_priority) || any_below(facts, has_unknown_program))
-		flags |= SIXLANE_PORT_STRANGE;
+		flags |= SIXLANE_PORT_UNSUPPORTED;
 	if (!any_below(facts, is_down))
 		flags |= SIXLANE_PORT_UP;
 	if (facts->n_tags)

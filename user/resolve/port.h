@@ -8,8 +8,8 @@
 #include "../rib/rules.h"
 
 struct resolve_port_policy {
-	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
-	bool old_bonds;	   /* bonds hash differently from bpf/bond.h (before Linux 5.18) */
+	bool features_announced; /* the kernel announces XDP features (Linux 6.3 and newer) */
+	bool old_bonds;		 /* bonds hash differently from bpf/bond.h (before Linux 5.18) */
 	const struct rules_program *rules;
 	const struct addrs *addrs;
 };

@@ -49,7 +49,7 @@ struct link {
 	bool moved;	   /* in RTM_DELLINK: to another namespace, not deleted */
 	bool takes_frames; /* macvlan or macvtap that receives frames sent to its lower device's MAC
 			    */
-	bool keeps_tunnel; /* "external": rules can match the tunnel id of its packets */
+	bool is_external;  /* "external": rules can match the tunnel id of its packets */
 	char master_kind[16];	      /* IFLA_INFO_SLAVE_KIND, for example "bond" */
 	bool slave_active;	      /* bond slave: IFLA_BOND_SLAVE_STATE is active */
 	bool slave_link;	      /* bond slave: IFLA_BOND_SLAVE_MII_STATUS is up */

@@ -80,7 +80,7 @@ static bool link_equal(const struct link *a, const struct link *b)
 	       a->n_tx_queues == b->n_tx_queues && a->type == b->type &&
 	       !memcmp(a->mac, b->mac, sizeof(a->mac)) && a->xdp_mode == b->xdp_mode &&
 	       a->carrier == b->carrier && a->takes_frames == b->takes_frames &&
-	       a->keeps_tunnel == b->keeps_tunnel && !strcmp(a->master_kind, b->master_kind) &&
+	       a->is_external == b->is_external && !strcmp(a->master_kind, b->master_kind) &&
 	       a->slave_active == b->slave_active && a->slave_link == b->slave_link &&
 	       a->bond_choice == b->bond_choice && a->vrf_table == b->vrf_table &&
 	       a->vlan_protocol == b->vlan_protocol && a->vlan_id == b->vlan_id &&
@@ -120,7 +120,7 @@ int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *chan
 	return 0;
 }
 
-bool links_mtu_moves(const struct links *links)
+bool links_mtu_pending(const struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
 		if (links->devices[i].has_ipv6 && links->devices[i].mtu_moves)
@@ -128,7 +128,7 @@ bool links_mtu_moves(const struct links *links)
 	return false;
 }
 
-void links_mtu_forget(struct links *links)
+void links_mtu_clear(struct links *links)
 {
 	for (size_t i = 0; i < links->n; i++)
 		links->devices[i].mtu_moves = false;
@@ -232,7 +232,7 @@ static bool harmless_upper(const struct link *upper)
 	return false;
 }
 
-/* Members of VRFs and bonds name them as their master, which links_taken() handles. */
+/* Members of VRFs and bonds name them as their master, which links_frames_taken() handles. */
 bool links_upper_takes(const struct link *upper)
 {
 	if (!upper)
@@ -249,7 +249,7 @@ const struct device *links_find_name(const struct links *links, const char *name
 	return NULL;
 }
 
-void links_note_moved(struct links *links, const struct link *link)
+void links_set_moved(struct links *links, const struct link *link)
 {
 	struct device *lower = link->lower ? links_find(links, link->lower) : NULL;
 
@@ -362,7 +362,7 @@ static bool master_takes(const struct links *links, const struct device *device)
 	return device->link.master && !links_vrf(links, device) && !(bond && bond->ours);
 }
 
-bool links_taken(const struct links *links, const struct device *device)
+bool links_frames_taken(const struct links *links, const struct device *device)
 {
 	if (master_takes(links, device) || device->taken_elsewhere || device->owner[0])
 		return true;

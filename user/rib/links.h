@@ -62,12 +62,12 @@ int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *chan
 bool links_clear_ipv6(struct links *links, uint32_t ifindex);
 int links_set_features(struct links *links, uint32_t ifindex, uint64_t features, bool *changed);
 /* A device moved to another namespace, where it may still receive its lower device's frames. */
-void links_note_moved(struct links *links, const struct link *link);
+void links_set_moved(struct links *links, const struct link *link);
 /* All routes were read again: clear routes_stale of all devices. */
 void links_clear_stale(struct links *links);
 /* mtu_moves is set for some device with IPv6; clear it for all. */
-bool links_mtu_moves(const struct links *links);
-void links_mtu_forget(struct links *links);
+bool links_mtu_pending(const struct links *links);
+void links_mtu_clear(struct links *links);
 /* True when something changed. */
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);
@@ -86,7 +86,7 @@ bool links_ignored(const struct links *links, uint32_t ifindex);
  * one of an unknown kind;
  * - owner, which is set from the kernel's links.
  */
-bool links_taken(const struct links *links, const struct device *device);
+bool links_frames_taken(const struct links *links, const struct device *device);
 
 /*
  * An upper device that the kernel has linked to a lower one may receive its frames, other than as

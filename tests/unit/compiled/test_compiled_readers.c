@@ -165,7 +165,7 @@ static void load_next(struct reader *reader)
 		compare_key(reader);
 		break;
 	case AT_DEFAULT:
-		end_trie(reader, load(reader, cells_offset(reader) + SIXLANE_FIB_BEST_BEFORE));
+		end_trie(reader, load(reader, cells_offset(reader) + SIXLANE_FIB_DEFAULT_LEAF));
 		break;
 	case AT_WIDE_CELL:
 		load_wide_cell(reader);

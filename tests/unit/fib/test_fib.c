@@ -52,15 +52,15 @@ static void test_held_port(void **state)
 
 	set_port(world, 3, SIXLANE_PORT_UP);
 	slot = fib_port_slot(world->fib, 3);
-	assert_true(fib_hold_port(world->fib, &down));
+	assert_true(fib_prepare_port(world->fib, &down));
 	assert_int_equal(world->sim->ports[slot].flags, 0);
 	/* It is written even if its value did not change after all. */
 	set_port(world, 3, SIXLANE_PORT_UP);
 	assert_int_equal(world->sim->ports[slot].flags, SIXLANE_PORT_UP);
-	assert_false(fib_hold_port(world->fib, &world->sim->ports[slot]));
-	assert_false(fib_hold_port(world->fib, &unknown));
+	assert_false(fib_prepare_port(world->fib, &world->sim->ports[slot]));
+	assert_false(fib_prepare_port(world->fib, &unknown));
 	assert_int_equal(fib_port_slot(world->fib, unknown.ifindex), 0);
-	fib_held_ports(world->fib);
+	fib_wait_ports(world->fib);
 	assert_int_equal(world->sim->graces, 1);
 }
 

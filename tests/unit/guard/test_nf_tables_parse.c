@@ -125,7 +125,7 @@ static void test_unknown_expression(void **state)
 	char reason[GUARD_REASON_LEN];
 
 	assert_int_equal(nf_parse_rule(rule_message("frobnicate"), parser), 0);
-	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
+	assert_true(guard_ruleset_punts(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
 	assert_string_equal(reason, "table inet fw, chain base, rule handle 7: expression "
 				    "frobnicate, unknown to libnftnl");
 }
@@ -144,7 +144,7 @@ static void test_malformed(void **state)
 	mnl_attr_nest_end(nlh, mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK));
 	assert_int_equal(nf_parse_chain(nlh, parser), -EBADMSG);
 	assert_int_equal(nf_parse_flowtable(flowtable_message("fw"), parser), -EBADMSG);
-	assert_false(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, NULL));
+	assert_false(guard_ruleset_punts(rules, GUARD_HOOK_FORWARD, &lan, &wan, NULL));
 }
 
 /* The ruleset has changed since the messages before. */
@@ -218,7 +218,7 @@ static void test_devices(void **state)
 		put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_INGRESS, rows[i].device, rows[i].type,
 			 rows[i].terminated);
 		assert_int_equal(nf_parse_chain(nlh, parser), 0);
-		assert_int_equal(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &lan, NULL, NULL),
+		assert_int_equal(guard_ruleset_punts(rules, GUARD_HOOK_INGRESS, &lan, NULL, NULL),
 				 rows[i].matches_lan0);
 	}
 }

@@ -140,7 +140,7 @@ static void check_packet(const struct policies *policies, const char *src, const
 	assert_int_equal(inet_pton(AF_INET6, dst, &d), 1);
 	policy = policies_find(policies, &s, &d);
 	if (policy)
-		policy_words(policy, reason);
+		policy_format(policy, reason);
 	assert_string_equal(reason, text ? text : "");
 	assert_int_equal(is_punted(&s, &d), policy != NULL);
 }

@@ -128,7 +128,7 @@ static void assert_reason(const char *name, const struct guard_ruleset *rules,
 			  const struct guard_iface *in, const char *expected)
 {
 	char reason[GUARD_REASON_LEN] = "";
-	bool punted = guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, in, in == &lan ? &wan : &lan,
+	bool punted = guard_ruleset_punts(rules, GUARD_HOOK_FORWARD, in, in == &lan ? &wan : &lan,
 					  reason);
 
 	if (punted != !!expected || (punted && !strstr(reason, expected)))
@@ -137,7 +137,7 @@ static void assert_reason(const char *name, const struct guard_ruleset *rules,
 	assert_int_equal(punted, reason[0] != '\0');
 	/* What punts packets of one device may punt those of an unknown one. */
 	if (punted)
-		assert_true(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, NULL, NULL, NULL));
+		assert_true(guard_ruleset_punts(rules, GUARD_HOOK_FORWARD, NULL, NULL, NULL));
 }
 
 static void test_cases(void **state)
@@ -150,7 +150,7 @@ static void test_cases(void **state)
 		assert_reason(cases[i].name, rules, &lan, cases[i].from_lan);
 		assert_reason(cases[i].name, rules, &wan, cases[i].from_wan);
 		assert_reason(cases[i].name, rules, &tunnel, cases[i].from_tunnel);
-		assert_false(guard_ruleset_holds(rules, GUARD_HOOK_POSTROUTING, &lan, &wan, NULL));
+		assert_false(guard_ruleset_punts(rules, GUARD_HOOK_POSTROUTING, &lan, &wan, NULL));
 	}
 }
 
@@ -158,7 +158,7 @@ static void test_cases(void **state)
 	({                                                                    \
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules_ = \
 			ruleset_text_new(text);                               \
-		guard_ruleset_holds(rules_, hook, in, out, NULL);             \
+		guard_ruleset_punts(rules_, hook, in, out, NULL);             \
 	})
 
 /* After routing iiftype is the type of the egress device; before Linux 5.16 it was not. */
@@ -230,14 +230,14 @@ static void test_chains_at_devices(void **state)
 		ruleset_text_new("base ingress drop at lan0; base egress drop at wg*");
 	char reason[GUARD_REASON_LEN];
 
-	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &lan, NULL, reason));
+	assert_true(guard_ruleset_punts(rules, GUARD_HOOK_INGRESS, &lan, NULL, reason));
 	assert_string_equal(reason, "table inet fw, chain ingress: policy drop");
-	assert_false(guard_ruleset_holds(rules, GUARD_HOOK_INGRESS, &wan, NULL, NULL));
-	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_EGRESS, NULL, &tunnel, NULL));
-	assert_false(guard_ruleset_holds(rules, GUARD_HOOK_EGRESS, NULL, &lan, NULL));
-	assert_true(guard_ruleset_names(rules, &lan));
-	assert_true(guard_ruleset_names(rules, &tunnel));
-	assert_false(guard_ruleset_names(rules, &wan));
+	assert_false(guard_ruleset_punts(rules, GUARD_HOOK_INGRESS, &wan, NULL, NULL));
+	assert_true(guard_ruleset_punts(rules, GUARD_HOOK_EGRESS, NULL, &tunnel, NULL));
+	assert_false(guard_ruleset_punts(rules, GUARD_HOOK_EGRESS, NULL, &lan, NULL));
+	assert_true(guard_ruleset_matches_device(rules, &lan));
+	assert_true(guard_ruleset_matches_device(rules, &tunnel));
+	assert_false(guard_ruleset_matches_device(rules, &wan));
 }
 
 static void test_conntrack(void **state)
@@ -261,7 +261,7 @@ static void test_conntrack(void **state)
 		assert_int_equal(guard_ruleset_tracks(rules, reason), rows[i].reason != NULL);
 		if (rows[i].reason)
 			assert_non_null(strstr(reason, rows[i].reason));
-		assert_true(guard_ruleset_asks_conntrack(rules));
+		assert_true(guard_ruleset_needs_conntrack(rules));
 	}
 }
 
@@ -307,10 +307,10 @@ static void test_names(void **state)
 		_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules =
 			ruleset_text_new(rows[i].rules);
 
-		if (guard_ruleset_names(rules, &lan) != rows[i].lan ||
-		    guard_ruleset_names(rules, &wan) != rows[i].wan ||
-		    guard_ruleset_names(rules, &tunnel) != rows[i].tunnel ||
-		    guard_ruleset_names(rules, &other) != rows[i].other)
+		if (guard_ruleset_matches_device(rules, &lan) != rows[i].lan ||
+		    guard_ruleset_matches_device(rules, &wan) != rows[i].wan ||
+		    guard_ruleset_matches_device(rules, &tunnel) != rows[i].tunnel ||
+		    guard_ruleset_matches_device(rules, &other) != rows[i].other)
 			fail_msg("%s", rows[i].name);
 	}
 }
@@ -323,12 +323,12 @@ static void test_parts_of_names(void **state)
 			ruleset_text_new("base forward accept; set s 4; may");
 
 		guard_load(rules, i == 2 ? 2 : 0, 0, GUARD_META_IIFNAME);
-		assert_int_equal(guard_ruleset_names(rules, &wan), i == 2);
+		assert_int_equal(guard_ruleset_matches_device(rules, &wan), i == 2);
 		if (i == 0)
 			guard_lookup(rules, 0, 4, false);
 		if (i == 1)
 			guard_compare(rules, 4, 4, GUARD_EQ, "wan0");
-		assert_true(guard_ruleset_names(rules, &wan));
+		assert_true(guard_ruleset_matches_device(rules, &wan));
 	}
 }
 
@@ -366,7 +366,7 @@ static void test_depth(void **state)
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = chains_new(100000, 1);
 	char reason[GUARD_REASON_LEN];
 
-	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
+	assert_true(guard_ruleset_punts(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
 	assert_non_null(strstr(reason, "nested too deeply"));
 }
 
@@ -418,7 +418,7 @@ static void assert_error(struct guard_ruleset *rules, int error, const char *exp
 	char reason[GUARD_REASON_LEN];
 
 	assert_int_equal(guard_ruleset_error(rules), error);
-	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_PREROUTING, &lan, &wan, reason));
+	assert_true(guard_ruleset_punts(rules, GUARD_HOOK_PREROUTING, &lan, &wan, reason));
 	assert_string_equal(reason, expected);
 	assert_true(guard_ruleset_tracks(rules, NULL));
 	assert_true(guard_ruleset_nat(rules, GUARD_HOOK_OUTPUT, NULL));

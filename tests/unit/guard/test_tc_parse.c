@@ -136,7 +136,7 @@ static void test_matters(void **state)
 		struct nlmsghdr *nlh = build_pfifo();
 
 		nlh->nlmsg_type = rows[i].type;
-		assert_int_equal(tc_parse_matters(nlh), rows[i].expected);
+		assert_int_equal(tc_parse_is_change(nlh), rows[i].expected);
 	}
 }
 

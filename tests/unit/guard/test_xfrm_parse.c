@@ -97,7 +97,7 @@ static void test_policies(void **state)
 				 rows[i].row.dir == XFRM_POLICY_FWD ? "fwd" : "out",
 				 rows[i].text ? rows[i].text : FROM_A_TO_B_TEXT);
 		if (r > 0)
-			policy_words(&policy, text);
+			policy_format(&policy, text);
 		if (r != (rows[i].result != IGNORED) || strcmp(text, expected) != 0 ||
 		    policy.icmp != (rows[i].result == PUNTS_ICMP))
 			fail_msg("%s: %d, %s, %d", rows[i].name, r, text, policy.icmp);

@@ -121,7 +121,7 @@ static void link_text(const struct parsed *p)
 	add_if(l->carrier, "carrier");
 	add_if(l->moved, "moved");
 	add_if(l->takes_frames, "takes_frames");
-	add_if(l->keeps_tunnel, "external");
+	add_if(l->is_external, "external");
 	add_if(l->slave_active, "slave_active");
 	add_if(l->slave_link, "slave_link");
 	add_if(l->bond_choice, choices[l->bond_choice]);

@@ -163,10 +163,12 @@ static void one_answer(void **state)
 	struct seen seen = { 0 };
 	char byte;
 
-	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
+	assert_int_equal(
+		nl_socket_request_one(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
 	assert_int_equal(seen.messages, 1);
 	assert_int_equal(seen.last_type, RTM_NEWROUTE);
-	assert_true(nl_socket_ask(socket, destination(AF_UNIX), count, &seen, TIMEOUT_MS) < 0);
+	assert_true(nl_socket_request_one(socket, destination(AF_UNIX), count, &seen, TIMEOUT_MS) <
+		    0);
 	assert_int_equal(seen.messages, 1);
 	/* no acknowledgement */
 	assert_int_equal(recv(nl_socket_fd(socket), &byte, sizeof(byte), MSG_DONTWAIT), -1);
@@ -183,7 +185,8 @@ static void replies_to_nl_socket_send(void **state)
 
 	wrong->nlmsg_flags = NLM_F_REQUEST;
 	assert_int_equal(nl_socket_send(socket, wrong, wrong->nlmsg_len), 0);
-	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
+	assert_int_equal(
+		nl_socket_request_one(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
 	assert_int_equal(seen.messages, 1);
 	assert_int_equal(recv(nl_socket_fd(socket), &byte, sizeof(byte), MSG_DONTWAIT), -1);
 }

@@ -7,7 +7,7 @@
 struct rules_program ports_program;
 struct addrs ports_addrs;
 static const struct resolve_port_policy policy = {
-	.kernel_tells = true,
+	.features_announced = true,
 	.rules = &ports_program,
 	.addrs = &ports_addrs,
 };

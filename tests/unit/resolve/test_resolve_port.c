@@ -62,7 +62,7 @@ static void test_changes(void **state)
 	PORT("stale routes", device->routes_stale = true, P(UP), 0);
 	PORT("generic", device->link.xdp_mode = XDP_MODE_GENERIC, 0, P(GENERIC));
 	PORT("an unknown program", device->link.xdp_mode = XDP_MODE_UNKNOWN, 0,
-	     P(PASS) | P(STRANGE));
+	     P(PASS) | P(UNSUPPORTED));
 	PORT("features unknown", device->has_features = false, P(XMIT), 0);
 	PORT("takes no frames", device->xdp_features = NDO_XMIT_SG, P(XMIT), 0);
 	PORT("takes large frames", device->xdp_features = NDO_XMIT | NDO_XMIT_SG, 0, P(XMIT_FRAGS));
@@ -71,7 +71,7 @@ static void test_changes(void **state)
 	PORT("in a bridge", ports_add(&links, 90, "bridge");
 	     links_find(&links, 5)->link.master = 90, 0, P(UPPER));
 	PORT("a VLAN on an unknown device", strcpy(device->link.kind, "vlan");
-	     device->link.lower = 77, P(INGRESS) | P(UP) | P(XMIT), P(STRANGE));
+	     device->link.lower = 77, P(INGRESS) | P(UP) | P(XMIT), P(UNSUPPORTED));
 }
 
 static void test_kinds(void **state)
@@ -91,10 +91,10 @@ static void test_kinds(void **state)
 		{ "bridge", ARPHRD_ETHER, P(BRIDGE) },
 		{ "macvlan", ARPHRD_ETHER, P(MACVLAN) },
 		{ "ipvlan", ARPHRD_ETHER, P(MACVLAN) },
-		{ "dummy", ARPHRD_ETHER, P(STRANGE) },
-		{ "vrf", ARPHRD_ETHER, P(STRANGE) },
-		{ "", ARPHRD_LOOPBACK, P(STRANGE) },
-		{ "", ARPHRD_INFINIBAND, P(STRANGE) },
+		{ "dummy", ARPHRD_ETHER, P(UNSUPPORTED) },
+		{ "vrf", ARPHRD_ETHER, P(UNSUPPORTED) },
+		{ "", ARPHRD_LOOPBACK, P(UNSUPPORTED) },
+		{ "", ARPHRD_INFINIBAND, P(UNSUPPORTED) },
 	};
 
 	ports_set_rules(true);

@@ -49,7 +49,7 @@ static void test_vlan(void **state)
 	AFTER(links_find(&links, 5)->open_checksums = false;
 	      links_find(&links, 5)->xdp_features = 0;
 	      links_find(&links, 6)->link.vlan_maps_priority = true, 6,
-	      (TO_VLAN & ~P(XMIT)) | P(STRANGE));
+	      (TO_VLAN & ~P(XMIT)) | P(UNSUPPORTED));
 	links_find(&links, 5)->link.carrier = false;
 	links_find(&links, 5)->ours = false;
 	assert_int_equal(ports_port(&links, 6).flags & (P(UP) | P(INGRESS) | P(SKIP)), 0);
@@ -82,9 +82,9 @@ static void test_vlan_in_vlan(void **state)
 	AFTER(links_find(&links, 6)->pass = false;
 	      links_find(&links, 6)->link.flags = 0, 7, TO_VLAN & ~P(UP));
 	AFTER(links_find(&links, 6)->link.vlan_maps_priority = true, 7,
-	      (TO_VLAN & ~P(UP)) | P(STRANGE));
+	      (TO_VLAN & ~P(UP)) | P(UNSUPPORTED));
 	/* More tags than can be written. */
-	assert_int_equal(ports_port(&links, 8).flags, P(IPV6) | P(FORWARDING) | P(STRANGE));
+	assert_int_equal(ports_port(&links, 8).flags, P(IPV6) | P(FORWARDING) | P(UNSUPPORTED));
 	assert_int_equal(ports_port(&links, 8).tag.word, 0);
 	links_clear(&links);
 }
@@ -95,8 +95,8 @@ static void test_vlan_on_others(void **state)
 		const char *kind;
 		uint32_t flag;
 	} lower[] = {
-		{ "bridge", P(BRIDGE) }, { "macvlan", P(MACVLAN) },	{ "gretap", P(TUNNEL) },
-		{ "team", P(STRANGE) },	 { "veth", P(OPEN_CHECKSUMS) }, { "bond", 0 },
+		{ "bridge", P(BRIDGE) },    { "macvlan", P(MACVLAN) },	   { "gretap", P(TUNNEL) },
+		{ "team", P(UNSUPPORTED) }, { "veth", P(OPEN_CHECKSUMS) }, { "bond", 0 },
 	};
 
 	ports_set_rules(true);
@@ -118,7 +118,7 @@ static void test_vlan_ring(void **state)
 	ports_set_rules(true);
 	ports_add_vlan(&links, 5, 6, 100);
 	ports_add_vlan(&links, 6, 5, 100);
-	assert_int_equal(ports_port(&links, 5).flags, P(IPV6) | P(FORWARDING) | P(STRANGE));
+	assert_int_equal(ports_port(&links, 5).flags, P(IPV6) | P(FORWARDING) | P(UNSUPPORTED));
 	links_clear(&links);
 }
 
@@ -164,7 +164,7 @@ static void test_vrf(void **state)
 	assert_int_equal(port.flags, SERVED | P(VRF) | P(RULES));
 	assert_int_equal(port.table, 700);
 	assert_int_equal(port.iif, 9);
-	assert_int_equal(ports_port(&links, 9).flags & P(STRANGE), P(STRANGE));
+	assert_int_equal(ports_port(&links, 9).flags & P(UNSUPPORTED), P(UNSUPPORTED));
 	links_find(&links, 9)->link.flags = 0;
 	port = ports_port(&links, 5);
 	assert_int_equal(port.flags, SERVED | P(UPPER));
@@ -224,7 +224,7 @@ static void test_bond(void **state)
 	ports_add_vlan(&links, 8, 6, 10);
 	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
 	assert_int_equal(ports_port(&links, 8).flags & P(INGRESS), 0);
-	links_note_moved(&links, &links_find(&links, 8)->link);
+	links_set_moved(&links, &links_find(&links, 8)->link);
 	links_delete(&links, 8);
 	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
 	links_find(&links, 6)->tags_elsewhere = false;
@@ -245,7 +245,7 @@ static void test_external_tunnel(void **state)
 	ports_add_vlan(&links, 6, 5, 100);
 	assert_true(ports_port(&links, 5).flags & P(INGRESS));
 	assert_true(ports_port(&links, 6).flags & P(INGRESS));
-	links_find(&links, 5)->link.keeps_tunnel = true;
+	links_find(&links, 5)->link.is_external = true;
 	assert_false(ports_port(&links, 5).flags & P(INGRESS));
 	assert_false(ports_port(&links, 6).flags & P(INGRESS));
 	links_clear(&links);

@@ -11,7 +11,7 @@
 enum { BOND = 5, VLAN = 6, INNER = 7, SLAVE = 10 };
 
 #define TO_SLAVES (TO_VLAN | P(SLAVES))
-#define TO_KERNEL (TO_VLAN | P(STRANGE))
+#define TO_KERNEL (TO_VLAN | P(UNSUPPORTED))
 
 /* VLAN devices on a bond of so many slaves, in the order of their ifindex. */
 static void add_bond(struct links *links, enum bond_choice choice, uint32_t n_slaves)
@@ -32,7 +32,7 @@ static void test_hash(void **state)
 		uint32_t untagged, tagged;
 		uint16_t by;
 	} bonds[] = {
-		{ BOND_CHOICE_UNKNOWN, P(STRANGE), TO_KERNEL, 0 },
+		{ BOND_CHOICE_UNKNOWN, P(UNSUPPORTED), TO_KERNEL, 0 },
 		{ BOND_CHOICE_STATE, 0, TO_VLAN, 0 },
 		{ BOND_CHOICE_L2, 0, TO_SLAVES, SIXLANE_SLAVES_BY_L2 },
 		{ BOND_CHOICE_L23, 0, TO_SLAVES, SIXLANE_SLAVES_BY_L23 },
@@ -69,7 +69,7 @@ static void test_hash(void **state)
 /* Before Linux 5.18 all bonds hash differently. */
 static void test_old_bonds(void **state)
 {
-	const struct resolve_port_policy policy = { .kernel_tells = true,
+	const struct resolve_port_policy policy = { .features_announced = true,
 						    .old_bonds = true,
 						    .rules = &ports_program,
 						    .addrs = &ports_addrs };
@@ -99,10 +99,10 @@ static void test_slaves_that_are_no_ports(void **state)
 
 		add_bond(&links, choices[i % 2], 2);
 		strcpy(links_find(&links, SLAVE + 1)->link.kind, kind);
-		assert_int_equal(!(ports_port(&links, BOND).flags & P(STRANGE)), plain);
-		assert_int_equal(!(ports_port(&links, VLAN).flags & P(STRANGE)), plain);
+		assert_int_equal(!(ports_port(&links, BOND).flags & P(UNSUPPORTED)), plain);
+		assert_int_equal(!(ports_port(&links, VLAN).flags & P(UNSUPPORTED)), plain);
 		links_find(&links, SLAVE)->link.xdp_mode = XDP_MODE_UNKNOWN;
-		assert_true(ports_port(&links, BOND).flags & P(STRANGE));
+		assert_true(ports_port(&links, BOND).flags & P(UNSUPPORTED));
 		links_find(&links, SLAVE)->link.xdp_mode = XDP_MODE_NATIVE;
 		links_find(&links, SLAVE + 1)->link.master = 90;
 		assert_int_equal(ports_port(&links, BOND).flags, SERVED);

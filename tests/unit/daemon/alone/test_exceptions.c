@@ -325,7 +325,7 @@ static void set_fresh(void)
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
 		bytes[sixlane_fresh_byte(sixlane_exception_sum(&dst_), i) + meta.fresh] = 1;
 	((uint32_t *)&fresh[SIXLANE_FRESH_COUNTS])[meta.fresh] = 1;
-	maps_look(&maps);
+	maps_check_punted(&maps);
 }
 
 static struct exception_dest *dest_now(void)
@@ -413,7 +413,7 @@ static void run_steps(const struct step *all, size_t n, void (*find)(void))
 		run_pass(); /* finds the same: nothing is written */
 		assert_int_equal(state_now(), all[i].state);
 		assert_int_equal(sim->exception_writes, writes);
-		assert_false(maps_looks(&maps));
+		assert_false(maps_checks_punted(&maps));
 	}
 	stop(NULL);
 }
@@ -438,7 +438,7 @@ static void test_at_an_object(void **state)
 		walk_misses = true;
 		read_alone();
 		assert_int_equal(state_now(), EXCEPTION_PUNT);
-		assert_true(maps_looks(&maps));
+		assert_true(maps_checks_punted(&maps));
 	}
 	kernel[0].mtu = 0;
 	read_alone();
@@ -446,7 +446,7 @@ static void test_at_an_object(void **state)
 	kernel[1].mtu = 0;
 	pass_alone();
 	assert_int_equal(state_now(), EXCEPTION_NONE);
-	assert_false(maps_looks(&maps));
+	assert_false(maps_checks_punted(&maps));
 }
 
 /* The exception may go with a neighbour that fails, or is unresolved and may fail. */
@@ -552,13 +552,13 @@ static void test_overflow(void **state)
 	run_pass();
 	store->entries -= SIXLANE_MAX_EXCEPTIONS;
 	assert_null(dest_now());
-	assert_true(maps_punted_has(maps.punted, &dst_) && maps_looks(&maps));
+	assert_true(maps_punted_has(maps.punted, &dst_) && maps_checks_punted(&maps));
 	assert_overflow(1);
 	kernel[0].mtu = 0;
 	run_pass(); /* it may have been before the kernel acted */
 	assert_true(maps_punted_has(maps.punted, &dst_));
 	check_store(util_now_ns() + SECOND_NS);
-	assert_false(maps_punted_has(maps.punted, &dst_) || maps_looks(&maps));
+	assert_false(maps_punted_has(maps.punted, &dst_) || maps_checks_punted(&maps));
 	assert_overflow(0);
 }
 
@@ -661,7 +661,7 @@ static void test_fresh_until_it_is_read(void **state)
 	run_queue(false); /* the event of the second reading came later */
 	assert_int_equal(sync_.exceptions->n_queued, 1);
 	assert_false(maps_fresh_has(&maps, &dst_));
-	assert_false(maps_looks(&maps));
+	assert_false(maps_checks_punted(&maps));
 }
 
 /* The halves turn after the program has set the bytes, and before the event is read. */
@@ -713,7 +713,7 @@ static void test_fresh_until_a_pass(void **state)
 	read_since_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_false(maps_fresh_has(&maps, &dst_));
-	assert_false(maps_looks(&maps));
+	assert_false(maps_checks_punted(&maps));
 }
 
 /* An earlier daemon may have ended before it cleared a half. That needs a pass, before the next
@@ -732,7 +732,7 @@ static void test_fresh_of_an_earlier_daemon(void **state)
 	exceptions_fresh_run(&sync_, 0);
 	assert_int_equal(maps_fresh_count(&maps, 0), 0);
 	assert_int_equal(maps_fresh_count(&maps, 1), 1);
-	assert_true(maps_fresh_has(&maps, &dst_) && maps_looks(&maps));
+	assert_true(maps_fresh_has(&maps, &dst_) && maps_checks_punted(&maps));
 }
 
 UNIT_TESTS()

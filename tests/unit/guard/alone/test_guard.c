@@ -85,7 +85,7 @@ static int setup(void **state)
 	add_link(BOND, "bond0", "bond", 0, 0, "");
 	add_link(VLAN, "bond0.7", "vlan", BOND, 0, "");
 	add_link(VRF, "red", "vrf", 0, 0, "");
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static int teardown(void **state)
 static void set_rules(const char *text)
 {
 	ruleset_text_add(guard.sources.rules[GUARD_RULES_NF_TABLES], text);
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 }
 
 #define OTHERS(flags) (flags), (flags), (flags), (flags), (flags)
@@ -198,13 +198,13 @@ static void test_wants_flows(void **state)
 {
 	set_rules("flowtable p0; flowtable bond0; flowtable p1 kernel; flowtable bond0.7");
 	for (uint32_t ifindex = P0; ifindex < END; ifindex++)
-		assert_int_equal(guard_wants_flows(&guard, device(ifindex)), ifindex == P0);
+		assert_int_equal(guard_can_forward_flows(&guard, device(ifindex)), ifindex == P0);
 	/* Nothing is looked up past rules that could not be read. */
 	device(P0)->looks_up_flows = true;
 	guard.sources.state[GUARD_SOURCE_HOOKS].error = -EIO;
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 	assert_int_equal(flags_of(P0), BOTH_FW);
-	assert_false(guard_wants_flows(&guard, device(P0)));
+	assert_false(guard_can_forward_flows(&guard, device(P0)));
 }
 
 /* What is at a slave concerns its bond and the VLAN device on that; a VRF's qdisc its answers. */
@@ -238,13 +238,13 @@ static void test_functions_at_hooks(void **state)
 	struct nf_hooks *hooks = &guard.sources.hooks;
 
 	snprintf(hooks->unknown[GUARD_HOOK_FORWARD], GUARD_REASON_LEN, "BPF program 7");
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 	assert_string_equal(guard.all, "BPF program 7");
 	assert_int_equal(flags_of(P0), BOTH_FW);
 	assert_false(pair_is_free(P0, P1));
 	*hooks->unknown[GUARD_HOOK_FORWARD] = '\0';
 	snprintf(hooks->unknown[GUARD_HOOK_OUTPUT], GUARD_REASON_LEN, "BPF program 7");
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
 	assert_false(may_answer(P0));
 }
@@ -277,7 +277,7 @@ static void test_unread(void **state)
 		size_t n = i / ARRAY_SIZE(states), how = i % ARRAY_SIZE(states);
 
 		guard.sources.state[sources[n].kind] = states[how].state;
-		guard_judge(&guard, &links);
+		guard_update(&guard, &links);
 		assert_int_equal(flags_of(P0), sources[n].flags);
 		assert_int_equal(guard_meta_flags(&guard), sources[n].meta);
 		assert_true(guard_reason(&guard, &links, sources[n].cause, device(P0), NULL, NULL,
@@ -292,7 +292,7 @@ static void test_nothing_is_read(void **state)
 	struct guard *new;
 
 	assert_int_equal(guard_new(0, 0, &new), 0);
-	guard_judge(new, &links);
+	guard_update(new, &links);
 	assert_int_equal(guard_port_flags(new, &links, device(P0)),
 			 BOTH_FW | SIXLANE_PORT_IN_TC | SIXLANE_PORT_OUT_TC | GUARDED);
 	assert_int_equal(guard_meta_flags(new), SIXLANE_META_IPSEC_ALL);
@@ -305,7 +305,7 @@ static void test_bypassed(void **state)
 
 	memset(guard.sources.state, 0, sizeof(guard.sources.state));
 	guard.sources.bypassed = 1u << GUARD_NETFILTER | 1u << GUARD_XFRM | 1u << GUARD_TC;
-	guard_judge(&guard, &links);
+	guard_update(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
 	assert_int_equal(guard_meta_flags(&guard), 0);
 	assert_true(pair_is_free(P0, P1));

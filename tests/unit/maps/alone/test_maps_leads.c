@@ -105,7 +105,7 @@ static bool leads(const struct maps_flow *flow)
 {
 	uint8_t len;
 
-	return maps_may_lead(&maps, flow, NOW, &len);
+	return maps_may_forward(&maps, flow, NOW, &len);
 }
 
 static void each_kind(void **state)
@@ -166,14 +166,14 @@ static void by_the_engine_in_use(void **state)
 
 	in_trie = GATEWAY;
 	compiled = ON_LINK;
-	assert_true(maps_may_lead(&maps, &by_gateway, NOW, &len));
+	assert_true(maps_may_forward(&maps, &by_gateway, NOW, &len));
 	assert_int_equal(len, LEN);
 	has_index = true;
-	assert_false(maps_may_lead(&maps, &by_gateway, NOW, &len));
-	assert_true(maps_may_lead(&maps, &on_link, NOW, &len));
+	assert_false(maps_may_forward(&maps, &by_gateway, NOW, &len));
+	assert_true(maps_may_forward(&maps, &on_link, NOW, &len));
 	assert_int_equal(len, LEN + 1);
 	head.engine = SIXLANE_ENGINE_TRIE;
-	assert_true(maps_may_lead(&maps, &by_gateway, NOW, &len));
+	assert_true(maps_may_forward(&maps, &by_gateway, NOW, &len));
 	assert_int_equal(len, LEN);
 }
 

@@ -170,16 +170,17 @@ static void test_uppers(void **state)
 		upper.takes_frames = uppers[i].takes_frames;
 		assert_int_equal(links_upper_takes(&upper), uppers[i].upper_takes);
 		set(&links, &port);
-		assert_false(links_taken(&links, links_find(&links, 1)));
+		assert_false(links_frames_taken(&links, links_find(&links, 1)));
 		assert_null(links_find_name(&links, "u"));
 		set(&links, &upper);
 		assert_ptr_equal(links_find_name(&links, "u"), links_find(&links, 2));
-		assert_int_equal(links_taken(&links, links_find(&links, 1)), uppers[i].taken);
-		assert_false(links_taken(&links, links_find(&links, 2)));
+		assert_int_equal(links_frames_taken(&links, links_find(&links, 1)),
+				 uppers[i].taken);
+		assert_false(links_frames_taken(&links, links_find(&links, 2)));
 		links_delete(&links, 2);
 		strcpy(links_find(&links, 1)->owner, "u");
 		set(&links, &port); /* no message clears that */
-		assert_true(links_taken(&links, links_find(&links, 1)));
+		assert_true(links_frames_taken(&links, links_find(&links, 1)));
 		links_clear(&links);
 	}
 }
@@ -209,28 +210,28 @@ static void test_masters(void **state)
 		device = links_find(&links, 1);
 		assert_null(links_vrf(&links, device));
 		assert_null(links_bond(&links, device));
-		assert_false(links_taken(&links, device));
+		assert_false(links_frames_taken(&links, device));
 		port.master = 2;
 		strcpy(port.master_kind, masters[i].kind);
 		master.vrf_table = masters[i].vrf_table;
 		set(&links, &port);
 		set(&links, &master);
 		links_find(&links, 2)->ours = masters[i].ours;
-		assert_int_equal(links_taken(&links, device), masters[i].taken);
+		assert_int_equal(links_frames_taken(&links, device), masters[i].taken);
 		assert_ptr_equal(links_vrf(&links, device),
 				 masters[i].vrf ? links_find(&links, 2) : NULL);
 		assert_ptr_equal(links_bond(&links, device),
 				 masters[i].bond ? links_find(&links, 2) : NULL);
-		assert_false(links_taken(&links, links_find(&links, 2)));
+		assert_false(links_frames_taken(&links, links_find(&links, 2)));
 		/* a master is no reason to overlook another device */
 		upper.lower = 1;
 		set(&links, &upper);
-		assert_true(links_taken(&links, links_find(&links, 1)));
+		assert_true(links_frames_taken(&links, links_find(&links, 1)));
 		links_delete(&links, 3);
 		/* the master went, or is not announced yet */
 		links_delete(&links, 2);
 		device = links_find(&links, 1);
-		assert_true(links_taken(&links, device));
+		assert_true(links_frames_taken(&links, device));
 		assert_null(links_vrf(&links, device));
 		assert_null(links_bond(&links, device));
 		links_clear(&links);
@@ -245,11 +246,11 @@ static void test_marks(void **state)
 
 	set(&links, &link);
 	upper.lower = 1;
-	links_note_moved(&links, &upper);
-	assert_false(links_taken(&links, links_find(&links, 1)));
+	links_set_moved(&links, &upper);
+	assert_false(links_frames_taken(&links, links_find(&links, 1)));
 	strcpy(upper.kind, "ipvlan");
-	links_note_moved(&links, &upper);
-	assert_true(links_taken(&links, links_find(&links, 1)));
+	links_set_moved(&links, &upper);
+	assert_true(links_frames_taken(&links, links_find(&links, 1)));
 	links_find(&links, 1)->routes_stale = true;
 	links_clear_stale(&links);
 	assert_false(links_find(&links, 1)->routes_stale);
@@ -401,7 +402,7 @@ static void test_changes(void **state)
 	CHANGE(link.mac[5] = 7);
 	CHANGE(link.carrier = false);
 	CHANGE(link.takes_frames = true);
-	CHANGE(link.keeps_tunnel = true);
+	CHANGE(link.is_external = true);
 	CHANGE(link.slave_active = true);
 	CHANGE(link.slave_link = true);
 	CHANGE(link.bond_choice = BOND_CHOICE_STATE);
@@ -452,29 +453,29 @@ static void test_mtu_moves(void **state)
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	assert_int_equal(links_set_ipv6(&links, &other, &changed), 0);
 	/* IPv6 may have a configured MTU of its own. */
-	assert_false(links_mtu_moves(&links));
+	assert_false(links_mtu_pending(&links));
 	link.mtu = 1600;
 	set(&links, &link);
-	assert_true(links_mtu_moves(&links));
+	assert_true(links_mtu_pending(&links));
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 	set(&links, &link);
-	assert_true(links_mtu_moves(&links));
+	assert_true(links_mtu_pending(&links));
 	ipv6.mtu6 = 1600;
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
-	assert_false(links_mtu_moves(&links));
+	assert_false(links_mtu_pending(&links));
 	ipv6.mtu6 = 1400;
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
-	assert_false(links_mtu_moves(&links));
+	assert_false(links_mtu_pending(&links));
 	/* Not for ever, and not where there is no IPv6. */
 	link.mtu = 1500;
 	set(&links, &link);
-	links_mtu_forget(&links);
-	assert_false(links_mtu_moves(&links));
+	links_mtu_clear(&links);
+	assert_false(links_mtu_pending(&links));
 	link.mtu = 1000;
 	set(&links, &link);
-	assert_true(links_mtu_moves(&links));
+	assert_true(links_mtu_pending(&links));
 	assert_true(links_clear_ipv6(&links, 1));
-	assert_false(links_mtu_moves(&links));
+	assert_false(links_mtu_pending(&links));
 	links_clear(&links);
 }
 
