@@ -5,7 +5,7 @@
  * TRACE_STEP() and TRACE_EARLY() return the step's verdict, recorded by the trace flavour only.
  *
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
- * checks have passed; in doubt the kernel gets the packet.
+ * checks have passed; a packet in question goes to the kernel.
  */
 #include "bond.h"
 #include "exception.h"

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The words of what sixlane prints: no private ones, and no sentence of 25 words or more.
+"""The words of what sixlane prints: no private ones, and no sentence of 25 words or more. And the worst of them are
+nowhere in the C code of bpf/ and user/, in comments and names.
 
-Looks at the string literals of user/**/*.c and of the list of verdicts, nothing else: comments and
-names are not for users. `lint_words.py --self-test` shows that each rule can fail; without
-arguments it does that first, then looks at the sources.
+What is printed are the string literals of user/**/*.c and of the list of verdicts. `lint_words.py --self-test` shows
+that each rule can fail; without arguments it does that first, then looks at the sources.
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ PRIVATE = {
     r"told|tells": "reported, shows",
     r"took off|taken off|takes? off": "detach, remove",
 }
+# Those that no comment and no name of C has either.
+PRIVATE_IN_CODE = re.compile(
+    r"\b(?:fates?|hungry|starved|poison(?:ed|s)?|cure[ds]?|strays?|reap(?:s|ed)?|unwant(?:ed)?|voices?|source sets?"
+    r"|pokes?|keeper|census|asleep|awake|foreign|wish(?:es|ed)?|foresee[ns]?|doubt(?:s|ed|ful)?|untold|heed(?:s|ed)?"
+    r"|learnt|mixtures?)\b",
+    re.IGNORECASE,
+)
 # Literals that may have them: options and names of the kernel and of other programs.
 ALLOWED = {
     "log-level", "log_level", "mark", "connmark", "mark set", "meta mark set",
@@ -112,6 +119,25 @@ def complaints(text: str) -> Iterator[str]:
             yield "%d words in one sentence: %s …" % (len(words), " ".join(words[:6]))
 
 
+def code_complaints(code: str) -> Iterator[str]:
+    """Private words in C, with the number of their line; an underscore separates words."""
+    for number, line in enumerate(code.splitlines(), 1):
+        for found in PRIVATE_IN_CODE.findall(line.replace("_", " ")):
+            yield "%d: private word in the code: %s" % (number, found)
+
+
+def check_code() -> int:
+    names = subprocess.run(
+        ["git", "ls-files", "bpf/*.[ch]", "user/*.[ch]"], cwd=REPO, check=True, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+    wrong = 0
+    for name in names:
+        for complaint in code_complaints((REPO / name).read_text(encoding="utf-8")):
+            print("%s:%s" % (name, complaint))
+            wrong += 1
+    return wrong
+
+
 def sources() -> list[pathlib.Path]:
     names = subprocess.run(
         ["git", "ls-files", "user/*.c", "bpf/abi/verdicts.h"],
@@ -154,6 +180,10 @@ def self_test() -> int:
         if len(got) != want:
             print("self-test: %r: %d complaints instead of %d: %s" % (source, len(got), want, got))
             wrong += 1
+    code = "/* the fate */ int next_hop_is_hungry(void);\nint fateful;\n"
+    if list(code_complaints(code)) != ["1: private word in the code: " + word for word in ("fate", "hungry")]:
+        print("self-test: words in code: %s" % list(code_complaints(code)))
+        wrong += 1
     return wrong
 
 
@@ -161,7 +191,7 @@ def main(argv: list[str]) -> int:
     if argv not in ([], ["--self-test"]):
         print("usage: lint_words.py [--self-test]", file=sys.stderr)
         return 2
-    return 1 if self_test() or (not argv and check_sources()) else 0
+    return 1 if self_test() or (not argv and check_sources() + check_code()) else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel has learnt of single destinations (Path MTUs, redirects), as far as it is known,
- * and which destinations are to be read again.
+ * The exceptions of the kernel (Path MTUs, redirects), as far as the daemon knows them, and the
+ * destinations that it has to read again.
  *
  * Invariants
  * - A destination is exact only if all that the kernel has of it is known, and is one exception at

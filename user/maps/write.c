@@ -65,7 +65,7 @@ static bool source_goes(const struct sixlane_port *from, const struct sixlane_po
 	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
 }
 
-/* Any mixture of two lists leads to slaves that are, or were a moment before, in use. */
+/* Readers may see a part of both lists: each of their slaves is, or was a moment before, active. */
 static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(to->slaves); i++)
@@ -76,8 +76,8 @@ static void write_slaves(struct sixlane_port *to, const struct sixlane_port *por
 }
 
 /*
- * While a port changes, it does what both its old and its new value allow. If a mixture of both
- * would mean something else (other), packets pass until those that saw the old value are gone.
+ * While a port changes, it does what both its old and its new value allow. If parts of
+ * both would mean something else (other), packets pass until those that saw the old value are gone.
  *
  * The source address is two words; a first word of 0 means that there is none. A packet that has
  * read the first word of the old source must not find the second word of the new one: hence a grace
