@@ -15,6 +15,13 @@
 #ifndef UNIT_UNIT_H
 #define UNIT_UNIT_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* needs the types of the above */
+
 struct unit_file {
 	const char *path;
 	int (*run)(void); /* 0, or how many tests failed */

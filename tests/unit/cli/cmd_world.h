@@ -8,16 +8,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../../user/cli/entries.h"
 #include "../../../user/cli/route_view.h"
+#include "../unit.h"
 
 #define IN 7u /* ifindexes */
 #define OUT 8u

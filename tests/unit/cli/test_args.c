@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Words of the command line: abbreviated commands, options in any place, numbers and tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../unit.h"
+
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/cli/args.h"
-#include "../unit.h"
 
 static const struct cmd attach = { .name = "attach" }, detach = { .name = "detach" },
 			stats = { .name = "stats" }, status = { .name = "status" },

@@ -3,19 +3,14 @@
  * What `sixlane doctor` computes: the list of findings, shares of the traffic, the device to attach
  * to, and the owner of the daemon's lock.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "../../../user/cli/gateways.h"
 #include "../../../user/cli/traffic.h"
 #include "../../../user/loader/driver.h"
 #include "../../../user/loader/pin_dir.h"
-#include "../unit.h"
 
 static const struct check check = { .name = "check", .usual = "usual" };
 

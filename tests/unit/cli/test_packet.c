@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The packet that `sixlane explain` sends through the program: byte for byte, there and back. */
-#include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <arpa/inet.h>
+#include <string.h>
 
 #include "../../../user/cli/packet.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 static struct packet example(uint8_t proto)
 {

@@ -10,21 +10,16 @@
 #ifndef UNIT_COMPILED_COMPILED_WORLD_H
 #define UNIT_COMPILED_COMPILED_WORLD_H
 
+#include "../unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../../user/compiled/compiled.h"
 #include "../../../user/compiled/node.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 #define CWORLD_TABLES 6u
 #define CWORLD_NONE UINT32_MAX

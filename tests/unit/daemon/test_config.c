@@ -3,18 +3,13 @@
  * Every setting is read. Every error names the file, the line, what is wrong and what would be
  * right, and changes nothing.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "../../../user/daemon/config.h"
 #include "../../../user/guard/guard.h"
-#include "../unit.h"
 
 static void write_file(char path[64], const char *text)
 {

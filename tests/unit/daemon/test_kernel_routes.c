@@ -3,18 +3,14 @@
  * Routes from records of the kernel reader: what is computed from several fields or hops. That
  * single fields agree with messages, test_kernel_reader.py compares.
  */
+#include "../unit.h"
+
 #include <linux/ipv6_route.h>
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../../user/daemon/kernel_routes.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 #define NOW_NS 1000000000000ull
 #define JIFFIES 4000000ull

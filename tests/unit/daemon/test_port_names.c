@@ -3,18 +3,13 @@
  * Names in the settings move from one device to another, come late, or go, in any order of
  * messages.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 
 #include "../../../user/daemon/port_names.h"
 #include "../netlink/netlink_build.h"
-#include "../unit.h"
 
 #define LONGEST                                                            \
 	"l234567890123456789012345678901234567890123456789012345678901234" \

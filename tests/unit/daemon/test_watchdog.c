@@ -2,17 +2,13 @@
 /*
  * Unread input makes packets pass; input that is read in time does not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
+
 #include <poll.h>
 
 #include "../../../user/daemon/watchdog.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 #define BIT 4u
 #define OTHERS 3u

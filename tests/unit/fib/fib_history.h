@@ -7,14 +7,10 @@
 #define TEST_FIB_HISTORY_H
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../unit.h"
 #include "fib_model.h"
 
 struct history {

@@ -6,16 +6,12 @@
 #ifndef TEST_FIB_WORLD_H
 #define TEST_FIB_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
+#include "../unit.h"
 #include "sim_maps.h"
 
 struct world {

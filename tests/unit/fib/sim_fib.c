@@ -3,15 +3,11 @@
  * trie. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/rib/radix.h"
+#include "../unit.h"
 #include "sim_use.h"
 
 void *sim_fib_chunk(void *ctx, uint32_t n)

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lookups in the simulated maps as the datapath does them, and comparison with a target. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/rib/radix.h"
+#include "../unit.h"
 #include "sim_maps.h"
 
 /* --- lookups ---------------------------------------------------------------------------------- */

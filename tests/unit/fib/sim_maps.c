@@ -3,15 +3,11 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/rib/radix.h"
+#include "../unit.h"
 #include "sim_use.h"
 
 uint32_t sim_random(struct sim *sim, uint32_t n)

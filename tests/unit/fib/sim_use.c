@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See sim_use.h. Walks all maps each time. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../unit.h"
 #include "sim_use.h"
 
 /* --- what packets can reach ------------------------------------------------------------------- */

@@ -3,18 +3,14 @@
  * Weighted choice: whatever the weights, each member has its share of all hashes to within 2^-31,
  * and buckets name no others. And the allocator of buckets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "../unit.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../../user/fib/alias.h"
 #include "../../../user/fib/grace.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 #define MAX_MEMBERS 65535u
 

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages of nfnetlink_hook: which functions punt, and for which reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../unit.h"
+
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
 #include "../../../user/guard/nf_hooks_parse.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 #define TYPE_BPF 2
 #define TYPE_FLOWTABLE 3

@@ -3,16 +3,12 @@
  * Messages that no nft of Debian can cause, and malformed ones. Ordinary rulesets are tested with
  * the kernel, by tests/e2e/test_guard_nft.py.
  */
+#include "../unit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <libmnl/libmnl.h>
 #include <libnftnl/common.h>
@@ -24,7 +20,6 @@
 #include "../../../user/guard/nf_tables_rule.h"
 #include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "ruleset_text.h"
 
 static char buffer[4096] __attribute__((aligned(8)));

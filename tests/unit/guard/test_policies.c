@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of policies and the entries for the datapath must punt the same packets. */
+#include "../unit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/xfrm.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../../user/guard/policies.h"
 #include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../unit.h"
 
 /* sl_policies, as a list. */
 struct entries {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Qdiscs as the kernel attaches them by default, and as operators limit them; the list of reasons.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "../unit.h"
+
 #include <linux/pkt_sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +11,6 @@
 
 #include "../../../user/guard/queueing.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 static void set(struct qdisc *qdisc, unsigned int option, uint32_t value)
 {

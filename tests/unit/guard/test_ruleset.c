@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rulesets in use: what packets of each pair of devices meet, and the reason that is given. */
+#include "../unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <net/if_arp.h>
 
 #include "../../../user/guard/ruleset_devices.h"
 #include "../../../user/guard/ruleset_query.h"
 #include "../../../user/guard/ruleset_store.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "ruleset_text.h"
 
 #define DOCKER                                    \

@@ -4,18 +4,13 @@
  * does, with a stack of jumps. A packet has an answer for each condition that is not known. All
  * answers are tried: packets are punted if any of them ends in something but acceptance.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../unit.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "ruleset_text.h"
 
 #define ROUNDS 30000u

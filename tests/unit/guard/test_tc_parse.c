@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages about traffic control: their contents, and which malformed ones are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "../unit.h"
+
 #include <errno.h>
 
 #include "../../../user/guard/tc_parse.h"
-#include "../unit.h"
 #include "tc_build.h"
 
 static void test_qdisc(void **state)

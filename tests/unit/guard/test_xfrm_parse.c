@@ -2,18 +2,14 @@
 /*
  * Messages about IPsec policies: which policies may touch a forwarded packet.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "../../../user/guard/xfrm_parse.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "xfrm_messages.h"
 
 #define FROM_A_TO_B .src = "2001:db8:a::", .src_len = 64, .dst = "2001:db8:b::", .dst_len = 64

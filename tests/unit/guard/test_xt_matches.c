@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Classes and texts of x_tables extensions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "../../../user/guard/xt_matches.h"
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 
 struct row {
 	enum xt_class (*class_of)(const char *name, char *text);

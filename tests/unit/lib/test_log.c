@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The log: the form of a line, levels, rate limits, and unknown attributes, which are logged once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +12,6 @@
 #include "../../../user/daemon/daemon.h"
 #include "../../../user/lib/log.h"
 #include "../netlink/netlink_build.h"
-#include "../unit.h"
 
 static int real_stderr, pipe_fds[2];
 static char text[65536];

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The socket by which the CLI wakes the daemon, of a directory of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +10,6 @@
 #include <unistd.h>
 
 #include "../../../user/lib/wakeup.h"
-#include "../unit.h"
 
 static char dir[] = "/tmp/test_wakeup.XXXXXX";
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Why a driver refuses an XDP program, and whether its CPUs share transmit queues. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../unit.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include <errno.h>
 
 #include "../../../user/lib/util.h"
 #include "../../../user/loader/driver.h"
 #include "../../../user/loader/loader.h"
-#include "../unit.h"
 
 /* The advice depends on the driver and the kernel's message. */
 static void test_driver_refusals(void **state)

@@ -4,17 +4,12 @@
  * own parsers only, and every field is as that file says. Damaged copies of the messages break no
  * contract, and AddressSanitizer sees no read beyond their end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <string.h>
 
 #include "../../../user/lib/util.h"
-#include "../unit.h"
 #include "captures.h"
 #include "messages.h"
 

@@ -4,12 +4,8 @@
  * known, and prefixes of every length. The lists here are a second opinion, written from the
  * kernel's policies, not from the parsers' tables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -20,7 +16,6 @@
 #include <linux/nexthop.h>
 #include <string.h>
 
-#include "../unit.h"
 #include "messages.h"
 
 /* Behind net/if.h, whose names they use. */

@@ -3,12 +3,8 @@
  * The parsers of devices and their settings on built messages: limits, what older kernels send, and
  * what captures.txt does not have.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +12,6 @@
 #include <net/if_arp.h>
 #include <string.h>
 
-#include "../unit.h"
 #include "messages.h"
 
 /* Behind net/if.h, whose names they use or would repeat. */

@@ -3,17 +3,12 @@
  * The parsers of next-hop objects and of resilient groups' buckets on built messages: what only
  * older kernels send, limits, and what must be refused or punted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <linux/nexthop.h>
 
-#include "../unit.h"
 #include "messages.h"
 
 #define OP_FLAGS 14 /* NHA_OP_FLAGS, which the oldest headers lack */

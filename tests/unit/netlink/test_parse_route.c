@@ -3,12 +3,8 @@
  * The parsers of routes, neighbours, addresses and generic netlink on built messages: limits, and
  * what captures.txt does not have.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -17,7 +13,6 @@
 #include <linux/neighbour.h>
 #include <string.h>
 
-#include "../unit.h"
 #include "messages.h"
 
 #define DEL_REASON 32 /* RTA_DEL_REASON of Linux 7.3, which only deletions have */

@@ -3,17 +3,12 @@
  * The parser of rules on built messages: selectors with an unknown meaning, selectors that no
  * forwarded packet matches, and values at their limits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
 
-#include "../unit.h"
 #include "messages.h"
 
 /* FRA_* that the oldest headers lack. */

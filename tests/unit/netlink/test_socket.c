@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The netlink sockets against the kernel, in a network namespace of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../unit.h"
 
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
 
-#include "../unit.h"
 #include "netlink_requests.h"
 
 /* A blackhole route of 2001:db8:N::/48. */

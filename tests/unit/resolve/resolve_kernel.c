@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "resolve_kernel.h"
+#include "../unit.h"
 
 #include <linux/rtnetlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 const uint8_t kernel_lens[KERNEL_N_LENS] = { 128, 127, 65, 64, 10, 9, 8, 0 };
 

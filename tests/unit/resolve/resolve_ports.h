@@ -6,20 +6,15 @@
 #ifndef UNIT_RESOLVE_RESOLVE_PORTS_H
 #define UNIT_RESOLVE_RESOLVE_PORTS_H
 
+#include "../unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/lib/util.h"
 #include "../../../user/resolve/port.h"
-#include "../unit.h"
 
 #define NDO_XMIT 4u	/* NETDEV_XDP_ACT_NDO_XMIT */
 #define NDO_XMIT_SG 64u /* NETDEV_XDP_ACT_NDO_XMIT_SG */

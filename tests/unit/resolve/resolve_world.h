@@ -6,20 +6,15 @@
 #ifndef UNIT_RESOLVE_RESOLVE_WORLD_H
 #define UNIT_RESOLVE_RESOLVE_WORLD_H
 
+#include "../unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../user/lib/util.h"
 #include "../../../user/resolve/affected.h"
-#include "../unit.h"
 
 #define WORLD_MAX_ENTRIES 1024
 #define WORLD_MAX_HOPS ROUTE_MAX_HOPS

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Entries in order, whatever the trie's order, and once, however often a walk returns them. */
+#include "../../unit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../../user/cli/entries.h"
-#include "../../unit.h"
 
 #define SOURCES_FD 77
 

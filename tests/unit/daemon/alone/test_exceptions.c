@@ -4,13 +4,10 @@
  * change. The kernel's records, the audit and ICMPv6 events are simulated here; the FIB writes to
  * simulated maps.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "../../unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
 
 #include "../../../../user/daemon/audit_place.h"
 #include "../../../../user/daemon/audit_table.h"
@@ -25,7 +22,6 @@
 #include "../../../../user/daemon/ports.h"
 #include "../../fib/sim_maps.h"
 #include "../../resolve/resolve_world.h"
-#include "../../unit.h"
 
 #include <linux/ipv6_route.h>
 #include <linux/route.h>

@@ -7,18 +7,14 @@
  *
  * In half of the histories there are so few ids and buckets that they are reused all the time.
  */
+#include "../../unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../../user/fib/desired.h"
 #include "../../../../user/lib/util.h"
-#include "../../unit.h"
 #include "../fib_history_check.h"
 
 #define N_HISTORIES 16

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What rules, policies and qdiscs mean for ports. What is read is put in place by the tests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../../unit.h"
+
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../../../user/guard/guard.c"
-#include "../../unit.h"
 #include "../ruleset_text.h"
 
 enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF, END };

@@ -3,16 +3,11 @@
  * Legacy tables. The functions that build rulesets are replaced by ones that record each operation
  * as text.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../../unit.h"
+
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "../../../../user/lib/util.h"
-#include "../../unit.h"
 #include "../ip6_tables_blob.h"
 
 /* --- the recorder ------------------------------------------------------------------------- */

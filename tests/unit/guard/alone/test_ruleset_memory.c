@@ -3,22 +3,16 @@
  * Whichever allocation fails, the ruleset punts every packet, and gives the reason. The code is
  * compiled into this test with allocations that fail on request.
  */
+#include "../../unit.h"
+
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
 #include <search.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;

@@ -3,14 +3,6 @@
  * The writer, the readers and adoption on a kernel made of arrays. The modules under test are
  * included, and libbpf is replaced.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 #include "../../../../user/maps/access.c"
 #include "../../../../user/maps/adopt.c"
@@ -18,6 +10,7 @@
 #include "../../../../user/maps/rules.c"
 #include "../../../../user/maps/walk.c"
 #include "../../../../user/maps/write.c"
+#include "../../unit.h"
 
 #define ROOM 10000u
 #define N_CPUS 3

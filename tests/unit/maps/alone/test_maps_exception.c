@@ -4,17 +4,10 @@
  * meanwhile, counters, failures, and the bits of sl_punted. The modules under test are included,
  * libbpf and nanosleep() are replaced.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "../../unit.h"
 
 #include "../../../../user/maps/exception.c"
 #include "../../../../user/maps/punted.c"
+#include "../../unit.h"
 
 #define N_CPUS 3
 #define MOMENTS 32

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whether the maps may send a flow to a next hop: each kind of next hop, and unused ports. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
 
 #include "../../unit.h"
+
+#include <errno.h>
 
 #include "../../../../user/maps/leads.c"
 

@@ -3,17 +3,12 @@
  * The netlink sockets against a script: this program's recvmsg() and sendto() replace those of libc
  * and do what a kernel does only under pressure.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../../unit.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "../../unit.h"
 #include "../netlink_requests.h"
 
 /* A datagram of one message; size 0: as long as the message. */
