@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a route with several next hops to one of them (fib6_select_path()). Members are in the
- * buckets of sl_nh_buckets.
+ * From a route with several next hops to one of them (fib6_select_path()). A bucket of
+ * sl_nh_buckets has two members and a bound. The hash is scaled to a bucket and a position within
+ * it; a position below the bound selects the one member, any other the other one.
  *
- * Invariant: a flow keeps its member as long as the group stands and the member's port is up.
+ * Invariant: a flow keeps its member as long as the group does not change and the port is up.
  */
 #ifndef SIXLANE_GROUP_H
 #define SIXLANE_GROUP_H
@@ -13,7 +14,7 @@
 #include "trace.h"
 
 /* The member (next-hop id) that a hash selects; 0: none. */
-static __always_inline __u32 group_bucket(union sixlane_nh_entry group, __u64 hash)
+static __always_inline __u32 group_pick(union sixlane_nh_entry group, __u64 hash)
 {
 	__u64 place = hash_place(group, hash);
 	__u32 index = group.first_bucket + (__u32)(place >> 32);
@@ -41,7 +42,8 @@ static __always_inline const struct sixlane_port *group_port(union sixlane_nh_en
  * The word of a member's next-hop entry, and its egress port in *port. 0 (no valid entry, since
  * port 0 is never used): there is no such member, or its port has one of the flags in skip.
  */
-static __always_inline __u64 group_member_by(__u32 id, __u32 skip, const struct sixlane_port **port)
+static __always_inline __u64 group_member_and_port(__u32 id, __u32 skip,
+						   const struct sixlane_port **port)
 {
 	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
 	union sixlane_nh_entry nh_entry;
@@ -57,10 +59,10 @@ static __always_inline __u64 group_member(__u32 id, __u32 skip)
 {
 	const struct sixlane_port *port;
 
-	return group_member_by(id, skip, &port);
+	return group_member_and_port(id, skip, &port);
 }
 
-/* The next-hop entry of the first member of a bucket that is in use; 0: none is. */
+/* The word of the first member of a bucket that is not skipped; 0: both are. */
 __attribute__((noinline)) __u64 group_scan_bucket(__u32 index, __u32 skip)
 {
 	const union sixlane_nh_bucket *found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
@@ -74,19 +76,20 @@ __attribute__((noinline)) __u64 group_scan_bucket(__u32 index, __u32 skip)
 }
 
 /*
- * Another member for a flow whose own is skipped: before any message about the route, as the kernel
- * does. A few more draws keep to the weights. If none finds a member that is in use, the first one
- * from the flow's bucket on is taken.
+ * Another member for a flow whose own member is skipped. Like the kernel, this does not wait for
+ * the route to change. The hash is drawn again up to HASH_DRAWS - 1 times, which keeps to the
+ * weights. Then up to HASH_SCAN buckets are tried in order, from the flow's own on.
  */
 __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
 	const union sixlane_nh_entry group = { .word = word };
 	__u64 nh_entry = 0, draw = hash;
 
+	/* draw 0 was the flow's own */
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < HASH_DRAWS && !nh_entry; i++) {
 		draw = hash_again(draw, i);
-		nh_entry = group_member(group_bucket(group, draw), skip);
+		nh_entry = group_member(group_pick(group, draw), skip);
 	}
 	if (nh_entry)
 		return nh_entry;
@@ -133,7 +136,8 @@ __attribute__((noinline)) __u64 group_equal_metric(__u64 word, __u32 ingress)
 	return first;
 }
 
-/* Sets nh_entry to that of one member, and egress_port if it was looked up. */
+/* Sets nh_entry to that of one member, and egress_port. After another draw that is NULL, and
+ * nexthop_find_egress() looks it up. */
 static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt)
 {
 	const struct sixlane_port *port = NULL;
@@ -150,7 +154,7 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
 	}
-	word = group_member_by(group_bucket(pkt->nh_entry, hash), skip, &port);
+	word = group_member_and_port(group_pick(pkt->nh_entry, hash), skip, &port);
 	if (unlikely(!word)) {
 		port = NULL;
 		word = group_draw_again(pkt->nh_entry.word, hash, skip);

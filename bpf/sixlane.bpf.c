@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The XDP program: the list of steps that a packet goes through, a header a step. A step returns
- * SIXLANE_FORWARD to go on, or the packet's final verdict; what it found is in struct packet.
- * TRACE_STEP() and TRACE_EARLY() return the step's verdict, recorded by the trace flavour only.
+ * The XDP program: the sequence of steps that a packet goes through. A step is a function of the
+ * header that its name begins with. It returns SIXLANE_FORWARD, which is 0, to go on, or a verdict
+ * that ends the sequence; PACKET_DECIDED says that the verdict is in pkt->decided
+ * (packet_decide()). What a step finds is in struct packet.
+ *
+ * TRACE_STEP() and TRACE_EARLY() return the verdict of the step. In the build for `sixlane explain`
+ * they also record it, and go on after the verdict of an early step: see trace.h.
  *
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
  * checks have passed; a packet in question goes to the kernel.
@@ -22,14 +26,19 @@
 #include "verdict.h"
 #include "vlan.h"
 
+/* Other flavours define both, and include this file. */
 #ifndef SIXLANE_SECTION
 #define SIXLANE_SECTION "xdp"
 #define SIXLANE_PROGRAM sixlane
 #endif
 
-/* The next hop of a route with several of them, or with exceptions. Few packets have a choice. */
+/*
+ * Resolves a next hop that is not one plain gateway: chooses the member of a group, applies an
+ * exception, and ends with the verdict of a route that does not forward. Most packets skip this.
+ */
 static __always_inline enum sixlane_verdict choose_next_hop(struct packet *pkt)
 {
+	/* type 0: one next hop that forwards */
 	if (likely(!(pkt->nh_entry.type | (pkt->route & ROUTE_FLAGS) | pkt->check_punted)))
 		return SIXLANE_FORWARD;
 	return TRACE_STEP(member, pkt, group_choose(pkt)) ?:
@@ -37,7 +46,7 @@ static __always_inline enum sixlane_verdict choose_next_hop(struct packet *pkt)
 	       nexthop_check_type(pkt);
 }
 
-/* Writes the frame as it leaves. */
+/* Turns the frame into the one that is sent: VLAN tags, MACs, hop limit. */
 static __always_inline enum sixlane_verdict rewrite(struct packet *pkt)
 {
 	if (unlikely(!rewrite_is_plain(pkt)))
@@ -66,24 +75,25 @@ static __always_inline enum sixlane_verdict run_steps(struct packet *pkt)
 	       rewrite(pkt);
 }
 
-/* Counts a packet that is not forwarded, and returns its XDP action. */
+/* Ends a packet that is not forwarded: decides and counts its verdict, and returns the XDP action.
+ */
 static __always_inline int end_unforwarded(struct packet *pkt, enum sixlane_verdict verdict)
 {
 	if (verdict == PACKET_DECIDED) {
 		verdict = pkt->decided;
-		/* Netfilter's rules see the packet before the kernel drops it. */
+		/* Rules in prerouting may act on a packet before the kernel drops it. */
 		if (unlikely(pkt->ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
 			verdict = SIXLANE_PASS_FIREWALL;
 	}
 	verdict = trace_override(pkt, verdict);
 	icmp_event_consider(pkt, verdict);
 	verdict_count(pkt, verdict);
-	/* No XDP_TX for an answer: veth would not wake up a peer that has no program of its own. */
+	/* Not XDP_TX for an answer: veth does not poll a peer without an XDP program then. */
 	return verdict_redirects(verdict) ? verdict_redirect(pkt->ctx->ingress_ifindex)
 					  : verdict_act(verdict);
 }
 
-/* Which compiler it is by: a tag in BTF stays in a stripped object, and with a loaded program. */
+/* The compiler as a BTF tag, which survives stripping and stays with a loaded program. */
 __attribute__((btf_decl_tag(SIXLANE_COMPILER_TAG __VERSION__)))
 SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 {

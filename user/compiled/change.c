@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One change while packets read. From the root down, it finds one of two places:
- * - The node that has the prefix among its cells. Each affected cell and default leaf is set by one
- *   store, which is right for its addresses before and after the others.
- * - The lowest entry below which nodes must be added, removed or rebalanced. All below it is
- * rebuilt in new memory, and one store to the entry replaces it. Before a wide cell checks other
- * bits than it did, its node is copied.
+ * Applies one change of a route while packets read the nodes. bpf/abi/fib.h has the layout of a
+ * node, README.md a picture. From the root downwards, enum step says what to do at each node:
+ * - The prefix ends within the node: each affected cell is written atomically, so a reader gets the
+ *   old or the new route.
+ * - The prefix ends at the end of the bits that a wide cell checks: see needs_copy().
+ * - Nodes must be added or removed below an entry: the subtree is rebuilt in new memory, and one
+ *   write to the entry replaces it. A small subtree is always rebuilt, to keep its shape good.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "change.h"
 
-/* So few prefixes are always rebuilt, so that their shape stays good. */
+/* A subtree with at most so many prefixes is rebuilt at every change, so that its shape stays good.
+ */
 #define REBUILD_PREFIXES 32u
-/* The number doubles with each node on the path above this depth, which some planned ones have. */
+/*
+ * On a path of more than so many nodes, REBUILD_PREFIXES doubles with each further node. Even a new
+ * FIB has some paths of this depth.
+ */
 #define REBUILD_LEVELS 12u
 
-/* A cell, and the state of a lookup there. A root is the only cell of a pseudo node. */
+/* A cell, and the state of a lookup there. */
 struct place {
 	struct compiled_node node;
 	uint32_t *above; /* the entry that leads to the node */
-	uint64_t number;
+	uint64_t number; /* of the cell in the node */
 	struct compiled_cursor cursor;
-	uint32_t cover; /* the value where nothing longer matches */
+	uint32_t cover; /* the value of addresses that no longer prefix matches */
 };
 
 struct change {
@@ -31,7 +36,7 @@ struct change {
 	const struct radix *routes;
 	const struct prefix *dst;
 	compiled_bits addr; /* dst's */
-	bool is_root;	    /* at the root, which is always a node */
+	bool is_root;	    /* the current place is the root, which always leads to a node */
 	struct compiled_replaced *replaced;
 	struct compiled_build build;
 };
@@ -43,7 +48,7 @@ static uint32_t value_of(const struct change *change, const struct radix_node *n
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* value is what the entry, or the node that it leads to, returns where nothing longer matches. */
+/* Whether the entry, or its node, returns value for addresses that no longer prefix matches. */
 static bool inherits(const struct compiled_store *store, uint32_t entry, uint32_t value)
 {
 	if (entry & SIXLANE_FIB_NODE)
@@ -58,8 +63,9 @@ static void set_leaf(uint32_t *leaf, uint32_t value)
 }
 
 /*
- * Replace the value that an entry inherits from a cover. In a node all cells that inherit it equal
- * the default leaf: the prefix length is part of the value, and no other cover has this length.
+ * Replaces the value that an entry inherits from a cover. A cell inherits if it equals the default
+ * leaf of its node. Equality is enough: a value contains its prefix length, and only one covering
+ * prefix has this length.
  */
 static void set_inherited(struct compiled_store *store, uint32_t *entry, uint32_t value)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* See apply_prefix.h. The step of the daemon between resolve/ and fib/. */
 #include "apply_prefix.h"
 
 #include <errno.h>
@@ -12,20 +13,25 @@
 #include "quarantine.h"
 #include "schedule.h"
 
-/* The datapath must know each device by which the target leaves. */
+/* Gives each egress device of the target a slot in sl_ports. */
 static void add_egress_ports(struct sync *sync, const struct fib_target *target)
 {
 	for (size_t i = 0; i < target->n_hops; i++)
 		if (!fib_port_slot(sync->fib, target->hops[i].ifindex))
 			ports_add_egress(sync, target->hops[i].ifindex);
+	/* source-specific routes */
 	for (size_t i = 0; i < target->n_sources; i++)
 		add_egress_ports(sync, &target->sources[i].target);
 }
 
-/* What the FIB gets instead of target, if the parity check disagreed about the prefix. */
-static const struct fib_target *unless_quarantined(struct quarantine *quarantine, uint32_t table,
-						   const struct prefix *dst,
-						   const struct fib_target *target)
+/*
+ * The target for the FIB: a punt while the prefix is in quarantine, since the parity check saw XDP
+ * and the kernel choose different next hops, else the given one. A prefix that is gone leaves the
+ * quarantine.
+ */
+static const struct fib_target *target_or_quarantine(struct quarantine *quarantine, uint32_t table,
+						     const struct prefix *dst,
+						     const struct fib_target *target)
 {
 	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
 
@@ -41,6 +47,7 @@ void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
 	const struct fib_target *target = NULL;
+	/* 1: a target; 0: the prefix has no route; or -errno */
 	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
 
 	if (ret > 0)
@@ -50,7 +57,8 @@ void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 	if (ret >= 0)
 		ret = fib_set(
 			sync->fib, table, dst,
-			unless_quarantined(&sync->quarantine, table, dst, ret ? target : NULL));
+			target_or_quarantine(&sync->quarantine, table, dst, ret ? target : NULL));
+	/* What does not fit into the maps is retried by fib/. */
 	if (ret == -ENOMEM)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
@@ -60,6 +68,7 @@ void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
 	struct sync *sync = ctx;
 
 	audit_place_route_changed(sync, table, dst);
+	/* A synchronisation applies all prefixes at its end. */
 	if (!sync->schedule.quiet)
 		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
 }

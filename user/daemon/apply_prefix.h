@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Prefixes of the RIB, resolved, into the FIB.
+ * Takes prefixes from the RIB to the FIB: resolves what the kernel would do with packets to a
+ * prefix (its target), and sets that in the desired state of the maps. Knows no messages.
  */
 #ifndef USER_DAEMON_APPLY_PREFIX_H
 #define USER_DAEMON_APPLY_PREFIX_H

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See cover.h. An entry that comes into the trie takes the flag of the next shorter one there;
- * before it goes, that one takes its flag.
+ * See cover.h. A route that is missing in the trie would let its packets use a shorter prefix, its
+ * cover; so all covers of an absent entry punt.
+ *
+ * The flag of an entry is SIXLANE_ROUTE_EXCEPTIONS: some destination under the prefix may have an
+ * exception. An entry copies the flag from its nearest cover in the trie when it is inserted, and
+ * gives it to that cover before it is deleted.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,8 +24,8 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 	};
 }
 
-/* The id that the trie should name here; 0: none. */
-static uint32_t proper_id(const struct fib_entry *entry)
+/* The id of the next hop that the trie should have for this entry; 0: no entry. */
+static uint32_t wanted_id(const struct fib_entry *entry)
 {
 	if (!entry->next_hop)
 		return 0;
@@ -53,7 +57,7 @@ void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry)
 	if (entry->flag)
 		return;
 	entry->flag = true;
-	/* A withdrawn entry punts anyway. */
+	/* An entry without a next hop that could not be deleted punts anyway. */
 	if (entry->next_hop)
 		fib_entry_reconcile(fib, entry);
 }
@@ -124,9 +128,12 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 	return 0;
 }
 
-/* --- covers ----------------------------------------------------------------------------------- */
+/* --- absent entries --------------------------------------------------------------------------- */
 
-/* The value can be neither replaced nor deleted: the next hop that it names must not forward. */
+/*
+ * The value can be neither replaced nor deleted, so the next hop that it refers to must not
+ * forward. That affects all routes of this next hop.
+ */
 static void punt_in_place(struct fib *fib, struct fib_entry *entry)
 {
 	if (entry->stuck)
@@ -139,7 +146,8 @@ void fib_update_gaps(struct fib *fib)
 {
 	bool gaps = fib->n_absent || fib->incomplete;
 
-	if (fib->gaps_known ? gaps == fib->gaps : !gaps || fib->gaps)
+	/* Until the flag in the map is known, only gaps are reported. */
+	if (gaps == fib->gaps || (!fib->gaps_known && !gaps))
 		return;
 	fib->writer.set_gaps(fib->writer.ctx, gaps);
 	fib->gaps = gaps;
@@ -157,7 +165,7 @@ static void set_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 		fib_update_gaps(fib);
 	while ((cover = fib_entry_cover(cover))) {
 		cover->absent_below += absent ? 1 : -1;
-		/* Only the first absent entry, or none any more, changes what the cover says. */
+		/* The value of a cover changes only when the count goes from 0 to 1 or back. */
 		if (cover->absent_below == (absent ? 1 : 0) && cover->next_hop)
 			fib_entry_reconcile(fib, cover);
 	}
@@ -166,8 +174,9 @@ static void set_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 }
 
 /*
- * The value could not be written, and what the trie has may be wrong. A full trie of older kernels
- * refuses even to replace: with the old value gone, there is room for the new one.
+ * The new value could not be written, and the trie has a wrong one. Older kernels refuse even a
+ * replacement in a full trie, so the old value is deleted and the new one inserted. If it cannot be
+ * deleted, its next hop is made to punt. The covers punt meanwhile.
  */
 static void fall_back(struct fib *fib, struct fib_entry *entry)
 {
@@ -177,9 +186,10 @@ static void fall_back(struct fib *fib, struct fib_entry *entry)
 	if (delete_value(fib, entry))
 		punt_in_place(fib, entry);
 	else
-		put_value(fib, entry, proper_id(entry));
+		put_value(fib, entry, wanted_id(entry));
 }
 
+/* Deletes the value; if that fails, makes it punt; if that fails, makes its next hop punt. */
 static void withdraw(struct fib *fib, struct fib_entry *entry)
 {
 	if (delete_value(fib, entry) && entry->written != FIB_ID_FULL &&
@@ -187,12 +197,13 @@ static void withdraw(struct fib *fib, struct fib_entry *entry)
 		punt_in_place(fib, entry);
 }
 
-/* The trie lacks the flag here, which would be wrong; or has it without need. */
+/* The trie must have the flag: without it packets would ignore an exception. */
 static bool lacks_flag(const struct fib_entry *entry)
 {
 	return entry->next_hop && entry->flag && !entry->flag_written;
 }
 
+/* The trie has the flag without need: slower, but right. */
 static bool has_spare_flag(const struct fib_entry *entry)
 {
 	return entry->next_hop && entry->flag_written && !entry->flag;
@@ -200,19 +211,19 @@ static bool has_spare_flag(const struct fib_entry *entry)
 
 static bool is_right(const struct fib_entry *entry)
 {
-	return proper_id(entry) == entry->written && !entry->unrecognised && !lacks_flag(entry);
+	return wanted_id(entry) == entry->written && !entry->unrecognised && !lacks_flag(entry);
 }
 
 void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry)
 {
-	uint32_t id = proper_id(entry);
+	uint32_t id = wanted_id(entry);
 	int err = 0;
 
 	if (!id && entry->written)
 		withdraw(fib, entry);
 	else if (id && (!is_right(entry) || has_spare_flag(entry)))
 		err = put_value(fib, entry, id);
-	else if (entry->stuck)
+	else if (entry->stuck) /* its value is right again, so its next hop may forward */
 		set_written(fib, entry, id);
 	if (err) {
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;

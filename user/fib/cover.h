@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bringing one entry into the trie, and what its covers must say while that fails.
+ * Keeps the value of one entry in the trie as it should be, and its covers right while that fails.
  *
  * Invariants
  * - An absent entry is counted in all entries that cover it in its table, and these are
@@ -16,9 +16,10 @@
 
 #include "entry.h"
 
-/* Make the trie say at this prefix what it should, as far as that succeeds. */
+/* Make the trie have the value that the entry wants. What fails is counted, and retried later. */
 void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry);
-/* Give the entry the flag if it is in the trie, else its cover there. NULL: there is no cover. */
+/* Set the flag of the entry if it is in the trie, else that of its nearest cover there. NULL: no
+ * entry covers the destination. */
 void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry);
 /* Write SIXLANE_META_GAPS if it is not as written last. */
 void fib_update_gaps(struct fib *fib);
