@@ -156,7 +156,7 @@ static int read_device(const struct device *device, struct guard_device *out)
 
 static int read_devices(struct guard_sources *sources, const struct links *links)
 {
-	struct guard_device *read = calloc(links->n + 1, sizeof(*read)), *at = read;
+	struct guard_device *read = calloc(links->n + 1, sizeof(*read)), *at;
 	bool unchanged;
 	size_t n = 0;
 	int ret = read ? 0 : -ENOMEM;
