@@ -78,7 +78,7 @@ def test_what_leaves(world, pattern, size, protocol):
     with xdp(world, ["g0"]) as generator:
         done = run(world, generator, pattern=pattern, frame_bytes=size)
     n, is_flow = done["sent"], pattern == "flow"
-    assert n > 100 and done["received"] is None and done["errors"] == []
+    assert n > 1 and done["received"] is None and done["errors"] == []
     tap.wait(lambda frames: len(packets_of(frames, protocol)) == n)
     packets = packets_of(tap.frames, protocol)
     assert {(packet.macs, packet.hop_limit, len(packet.frame), packet.ports[1]) for packet in packets} == {
@@ -88,7 +88,7 @@ def test_what_leaves(world, pattern, size, protocol):
     assert len({packet.dst for packet in packets}) == (1 if is_flow else n)
     assert (len({packet.ports[0] for packet in packets}) == 1) == is_flow
     hits = [network for packet in packets for network in NETWORKS if packet.dst in network]
-    assert len(hits) == n and (len(set(hits)) > 32) != is_flow
+    assert len(hits) == n and (len(set(hits)) > min(n, 64) / 2) != is_flow
 
 
 @pytest.mark.parametrize("pattern", ["random", "syn"])
