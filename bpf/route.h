@@ -142,6 +142,7 @@ static __always_inline enum sixlane_verdict route_lookup(__u32 table, const unio
 	return SIXLANE_FORWARD;
 }
 
+/* Makes a route the packet's. */
 static __always_inline void route_set(struct packet *pkt, const struct route *route)
 {
 	pkt->route = route->value;

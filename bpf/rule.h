@@ -125,15 +125,16 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
 	return route_set_next_hop(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
-/*
- * Sets the packet's route by its rules. The next hop is looked up again: it may have been replaced
- * since the rules were walked.
- */
+/* Whether the ingress port has more rules than those for local and main. */
 static __always_inline int rule_applies(const struct packet *pkt)
 {
 	return unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES);
 }
 
+/*
+ * Sets the packet's route by its rules. The next hop is looked up again: it may have been replaced
+ * since the rules were walked.
+ */
 static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 {
 	/* clang would otherwise spill what it has not set, which the verifier takes for a read. */

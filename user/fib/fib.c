@@ -102,12 +102,6 @@ void fib_free(struct fib *fib)
 	free(fib);
 }
 
-void fib_freep(struct fib **fib)
-{
-	fib_free(*fib);
-	*fib = NULL;
-}
-
 void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 {
 	*out = (struct fib_stats){

@@ -31,7 +31,6 @@ struct fib;
 /* max_routes: entries of sl_routes at most. writer is copied. NULL on lack of memory. */
 struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes);
 void fib_free(struct fib *fib);
-void fib_freep(struct fib **fib);
 
 /* Set what a prefix of a table leads to; target NULL: it has no route. 0 or -ENOMEM. */
 int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,

@@ -165,8 +165,7 @@ static inline int teardown(void **state)
 	struct world *world = *state;
 
 	sim_fib_check(world->sim);
-	fib_freep(&world->fib);
-	assert_null(world->fib);
+	fib_free(world->fib);
 	sim_free(world->sim);
 	test_free(world);
 	return 0;
