@@ -75,9 +75,9 @@ asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/full-view.txt $(B)/sixlaned $(B)/sixlane $(B)/bench-lookup $(B)/bench-packets $(B)/harness
 
 # A table of `sixlane bench`.
-$(B)/full-view.txt: tests/data/full-view-v6.txt.gz
+$(B)/full-view.txt: tests/data/full-view-v6.txt.xz
 	@mkdir -p $(@D)
-	@gunzip -c $< >$@
+	@xz -dc $< >$@
 
 # What a compiler for BPF has to show that a kernel takes.
 .PHONY: objects

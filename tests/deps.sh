@@ -34,7 +34,7 @@ packages_of()
 {
 	case $1 in
 	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libnftnl-dev \
-		libconfig-dev libjansson-dev ;;
+		libconfig-dev libjansson-dev xz-utils ;;
 	demo) packages_of build && echo python3 python3-numpy iproute2 ethtool bird2 iputils-ping traceroute ;;
 	# numpy draws tables and addresses, matplotlib what was measured; BIRD takes updates
 	# and bench churn replays BGP updates by BIRD
@@ -47,7 +47,7 @@ packages_of()
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules; test_flows.py runs
 	# conntrack
-	test-vm) packages_of test && echo conntrack qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
+	test-vm) packages_of test && echo conntrack qemu-system-x86 busybox-static cpio zstd kmod \
 		qemu-system-arm gcc-aarch64-linux-gnu debootstrap debian-archive-keyring ;;
 	# a machine has one compiler or two, and Debian's releases have all: in roots of their own
 	matrix) packages_of test-vm ;;

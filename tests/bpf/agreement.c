@@ -12,7 +12,7 @@
 #include "tests.h"
 
 #define MAIN SIXLANE_TABLE_MAIN
-#define FULL_VIEW "gzip -dc tests/data/full-view-v6.txt.gz"
+#define FULL_VIEW "xz -dc tests/data/full-view-v6.txt.xz"
 #define ROUTES_MAX 1000000u
 /* Addresses that are looked up, for each route, and in all. */
 #define ADDRESSES_PER_ROUTE 4u

@@ -4,8 +4,8 @@
 SIXLANE_ROUTES=N takes N neighbouring prefixes of it, where the whole would take too long.
 """
 
-import gzip
 import ipaddress
+import lzma
 import os
 import random
 
@@ -14,7 +14,7 @@ from lab import REPO
 from tables import NOT_COMPARED, kernel_lookups, network, wait_same
 from topology import SEED, Net, host_addr
 
-TABLE = os.path.join(REPO, "tests", "data", "full-view-v6.txt.gz")
+TABLE = os.path.join(REPO, "tests", "data", "full-view-v6.txt.xz")
 ROUTES = int(os.environ.get("SIXLANE_ROUTES", "0"))  # 0: all there are
 # At most one address a route; changes of four kinds to half of the routes.
 ADDRESSES = min(20000, ROUTES or 20000)
@@ -24,7 +24,7 @@ TOP = (1 << 128) - 1
 
 def full_view(rng, share):
     """A share of its prefixes, or ROUTES of them: neighbours, so that they cover each other as there."""
-    with gzip.open(TABLE, "rt", encoding="ascii") as lines:
+    with lzma.open(TABLE, "rt", encoding="ascii") as lines:
         prefixes = [line.strip() for line in lines]
     count = min(ROUTES or int(len(prefixes) * share), len(prefixes))
     first = rng.randint(0, len(prefixes) - count)

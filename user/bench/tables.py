@@ -19,7 +19,7 @@ NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48
 GLOBAL = (0x2000 << 112, 3)  # 2000::/3: what of ::/0 is for routing
 # The first bytes of what is forwarded, by whether it is IPv4; other addresses the kernel knows without any route.
 FIRST_BYTES = {False: [*range(0x20, 0x40)], True: [n for n in range(1, 224) if n not in (127, 169)]}
-# Routes of each length in tests/data/full-view-v6.txt.gz; of those too few to be seen in a result only the longest.
+# Routes of each length in tests/data/full-view-v6.txt.xz; of those too few to be seen in a result only the longest.
 REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926, 34: 2603, 35: 1043, 36: 5996,
         37: 880, 38: 1617, 39: 1377, 40: 13418, 41: 903, 42: 2301, 43: 1001, 44: 14365, 45: 1553, 46: 3039,
         47: 3153, 48: 75488, 56: 24, 64: 184, 126: 19, 127: 42, 128: 6}  # fmt: skip
