@@ -54,9 +54,7 @@ PRIVATE_IN_CODE = re.compile(
     re.IGNORECASE,
 )
 # Literals that may have them: options and names of the kernel and of other programs.
-ALLOWED = {
-    "log-level", "log_level", "mark", "connmark", "mark set", "meta mark set",
-}  # fmt: skip
+ALLOWED = {"log-level", "log_level", "mark", "connmark", "mark set", "meta mark set"}
 
 TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<include>\#[ \t]*include[^\n]*)

@@ -38,9 +38,7 @@ class Follower:
     """A reader that goes on following notifications."""
 
     def __init__(self, ns, *devices):
-        self._process = ns.popen(
-            GUARD_DUMP, "-f", *devices, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = ns.popen(GUARD_DUMP, "-f", *devices, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.answer = Answer(self._process.stdout.readline())
 
     def follow(self):

@@ -24,9 +24,7 @@ char other_license[] SEC("license") = "GPL";
 def snapshot(net):
     """All that a failed command must not change."""
     return {
-        "pins": sorted(
-            os.path.join(root, name) for root, _, files in os.walk(BPFFS) for name in files
-        ),
+        "pins": sorted(os.path.join(root, name) for root, _, files in os.walk(BPFFS) for name in files),
         "routes": [
             # without what a carrier that comes up late changes by itself
             {key: value for key, value in route.items() if key != "flags"}
@@ -142,8 +140,7 @@ def test_pinned_maps_of_another_abi(idle):
     shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
     value = [int(byte, 16) for byte in json.loads(shown)[0]["value"]]
     value[0:4] = [99, 0, 0, 0]
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_meta", "key", "0", "0", "0", "0",
-               "value", *value)  # fmt: skip
+    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_meta", "key", "0", "0", "0", "0", "value", *value)
     for argv in ([SIXLANED], [SIXLANED, "p1"], [SIXLANE, "attach", "p1"], [SIXLANE, "status"],
                  [SIXLANE, "lookup", "::1"]):  # fmt: skip
         says(attempt(idle, *argv), "99", "ABI %d" % abi())
@@ -159,8 +156,7 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key,
                "value", "255", "255", "15", "128")  # fmt: skip
     key[1], key[0] = "0", "64"
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key,
-               "value", "0", "0", "0", "0")  # fmt: skip
+    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key, "value", "0", "0", "0", "0")
     idle.router.start()
     assert not [r for r in idle.router.routes() if r["prefix"].startswith("2001:db8:f:")]
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
@@ -256,7 +252,5 @@ def test_object_that_is_none(bystander, content):
 def test_output_that_cannot_be_written(net):
     """A full disk under a redirected JSON is a failure, not a short success."""
     with open("/dev/full", "wb") as full, net.r.entered():
-        done = subprocess.run(
-            [SIXLANE, "-j", "routes"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        done = subprocess.run([SIXLANE, "-j", "routes"], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1 and b"write" in done.stderr, done

@@ -135,9 +135,7 @@ def test_status(routed):
     assert shown["reason"] is None and shown["builds"] == 1 and shown["failures"] == 0
     assert shown["memory_bytes"] == CHUNK_BYTES and 0 < shown["used_bytes"] < CHUNK_BYTES
     assert shown["nodes"] >= 2 and shown["build_ms"] > 0 and shown["built_at"] > 1.6e9
-    assert shown["bytes_per_route"] == pytest.approx(
-        shown["used_bytes"] / shown["routes"], abs=0.11
-    )
+    assert shown["bytes_per_route"] == pytest.approx(shown["used_bytes"] / shown["routes"], abs=0.11)
     assert routed.router.status()["fib"].keys() == KEYS
     text = routed.router.status_text()
     assert "fib         lookups use compiled, compiled FIB of 4096 kB" in text
@@ -179,9 +177,7 @@ def test_verify_finds_nothing(routed):
     assert shown["wrong"] == 0 and shown["differences"] == [] and shown["seed"] == 7
     assert shown["addresses"] == shown["compared"] == 4 * shown["routes"] + 20000
     assert shown["tables"] >= 2 and shown["trie_lookups"] == shown["addresses"]
-    assert shown["daemon"] == {
-        "runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0,
-    }  # fmt: skip
+    assert shown["daemon"] == {"runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0}
     text = routed.router.sixlane("fib verify random 1000").stdout
     assert "tables, seed" in text and text.count("no difference") == 2
 

@@ -89,9 +89,7 @@ class Storm:
 @pytest.fixture
 def row(net):
     """The stable routes of the row, by b."""
-    net.r.batch(
-        "route add %s via %s" % (prefix(i), host_addr("b")) for i in range(ROW) if is_stable(i)
-    )
+    net.r.batch("route add %s via %s" % (prefix(i), host_addr("b")) for i in range(ROW) if is_stable(i))
     net.sync()
     return net
 

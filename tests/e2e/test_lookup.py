@@ -138,9 +138,7 @@ def test_routes_of_groups_objects_and_sources(net):
     assert single["nexthop_object"] and single["next_hop"] == B
     assert group["nexthop_object"] and {m["next_hop"]: m["weight"] for m in group["group"]} == {B: 2, C: 1}
     sources = rows["2001:db8:f03::/48"]["sources"]
-    assert [(s["source"], s["verdict"]) for s in sources] == [
-        ("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward"),
-    ]  # fmt: skip
+    assert [(s["source"], s["verdict"]) for s in sources] == [("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward")]
 
 
 def test_status_counts_what_there_is(tables):

@@ -18,9 +18,7 @@ def via(host, *words):
 
 def flows(count, **fields):
     """Frames of as many flows, by source address."""
-    return [
-        fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i, **fields) for i in range(count)
-    ]
+    return [fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i, **fields) for i in range(count)]
 
 
 def members(net, frames, source="a", verdict="forward"):

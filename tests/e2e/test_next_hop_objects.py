@@ -246,11 +246,7 @@ def stop_under_a_dump(objects):
         generation = router.wait_in_sync()["generation"]
         objects.r.ip("link set dev d0 up")
         objects.r.ip("link set dev d0 down")
-        wait_until(
-            lambda was=generation: is_reading(router, was) or router.status()["generation"] > was,
-            10,
-            "reading",
-        )
+        wait_until(lambda was=generation: is_reading(router, was) or router.status()["generation"] > was, 10, "reading")
         router.daemon.send_signal(signal.SIGSTOP)
         if is_reading(router, generation):
             return generation

@@ -308,7 +308,5 @@ def test_an_upper_device_moves_to_another_namespace(twins):
 
     twins.each(move)
     twins.fast.sync()
-    wait_until(
-        lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken"
-    )
+    wait_until(lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken")
     twins.assert_same([fr.udp("2001:db8:f00::1")])

@@ -52,8 +52,7 @@ def says_refusal(output, folder):
     """All of it in one line; the file has the whole log, and nobody else may read it."""
     lines = [line for line in output.splitlines() if "refused" in line]
     assert len(lines) == 1, output
-    says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
-         "CLANG=")  # fmt: skip
+    says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON, "CLANG=")
     assert "denied" not in output, output
     log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600

@@ -32,10 +32,7 @@ CHANGES = {
         (["replace %s via %s" % (PREFIX, C)], {FAR: "c"}),
         (["delete " + PREFIX], {FAR: ("pass_no_route", NO_ROUTE)}),
     ],
-    "a longer prefix": [
-        ([add(COVER, B), add(PREFIX, C)], {FAR: "c", NEAR: "b"}),
-        (["delete " + PREFIX], {FAR: "b"}),
-    ],
+    "a longer prefix": [([add(COVER, B), add(PREFIX, C)], {FAR: "c", NEAR: "b"}), (["delete " + PREFIX], {FAR: "b"})],
     # The kernel announces the deletion only.
     "the best metric is deleted": [
         ([add(PREFIX, C, "metric 4000000000"), add(PREFIX, B, "metric 300"), "add %s dev p2 metric 44" % PREFIX,

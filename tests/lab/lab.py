@@ -178,9 +178,7 @@ class Lab:
         From the main thread only: the kernel ties it to the thread.
         """
         kwargs.setdefault("stdin", subprocess.DEVNULL)
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--"] + [str(arg) for arg in argv], **kwargs
-        )
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--"] + [str(arg) for arg in argv], **kwargs)
         self.processes.append(process)
         return process
 
@@ -292,9 +290,7 @@ ATTACH = {
     "sixlane-generic": [SIXLANE, "attach", "{port}", "generic"],
     "sixlane-dispatcher": [SIXLANE, "attach", "{port}", "dispatcher"],
     "xdp-loader": ["xdp-loader", "load", "-m", "native", "-s", "xdp", "{port}", OBJECT],
-    "xdp-loader-pin": [
-        "xdp-loader", "load", "-m", "native", "-p", PINS, "-s", "xdp", "{port}", OBJECT,
-    ],
+    "xdp-loader-pin": ["xdp-loader", "load", "-m", "native", "-p", PINS, "-s", "xdp", "{port}", OBJECT],
 }  # fmt: skip
 
 
