@@ -87,6 +87,7 @@ def test_settings_of_devices_with_a_dot_in_their_names():
 def test_the_slow_path_cannot_pass_a_forwarding_test(make):
     """The kernel forwards every packet rightly here, and the check must still fail."""
     net = make(Net).start("--pass-all")
+    net.assert_kernel_forwards(fr.many(5, host_addr("b")), "pass_all")
     with pytest.raises(AssertionError):
         net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
 

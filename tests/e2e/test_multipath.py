@@ -61,12 +61,15 @@ def test_weights(net, weights):
 
 
 def test_one_hop_is_deleted_and_appended(both):
+    """Which takes no dump."""
+    generation = both.router.status()["generation"]
     both.route("delete", PREFIX, "via", host_addr("c"))
     assert set(members(both, flows(50)).values()) == {"b"}
     both.route("append", PREFIX, "via", host_addr("c"))
     assert set(members(both, flows(50)).values()) == {"b", "c"}
     both.route("delete", PREFIX, "via", host_addr("b"))
     both.assert_forwarded(fr.many(10, FAR), to="c")
+    assert both.router.status()["generation"] == generation
 
 
 def test_replaced_by_a_single_one(both):
@@ -200,6 +203,13 @@ def test_routes_that_are_read_as_they_end(net):
     frames = [fr.udp("2001:db9:%x::1" % i) for i in range(count)]
     _, rise = net.counted(lambda: [net.exchange(frames[i : i + 60]) for i in range(0, count, 60)])
     assert "forward" not in rise, rise
+
+
+def test_equal_routes_of_which_one_has_no_gateway(net):
+    """They become no multipath route, and the kernel chooses."""
+    net.r.route("add", COVER, "via", host_addr("b"), "metric 9")
+    net.route("append", COVER, "dev p2 metric 9")
+    net.assert_passed(fr.many(5, FAR), "punt_equal_metric")
 
 
 def test_equal_routes_that_are_no_set(net):

@@ -118,11 +118,6 @@ def test_ipv6_disabled_on_ingress(net):
     net.settle(frames(), forward=5)
 
 
-def test_switch_for_all(make):
-    net = make(Net).start("--pass-all")
-    net.assert_kernel_forwards(frames(), "pass_all")
-
-
 # --- devices above a port -------------------------------------------------------------------
 
 

@@ -148,18 +148,6 @@ def test_encapsulating_route(net, source):
     net.assert_passed(fr.many(5, FAR), "punt_encap")
 
 
-def test_equal_metrics_of_hops_that_cannot_be_one_route(net):
-    """Equal-metric routes of which one has no gateway do not become a multipath route."""
-    net.r.route(add(COVER, B))
-    net.r.route(add(PREFIX, B, "metric 9"))
-    net.route("append", PREFIX, "dev p2 metric 9")
-    wanted = net.r.ipj("route get", FAR, "from 2001:db8:a::2 iif p0")[0]
-    if wanted.get("gateway") != B:
-        pytest.skip("this kernel prefers the device route: %s" % wanted)
-    got, rise = net.counted(lambda: net.exchange(fr.many(5, FAR)))
-    assert len(got["b"]) == 5, (got, rise)
-
-
 def test_route_to_the_loopback_device(net):
     net.r.route(add(COVER, B))
     net.route("add", PREFIX, "dev lo")

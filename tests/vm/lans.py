@@ -16,15 +16,13 @@ A net with a bond:
         c ── p2 ┘          a frame that leaves by the bond arrives at b or c
 """
 
-import struct
 import time
 
 import frames as fr
+from frames import MACS_LEN, tag
 from tap import TaggedTap
 from topology import HOST_MAC, PORT_MAC, Net, Twins, host_addr, router_addr
 
-Q, AD = 0x8100, 0x88A8  # ethertypes of 802.1Q and 802.1ad tags
-MACS_LEN = 12
 LACP_TYPE = b"\x88\x09"
 B = host_addr("b")
 BOND_MAC = PORT_MAC["b"]  # a bond has its first slave's
@@ -34,14 +32,6 @@ LEARNING_TYPE = b"\x90\x00"  # each second by each slave of a bond that balances
 
 
 # --- tagged frames --------------------------------------------------------------------------
-
-
-def tag(frame, *tags, pcp=0):
-    """The frame with tags pushed, the outer first: VIDs of 802.1Q, or pairs of ethertype and VID."""
-    for each in reversed(tags):
-        tpid, vid = each if isinstance(each, tuple) else (Q, each)
-        frame = frame[:MACS_LEN] + struct.pack("!HH", tpid, pcp << 13 | vid) + frame[MACS_LEN:]
-    return frame
 
 
 def untag(frame):

@@ -5,10 +5,11 @@ import shutil
 
 import frames as fr
 import pytest
+from frames import tag
 from lab import BUILD, OBJECT, PINS, wait_until
 from lans import (
     B, BOND_MAC, SLAVES, LanNet, LanTwins, active, add_bond, assert_lacp, distributed, enslave, eventually, forwarded,
-    from_bond, packets, subnet, tag, wait_for_slaves,
+    from_bond, packets, subnet, wait_for_slaves,
 )  # fmt: skip
 from tap import Flow
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC

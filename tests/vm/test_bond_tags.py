@@ -10,8 +10,9 @@ import struct
 
 import frames as fr
 import pytest
+from frames import AD, Q, tag
 from lans import (
-    AD, BOND_MAC, SLAVES, LanTwins, Q, add_bond, distributed, enslave, eventually, forwarded, subnet, tag, wait_for_slaves,
+    BOND_MAC, SLAVES, LanTwins, add_bond, distributed, enslave, eventually, forwarded, subnet, wait_for_slaves,
 )  # fmt: skip
 from tap import TaggedTap
 from topology import HOST_MAC

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import frames as fr
 import pytest
 from e2e_fixtures import tear_down
+from frames import tag
 from guard_twins import FAST, NONE, SLOW
 from lab import wait_for
-from lans import LanTwins, add_bond, forwarded, is_noise, subnet, tag
+from lans import LanTwins, add_bond, forwarded, is_noise, subnet
 from test_vrf import add_vrf, enslave
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import frames as fr
 import pytest
-from lans import AD, LanNet, LanTwins, Q, forwarded, packets, subnet, tag
+from frames import AD, Q, tag
+from lans import LanNet, LanTwins, forwarded, packets, subnet
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC
 
 TIME_EXCEEDED = 3

@@ -4,8 +4,9 @@
 import exceptions as ex
 import frames as fr
 import pytest
+from frames import tag
 from lab import wait_for
-from lans import LanNet, LanTwins, add_bond, distributed, packets, subnet, tag
+from lans import LanNet, LanTwins, add_bond, distributed, packets, subnet
 from topology import FAR, HOST_MAC, PORT, PREFIX, host_addr, host_ll, router_addr
 
 A, B, C = (host_addr(host) for host in "abc")
