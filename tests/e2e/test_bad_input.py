@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Wrong input: a clear message, a failure status, and nothing changed."""
 
-import json
 import os
 import re
+import struct
 import subprocess
 
 import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, REPO, SIXLANE, SIXLANED, wait_until
 from netns import PATIENCE
-from programs import XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, compile_bpf, held, load, other_object
+from bpf import (
+    XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, bpftool, compile_bpf, element, entry, held, load, other_object, route_key,
+)  # fmt: skip
 from topology import Net, host_addr
 
 OTHER_SOURCE = """
@@ -163,16 +165,9 @@ def test_sixlane_of_a_link_with_these_maps(idle):
 @pytest.mark.parametrize("missing", [True, False])
 def test_pinned_map_of_another_size(idle, missing):
     os.makedirs(PINS)
-    pin = PINS + "/sl_routes"
-    idle.r.run(
-        "bpftool", "map", "create", pin, "type", "lpm_trie", "key", "20", "value", "8",
-        "entries", "16", "name", "sl_routes", "flags", "1",
-    )  # fmt: skip
-    if not missing:
-        idle.r.run(
-            "bpftool", "map", "create", PINS + "/sl_meta", "type", "array", "key", "4",
-            "value", "8", "entries", "1", "name", "sl_meta",
-        )  # fmt: skip
+    maps = [("sl_routes", "lpm_trie key 20 value 8 entries 16 flags 1"), ("sl_meta", "array key 4 value 8 entries 1")]
+    for name, words in maps[: 1 if missing else 2]:
+        bpftool(idle, "map create %s/%s type %s name %s" % (PINS, name, words, name))
     for argv in ([SIXLANED, "p0"], [SIXLANED], [SIXLANE, "attach", "p0"]):
         says(attempt(idle, *argv), "sl_", "version")
     if not missing:
@@ -188,10 +183,7 @@ def test_pinned_maps_of_another_abi(idle):
     idle.router.attach("ip", ["p0"])
     idle.router.start()
     idle.router.stop()
-    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
-    value = [int(byte, 16) for byte in json.loads(shown)[0]["value"]]
-    value[0:4] = [99, 0, 0, 0]
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_meta", "key", "0", "0", "0", "0", "value", *value)
+    entry(idle, "update", "sl_meta", 0, struct.pack("<I", 99) + element(idle, "sl_meta", 0)[4:])
     for argv in ([SIXLANED], [SIXLANED, "p1"], [SIXLANE, "attach", "p1"], [SIXLANE, "status"],
                  [SIXLANE, "lookup", "::1"]):  # fmt: skip
         says(attempt(idle, *argv), "99", "ABI %d" % abi())
@@ -203,11 +195,8 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.router.start()
     idle.sync()
     idle.router.stop()
-    key = "160 0 0 0 0 0 0 254 32 1 13 184 0 15 0 0 0 0 0 0 0 0 0 1".split()
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key,
-               "value", "255", "255", "15", "128")  # fmt: skip
-    key[1], key[0] = "0", "64"
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key, "value", "0", "0", "0", "0")
+    entry(idle, "update", "sl_routes", route_key("2001:db8:f::1/128"), b"\xff\xff\x0f\x80")
+    entry(idle, "update", "sl_routes", route_key("2001:db8::/32"), bytes(4))
     idle.router.start()
     assert not [r for r in idle.router.routes() if r["prefix"].startswith("2001:db8:f:")]
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")

@@ -11,7 +11,7 @@ import pytest
 import raw_netlink as raw
 from guard_rules import nft
 from lab import REPO, SIXLANE, kernel_version, wait_for, wait_until
-from programs import held, load, other_object
+from bpf import held, load, other_object
 from topology import FAR, PREFIX, Net, host_addr
 
 KEYS = {"check", "severity", "port", "text", "advice"}

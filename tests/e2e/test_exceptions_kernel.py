@@ -3,21 +3,17 @@
 
 The kernel decides whether it accepts a message; the daemon reads the result. Floods about ever new destinations
 take no more memory than the kernel keeps entries, and never more than the limit. `sixlane bench forward --flood`
-measures other traffic meanwhile.
+measures other traffic meanwhile; `sixlane bench exceptions` counts the entries of a million peers.
 """
 
-import gzip
-import itertools
-import json
-import os
 import pathlib
 import signal
 
 import exceptions as ex
 import frames as fr
 import pytest
-from benches import Bench
-from lab import PINS, REPO, wait_for, wait_until
+from bpf import bpftool
+from lab import PINS, wait_for, wait_until
 from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -202,8 +198,8 @@ def test_believed(idle):
         # What found no room is settled by a pass that finds all of them.
         wait_until(lambda: not net.router.status()["exceptions_overflow"], 120, "room for all")
         wait_as_kernel(net)
-        exceptions = net.r.run("bpftool", "-j", "map", "show", "pinned", PINS + "/sl_exceptions").stdout
-        sizes.append((resident(net), json.loads(exceptions)["bytes_memlock"], len(ex.shown(net))))
+        memory = bpftool(net, "map show pinned", PINS + "/sl_exceptions")["bytes_memlock"]
+        sizes.append((resident(net), memory, len(ex.shown(net))))
         net.assert_forwarded([fr.udp(FAR, size=1500)])
     assert 1000 < kernel_count(net) < 2 * COUNT, "the kernel keeps all: the flood is too small"
     assert net.router.status()["icmp_events_lost"] > 0
@@ -278,18 +274,3 @@ def test_bound(idle):
     ex.forget(net)
     net.settle(frames, forward=len(frames))
     assert ex.shown(net) == {}
-
-
-def test_a_million_peers(tmp_path):
-    """Only their thousand exceptions take entries, and none is left when the kernel forgets them."""
-    with gzip.open(os.path.join(REPO, "tests/data/full-view-v6.txt.gz"), "rt") as file:
-        (tmp_path / "routes").write_text("".join(itertools.islice(file, 5000)))
-    words = ["--destinations", 1_000_000, "--exceptions", 1000, "--rounds", 1, "--count", 1024]
-    rows = Bench("exceptions").rows("--file", tmp_path / "routes", *words)
-    for engine in ("sixlane", "kernel"):
-        entries = {(row["pattern"], row["mode"]): row["median"] for row in rows
-                   if (row["engine"], row["unit"]) == (engine, "entries")}  # fmt: skip
-        assert {stage: count for (stage, what), count in entries.items() if what == "exceptions"} == {
-            "before": 0, "traffic": 0, "learned": 1000, "forgotten": 0
-        }  # fmt: skip
-        assert len({count for (_, what), count in entries.items() if what == "routes"}) == 1

@@ -9,7 +9,7 @@ import shutil
 import pytest
 from explained import A, B, C, devices, explain, packet, where, words_of
 from lab import BUILD, REPO, SIXLANE, kernel_version
-from programs import compile_bpf
+from bpf import compile_bpf
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether

@@ -8,11 +8,11 @@ import os
 import resource
 import struct
 
-import arena
+import bpf
 import frames as fr
 import kernel_reader as kr
 import pytest
-from lab import PINS, wait_for, wait_until
+from lab import wait_for, wait_until
 from tables import wait_same
 from test_changes import Numbered
 from test_explain import packet, where
@@ -46,14 +46,12 @@ def verify(net, *words, code=0):
 def chunk(net):
     """The memory of the compiled FIB's first chunk, as the datapath reads it."""
     if fib(net)["arena"]:
-        fd = arena.pinned()
-        with arena.mapped(fd) as memory:
+        fd = bpf.pinned()
+        with bpf.mapped(fd) as memory:
             os.close(fd)
             yield memory
         return
-    shown = net.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_fib").stdout
-    ids = {bytes(int(byte, 16) for byte in row["value"]) for row in json.loads(shown)}
-    fd = arena.bpf(arena.BPF_MAP_GET_FD_BY_ID, next(iter(ids)))
+    fd = bpf.bpf(bpf.BPF_MAP_GET_FD_BY_ID, bpf.element(net, "sl_fib", 0))
     with mmap.mmap(fd, CHUNK_BYTES) as memory:
         os.close(fd)
         yield memory
@@ -216,12 +214,7 @@ def test_verify_finds_what_is_wrong(routed):
 
 def test_verify_finds_a_wrong_trie(routed):
     """The daemon does not see it, as its table and the compiled FIB agree."""
-    key = struct.pack("<I", 32 + 48) + struct.pack(">I", 254) + bytes.fromhex("20010db80f00")
-    routed.r.run(
-        "bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", "hex",
-        *("%02x" % byte for byte in key.ljust(24, b"\0")), "value", "hex",
-        *("%02x" % byte for byte in struct.pack("<I", value_of(routed, PREFIX) ^ 1)),
-    )  # fmt: skip
+    bpf.entry(routed, "update", "sl_routes", bpf.route_key(PREFIX), struct.pack("<I", value_of(routed, PREFIX) ^ 1))
     done = routed.router.sixlane("fib verify random 1000", check=False)
     assert done.returncode == 1 and "trie says 2001:db8:f00::/48 next hop" in done.stdout
     assert "own table: no difference" in done.stdout and "differ\n" in done.stdout

@@ -8,7 +8,7 @@ import signal
 import frames as fr
 import pytest
 from lab import BUILD, OBJECT, kernel_version, wait_for, wait_until
-from programs import held
+from bpf import held
 from tap import Flow
 from topology import PORT, Net, Twins, host_addr
 

@@ -5,7 +5,6 @@ Two routers learn the same from the same message. A packet that XDP passes is an
 so the tests count what XDP answers. tests/bpf has a model of these answers; here the kernel checks it.
 """
 
-import json
 import random
 import re
 
@@ -13,6 +12,7 @@ import exceptions as ex
 import frames as fr
 import pytest
 import tcp
+from bpf import bpftool
 from lab import PINS, wait_until
 from topology import FAR, HOST_MAC, PREFIX, SEED, Net, Twins, host_addr, host_ll, router_addr
 
@@ -186,11 +186,10 @@ def test_flow_labels(twins):
 
 
 @pytest.mark.parametrize("rate, each_ns, burst", [(0, 0, 1), (1, 10**9, 1), (10000, 10**5, 1000)])
-def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
-    """tests/bpf use these values: the answers of a tenth of a second may come at once."""
+def test_rate_of_answers(idle, rate, each_ns, burst):
+    """tests/bpf use these values of the map: the answers of a tenth of a second may come at once."""
     idle.start("--answer-rate", rate)
-    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
-    meta = json.loads(shown)[0]["formatted"]["value"]
+    meta = bpftool(idle, "map dump pinned", PINS + "/sl_meta")[0]["formatted"]["value"]
     assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 

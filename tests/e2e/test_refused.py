@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 from lab import OBJECT, RUN_DIR, SIXLANE, SIXLANED, wait_until
-from programs import compile_bpf
+from bpf import compile_bpf
 from test_bad_input import attempt, says
 from test_jumbo import forget_limit, grow
 from topology import host_addr

@@ -16,7 +16,7 @@ import pytest
 from guard_twins import started, wait_free, wait_verdict
 from lab import REPO, kernel_version, wait_for, wait_until
 from lans import LanNet
-from programs import compile_bpf
+from bpf import compile_bpf
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
