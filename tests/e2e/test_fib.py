@@ -12,10 +12,10 @@ import bpf
 import frames as fr
 import kernel_reader as kr
 import pytest
+from explained import packet, where
 from lab import wait_for, wait_until
 from tables import wait_same
 from test_changes import Numbered
-from test_explain import packet, where
 from topology import COVER, FAR, PREFIX, host_addr
 
 B, C = (host_addr(h) for h in "bc")

@@ -12,7 +12,6 @@ import pytest
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / name) for name in ("vm", "e2e", "lab")]
 
-from e2e_fixtures import tear_down  # noqa: E402
 from lans import LanNet, LanTwins, add_bond  # noqa: E402
 from nics import NicNet  # noqa: E402
 
@@ -52,11 +51,8 @@ def make_bonded(make):
 
 
 @pytest.fixture(scope="module")
-def nic_net():
+def nic_net(make_shared):
     """A router between two NICs, served by sixlane, for all of a file's tests."""
-    net = NicNet()
+    net = make_shared(NicNet)
     net.in_order = sorted  # a NIC of several queues keeps the order of each flow only
-    try:
-        yield net.start()
-    finally:
-        tear_down([net])
+    return net.start()

@@ -267,7 +267,8 @@ def locked():
 
 def run(args, tally):
     if not (BUILD / "verify").exists():
-        raise DebianError(f"no {BUILD}/verify, which loads the objects: run 'make {os.path.relpath(BUILD, ROOT)}/verify'")
+        verify = os.path.relpath(BUILD / "verify", ROOT)
+        raise DebianError(f"no {verify}, which loads the objects: run 'make {verify}'")
     every = compilers()
     with locked():
         for compiler in every:

@@ -115,10 +115,11 @@ class Layers(LanTwins):
 
     def wait(self, held, verdict):
         """Until so many are forwarded, and so many punted; returns what then arrived."""
+        free, slow = len(self.flows) - len(held), len(held)
         return wait_for(
             lambda: self.fast.counted(lambda: self.send(self.fast)),
-            lambda seen: seen[1].get("forward", 0) == len(self.flows) - len(held) and seen[1].get(verdict, 0) >= len(held),
-            20, "%d times %s" % (len(held), verdict))[0]  # fmt: skip
+            lambda seen: seen[1].get("forward", 0) == free and seen[1].get(verdict, 0) >= slow,
+            20, "%d times %s" % (slow, verdict))[0]  # fmt: skip
 
     def check(self, row):
         """Do the row's commands, check all flows, and undo them."""

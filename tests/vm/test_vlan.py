@@ -2,7 +2,7 @@
 """VLANs on ports: from each to each, sizes, priorities, tags of no device; devices that come and go, in other
 namespaces and beside bridges.
 
-tests/parity has random stacks of tags, and devices whose MTUs, MACs and states change; tests/bpf has frames that are cut.
+tests/parity has random stacks of tags, and devices whose MTUs, MACs and states change; tests/bpf frames that are cut.
 """
 
 from typing import NamedTuple
