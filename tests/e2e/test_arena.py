@@ -9,7 +9,8 @@ import struct
 import bpf
 import frames as fr
 import pytest
-from lab import BUILD, PINS, SIXLANE, SIXLANED, CommandError, wait_for
+from lab import BUILD, PINS, SIXLANE, SIXLANED, wait_for
+from netns import CommandError
 from bpf import load_unpinned
 from test_changes import Numbered
 from test_fib import built, fib, verify

@@ -40,17 +40,19 @@ def storm(net, count=4000, seed=1):
     net.r.batch(lines, force=True)
 
 
-def test_notifications_are_lost(make):
+@pytest.mark.parametrize("under", [(), WITHOUT_BTF], ids=["kernel reader", "none"])
+def test_notifications_are_lost(make, under):
     """The kernel drops messages: the daemon notices and reads everything again while packets are forwarded."""
-    net = make(Net).start("--rcvbuf", "4096", "--audit-permille", "0")
+    net = make(Net).start("--rcvbuf", "4096", "--audit-permille", "0", under=under)
     net.r.route("add", PREFIX, "via", host_addr("b"))
-    net.sync()
+    net.route("add 2001:db8:e00::/48 via", host_addr("c"))
     before = net.router.status()
     with Numbered(net, rate=1000) as numbered:
         net.router.daemon.send_signal(signal.SIGSTOP)
         storm(net)
-        # This message is lost: the socket is full.
-        net.r.route("add 2001:db8:e00::/48 via", host_addr("c"))
+        # These messages are lost: the socket is full.
+        net.r.route("delete 2001:db8:e00::/48")
+        net.r.route("add 2001:db8:e01::/48 via", host_addr("c"))
         net.router.daemon.send_signal(signal.SIGCONT)
         after = net.router.wait_in_sync(after=before["generation"])
         numbered.wait_more()
@@ -193,9 +195,10 @@ def test_a_route_that_dumps_leave_out(idle):
 
 
 def test_a_kernel_that_cannot_be_looked_into(idle):
-    """Then any multipath route may have hidden ones beside it, except for those that are announced."""
+    """Then any multipath route may have hidden ones beside it, except for those that are announced, until the next
+    dump. The audit would make one each second."""
     append(idle, OTHER)
-    idle.start(under=WITHOUT_BTF)
+    idle.start("--audit-permille", 0, under=WITHOUT_BTF)
     assert "cannot read the kernel's own routing tables" in idle.router.log()
     assert not idle.router.status()["audit"]["kernel_reader"]
     idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")

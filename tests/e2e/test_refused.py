@@ -75,9 +75,7 @@ def test_refused_program_under_the_daemon(idle, refused):
     idle.router.start()
     assert idle.router.status()["refused"] == []
     for method in ("sixlane", "ip"):
-        done = idle.r.run(refused + "/sixlane", "attach", "p0", check=False)
-        assert done.returncode == 1
-        log = says_refusal(done.stderr, refused)
+        log = says_refusal(attach_refused(idle, refused, "p0")[0], refused)
         says_refusal(idle.router.status_text(), refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
@@ -92,19 +90,33 @@ def test_refused_program_under_the_daemon(idle, refused):
 
 
 def refused_ports(net):
-    return [row["port"] for row in net.router.status()["refused"]]
+    return sorted(row["port"] for row in net.router.status()["refused"])
 
 
-def test_refused_program_of_several_ports(idle, refused):
-    """Each is named until it is served or detached."""
+def attach_refused(net, refused, port):
+    """What the command reports, and the file that it names."""
+    done = net.r.run(refused + "/sixlane", "attach", port, check=False)
+    assert done.returncode == 1
+    return done.stderr, re.search(r"its log is in (\S+);", done.stderr)[1]
+
+
+def test_which_ports_status_reports(idle, refused):
+    """Each until it is served, detached or gone, by its own name; a new device of that name has no refused program."""
     idle.router.start()
-    for port in ("p0", "p1", "p2"):
-        assert idle.r.run(refused + "/sixlane", "attach", port, check=False).returncode == 1
-    assert refused_ports(idle) == ["p0", "p1", "p2"]
-    idle.router.sixlane("attach p1")
-    assert refused_ports(idle) == ["p0", "p2"]
+    idle.r.ip("link property add dev p0 altname west")
+    idle.r.ip("link add q0 type veth peer name q1")
+    assert "error: p0: " in attach_refused(idle, refused, "west")[0]
+    for port in ("p1", "p2", "q0"):
+        _, log = attach_refused(idle, refused, port)
+    assert refused_ports(idle) == ["p0", "p1", "p2", "q0"]
+    idle.router.sixlane("attach west")
+    assert refused_ports(idle) == ["p1", "p2", "q0"]
     assert idle.r.run(SIXLANE, "detach", "p2", check=False).returncode == 1
-    assert refused_ports(idle) == ["p0"]
+    assert refused_ports(idle) == ["p1", "q0"]
+    idle.r.ip("link del q0")
+    wait_until(lambda: not os.path.exists(log), 10, "the log is gone")
+    idle.r.ip("link add q0 type veth peer name q1")
+    assert refused_ports(idle) == ["p1"]
 
 
 def test_refused_program_of_a_port_that_is_detached(idle, refused):
@@ -116,30 +128,6 @@ def test_refused_program_of_a_port_that_is_detached(idle, refused):
     assert refused_ports(idle) == [] and os.path.exists(log)
     idle.router.sixlane("detach p0")
     assert refused_ports(idle) == [] and not os.path.exists(log)
-
-
-def test_refused_program_of_a_device_that_goes(idle, refused):
-    """A new device of that name has no refused program."""
-    idle.router.start()
-    idle.r.ip("link add q0 type veth peer name q1")
-    done = idle.r.run(refused + "/sixlane", "attach", "q0", check=False)
-    log = re.search(r"its log is in (\S+);", done.stderr)[1]
-    assert refused_ports(idle) == ["q0"]
-    idle.r.ip("link del q0")
-    wait_until(lambda: not os.path.exists(log), 10, "the log is gone")
-    idle.r.ip("link add q0 type veth peer name q1")
-    assert refused_ports(idle) == []
-
-
-def test_refused_program_of_an_alternative_name(idle, refused):
-    """status uses the port's own name."""
-    idle.router.start()
-    idle.r.ip("link property add dev p0 altname west")
-    done = idle.r.run(refused + "/sixlane", "attach", "west", check=False)
-    assert done.returncode == 1 and "error: p0: " in done.stderr, done
-    assert refused_ports(idle) == ["p0"]
-    idle.router.sixlane("attach west")
-    assert refused_ports(idle) == []
 
 
 def test_refused_program_of_explain(idle, refused):

@@ -9,7 +9,8 @@ import threading
 import frames as fr
 import pytest
 from bpf import bpftool
-from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
+from lab import BPFFS, OBJECT, PINS, SIXLANED, wait_until
+from netns import CommandError
 from test_changes import Numbered
 from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, router_addr
 

@@ -22,41 +22,7 @@ import sys
 import tempfile
 import threading
 
-from netns import (
-    NETNS_DIR,
-    CommandError,
-    LabError,
-    Namespace,
-    command,
-    cpu_seconds,
-    libc_call,
-    split_words,
-    wait_for,
-    wait_until,
-)
-
-__all__ = [
-    "ATTACH",
-    "BPFFS",
-    "BUILD",
-    "OBJECT",
-    "PINS",
-    "REPO",
-    "RUN_DIR",
-    "SIXLANE",
-    "SIXLANED",
-    "CommandError",
-    "Lab",
-    "LabError",
-    "Namespace",
-    "Router",
-    "assume_ndo_xmit",
-    "command",
-    "cpu_seconds",
-    "enter_private_mounts",
-    "wait_for",
-    "wait_until",
-]
+from netns import NETNS_DIR, LabError, Namespace, command, libc_call, split_words, wait_for, wait_until
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
