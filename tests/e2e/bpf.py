@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """BPF beside sixlane's own loader: entries of pinned maps, by bpftool; the memory of arenas, which Python's own mmap
-cannot map, by bpf(2); XDP programs that are compiled for a test, held by a BPF link, or of other tools."""
+cannot map, by bpf(2); XDP programs that are compiled for a test, kept by a BPF link, or of other tools."""
 
 import contextlib
 import ctypes
@@ -163,7 +163,7 @@ def load_unpinned(net, path, port="p0"):
 
 
 @contextlib.contextmanager
-def held(net, port, prog_id, flags=XDP_FLAGS_DRV_MODE):
+def linked(net, port, prog_id, flags=XDP_FLAGS_DRV_MODE):
     """A link with the program on the port, until somebody detaches it. Gives the link's id."""
     ifindex = net.r.link(port)["ifindex"]
     program = bpf(BPF_PROG_GET_FD_BY_ID, struct.pack("=I", prog_id))

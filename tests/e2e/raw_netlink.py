@@ -104,7 +104,7 @@ def set_validated(ns, device, dst, mac):
 
 
 def neighbour_attributes(ns, device, dst):
-    """{type: bytes} of what the kernel says of one."""
+    """{type: bytes} of a neighbour in the kernel."""
     body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, index_of(ns, device), 0, 0, 0)
     answer = ask(ns, RTM_GETNEIGH, body + attribute(NDA_DST, address(dst)))
     return read_attributes(answer, HEADER.size + 12)

@@ -134,7 +134,7 @@ def compare(net, addresses):
     return lines
 
 
-# Route by route a quarter of the table says as much as the whole.
+# Route by route a quarter of the table is enough.
 @pytest.mark.parametrize("first, share", [("table", 1), ("daemon", 0.25)])
 def test_full_view(make, first, share):
     rng = random.Random(SEED)

@@ -32,7 +32,7 @@ ROUTES = {
 
 # XDP applies the exception; there is none; the kernel handles the packet; either, with the same outcome.
 EXACT, NONE, PUNT, ANY = "exact", "forward", "punt_exception", ""
-LEARNT = {"mtu": "answer_too_big", "redirect": "forward"}
+LEARNED = {"mtu": "answer_too_big", "redirect": "forward"}
 # The kernel does not announce these, or announces them too early.
 SILENT = ("link set dev p1 mtu", "route flush cache")
 
@@ -113,7 +113,7 @@ ROWS = [
     for route, changes in CHANGES.items()
     for name, steps in changes.items()
     # An object keeps both kinds alike; the group's rows have both.
-    for kind in LEARNT
+    for kind in LEARNED
     if (kind, route) != ("redirect", "object")
 ]
 
@@ -189,7 +189,7 @@ def check(pair, kind, verdict, silent=False):
 
         wait_until(is_read, 30, "all is read")
     if verdict:
-        pair.fast.settle([LARGE], **{LEARNT[kind] if verdict == EXACT else verdict: 1})
+        pair.fast.settle([LARGE], **{LEARNED[kind] if verdict == EXACT else verdict: 1})
     assert verdict != EXACT or FAR in ex.shown(pair.fast)
     pair.assert_same(FRAMES)
 

@@ -56,7 +56,7 @@ def test_by_an_event_alone(routed, dst, frame, wanted):
 
 
 def test_many_events_at_once(idle):
-    """More than are read one by one, or than sl_fresh holds: then a pass follows in any case."""
+    """More than are read one by one, or than sl_fresh has room for: then a pass follows in any case."""
     net, count = ex.start(idle, "--audit-permille", 0), 5000
     net.router.daemon.send_signal(signal.SIGSTOP)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, count))
@@ -146,7 +146,7 @@ def test_exceptions_observed(idle):
 
 
 def test_exceptions_always(idle):
-    """A Path MTU of one member of a multipath route holds for all."""
+    """A Path MTU of one member of a multipath route applies to all."""
     hops = ["nexthop via %s dev %s" % (host_ll(host), port) for host, port in (("b", "p1"), ("c", "p2"))]
     ex.prepare(idle, " ".join([PREFIX, *hops]))
     idle.start("--exceptions", "always", "--answer-rate", 0)
@@ -195,7 +195,7 @@ def test_believed(idle):
     for turn in range(4):
         ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), turn * COUNT, COUNT))
         net.router.daemon.send_signal(signal.SIGCONT)
-        # What found no room is settled by a pass that finds all of them.
+        # A pass that finds all of them ends an overflow.
         wait_until(lambda: not net.router.status()["exceptions_overflow"], 120, "room for all")
         wait_as_kernel(net)
         memory = bpftool(net, "map show pinned", PINS + "/sl_exceptions")["bytes_memlock"]

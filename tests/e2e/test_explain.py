@@ -63,7 +63,7 @@ CASES = {
         (" ".join([C, B]), {"port": "p2"}, ("port", "source")), ("2a00::1 " + B, {"port": "p0"}, ("port", "first")),
         (A + " %s dev p2" % B, {"port": "p2"}, ("port", "asked"))]),
     "port, by a route": (["route add 2a00::/16 via " + C], [("2a00::1 " + B, {"port": "p2"})]),
-    # Where rules choose the table, the kernel says by which port the source is reached.
+    # Where rules choose the table, the kernel is asked by which port the source is reached.
     "port, by rules": (["route add 2a00::/16 via %s table 100" % B, "route add default via " + C,
                         "rule add to 2a00::/16 lookup 100 pref 1000"], [
         ("2a00::1 " + C, {"port": "p1"}, ("port", "source is reached"))]),
@@ -268,7 +268,7 @@ def test_an_answer_that_the_trace_does_not_give(make):
 
 
 def test_more_bytes_than_one_buffer_holds(net):
-    """The error says how many fit, and that many do."""
+    """The error names how many fit, and that many do."""
     done = net.router.sixlane("explain", A, B, "size 8000", check=False)
     assert done.returncode == 1 and "give a smaller size" in done.stderr, done.stderr
     most = int(re.search(r"at most (\d+) bytes", done.stderr).group(1))

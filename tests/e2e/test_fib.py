@@ -58,7 +58,7 @@ def chunk(net):
 
 
 def value_of(net, prefix):
-    """What sl_routes holds for it."""
+    """Its value in sl_routes."""
     (row,) = [row for row in net.router.routes(prefix) if row["prefix"] == prefix]
     return row["id"] | int(prefix.partition("/")[2]) << 20
 

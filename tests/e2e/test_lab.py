@@ -127,7 +127,7 @@ def in_plain_chroot(folder, *argv):
     return subprocess.run(script, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_a_chroot_that_is_no_mount_point_is_told_so(tmp_path):
+def test_a_chroot_that_is_no_mount_point_is_reported(tmp_path):
     code = "import sys; sys.path[:0] = %r; from lab import Lab; Lab()"
     paths = [path for path in sys.path if path.endswith("tests/lab")]
     for argv in (

@@ -103,7 +103,7 @@ def test_packets(twins):
     ["", "mtu lock 1600", *(lock % mtu for lock in ("mtu %d", "mtu lock %d") for mtu in (1000, 1290, 1400))],
 )
 def test_mtu_of_the_route(start, words, options):
-    """Which of the MTUs holds, which comes first, and whose hop limit is quoted."""
+    """Which of the MTUs applies, which comes first, and whose hop limit is quoted."""
     pair = start(words, *options)
     around = {1000, 1280, 1290, 1301, 1400, 1450, 1500, 1504, 1600}
     sizes = sorted({mtu + more for mtu in around for more in (0, 1)} | {2900})
@@ -117,7 +117,7 @@ def test_mtu_of_the_route(start, words, options):
 
 
 def check_device(net, mtu):
-    """Up to the MTU XDP forwards; of more, also of what fits a redirected frame, the kernel says so."""
+    """Up to the MTU XDP forwards; larger packets, also those that fit a redirected frame, the kernel answers."""
     net.settle(of_sizes(mtu, mtu + 1), forward=1, pass_too_big=1)
     net.assert_forwarded(of_sizes(mtu - 40, mtu - 1, mtu), to="b")
     over = [*range(1, 7), 39, 40, 41, 100, 1000]

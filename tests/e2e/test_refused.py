@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program that the kernel's verifier refuses: one line of the log says all of it, and so does status."""
+"""A program that the kernel's verifier refuses: one line of the log has the whole reason, and so has status."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import shutil
 import pytest
 from lab import OBJECT, RUN_DIR, SIXLANE, SIXLANED, wait_until
 from bpf import compile_bpf
-from test_bad_input import attempt, says
+from test_bad_input import assert_words, attempt
 from test_jumbo import forget_limit, grow
 from topology import host_addr
 
@@ -52,13 +52,13 @@ def says_refusal(output, folder):
     """All of it in one line; the file has the whole log, and nobody else may read it."""
     lines = [line for line in output.splitlines() if "refused" in line]
     assert len(lines) == 1, output
-    says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON, "CLANG=")
+    assert_words(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON, "CLANG=")
     assert "denied" not in output, output
     log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
         text = file.read()
-    says(text, "port: p0", "r1 +0", REASON, "processed 2 insns")
+    assert_words(text, "port: p0", "r1 +0", REASON, "processed 2 insns")
     return log
 
 
@@ -135,7 +135,7 @@ def test_refused_program_of_explain(idle, refused):
     idle.start()
     done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
     assert done.returncode == 1
-    says(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
+    assert_words(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
     assert idle.router.status()["refused"] == []
 
 
@@ -148,7 +148,7 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
         assert os.listdir(RUN_DIR) == logs
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
-    says(message, REASON, "could not be saved in " + RUN_DIR)
+    assert_words(message, REASON, "could not be saved in " + RUN_DIR)
 
 
 def test_refused_log_is_bounded(idle):
@@ -159,8 +159,8 @@ def test_refused_log_is_bounded(idle):
     assert (1 << 20) - 4096 < os.path.getsize(log) < (1 << 20) + 4096
     with open(log, encoding="utf-8") as file:
         text = file.read()
-    says(text, "port: p0", "bytes are left out", "processed ")
-    says(message, text.split("reason: ", 1)[1].splitlines()[0])
+    assert_words(text, "port: p0", "bytes are left out", "processed ")
+    assert_words(message, text.split("reason: ", 1)[1].splitlines()[0])
     assert text.splitlines()[-1].startswith("processed "), text[-200:]
 
 

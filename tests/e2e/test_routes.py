@@ -15,7 +15,7 @@ NEAR_PREFIX = "2001:db8:f01::/48"
 AWAY = "2a00::1"
 HERE, ELSEWHERE = "from 2001:db8:a::/64", "2001:db8:abc::1"
 ANYIP = "local 2001:db8:f00::/40 dev lo table local"
-# What an ICMPv6 Destination Unreachable says.
+# Codes of ICMPv6 Destination Unreachable.
 NO_ROUTE, PROHIBITED, PORT_UNREACHABLE = 0, 1, 4
 
 

@@ -173,8 +173,7 @@ def test_detach_and_attach(net):
 
 
 def test_silently_generic_is_shown(idle):
-    """`ip link` falls back to generic on a device without native XDP and says nothing."""
-    idle = idle
+    """`ip link` falls back to generic on a device without native XDP without a message."""
     idle.r.ip("link add br7 type bridge")
     idle.r.ip("link set dev br7 up")
     idle.router.attach("ip", ["br7", "p0"])

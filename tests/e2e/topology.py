@@ -332,12 +332,6 @@ class Twins:
             if net:
                 net.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_exc):
-        self.close()
-
     def each(self, fn):
         for net in (self.plain, self.fast):
             fn(net)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A lab for tests, demo and benchmarks: hosts, links, and sixlane on a router.
 
-Standard library only. Knows the command lines of sixlane, not what a test asserts.
+Standard library only. Has the command lines of sixlane, no assertions.
 
 Invariants
 - Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.

@@ -178,7 +178,7 @@ class Archive:
         return "\n".join(settings) + "\n"
 
     def depends(self, package):
-        """What apt-cache says of it."""
+        """The output of `apt-cache depends`."""
         return self._call("apt-cache", "depends", package)
 
     def download(self, packages):

@@ -50,7 +50,7 @@ def forwarded(frame, dst_mac, src_mac, *tags):
 
 
 def eventually(check, timeout=20):
-    """Repeat a check until it holds: the kernel or the daemon may need a while."""
+    """Repeat a check until it succeeds: the kernel or the daemon may need a while."""
     deadline = time.monotonic() + timeout
     while True:
         try:

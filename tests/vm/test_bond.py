@@ -300,5 +300,5 @@ def test_mac_follows_the_active_slave(make_bonded):
         frames = packets(B)
         net.assert_all(frames, {first: [forwarded(f, HOST_MAC["b"], mac) for f in frames]})
         net.r.ip("link set dev bond0 type bond active_slave", SLAVES[second])
-        net.add_neighbour("bond0", "b", "b")  # a device with a new MAC knows nobody
+        net.add_neighbour("bond0", "b", "b")  # a device with a new MAC has no neighbours
         net.sync()

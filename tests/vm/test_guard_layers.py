@@ -48,7 +48,7 @@ class Flow(NamedTuple):
 class Row(NamedTuple):
     name: str
     commands: str  # a line each, of nft or tc
-    held: dict  # {flow: what becomes of it}, for flows that XDP does not forward
+    held: dict  # {flow: its outcome}, for flows that XDP does not forward
     verdict: str = FIREWALL
 
 

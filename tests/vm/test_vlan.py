@@ -43,16 +43,16 @@ TAGGED = [name for name, link in LINKS.items() if link.tags]
 
 
 @pytest.fixture(scope="module")
-def lans():
+def lans(make_shared):
     """All links at once, for tests that change nothing."""
-    with LanNet().start() as net:
-        for name in TAGGED:
-            link = LINKS[name]
-            kind, vid = link.tags[-1] if isinstance(link.tags[-1], tuple) else (Q, link.tags[-1])
-            net.add_vlan(name, link.lower, vid, protocol="802.1ad" if kind == AD else "802.1Q")
-            net.add_subnet(name, link.number, link.host)
-        net.sync()
-        yield net
+    net = make_shared(LanNet).start()
+    for name in TAGGED:
+        link = LINKS[name]
+        kind, vid = link.tags[-1] if isinstance(link.tags[-1], tuple) else (Q, link.tags[-1])
+        net.add_vlan(name, link.lower, vid, protocol="802.1ad" if kind == AD else "802.1Q")
+        net.add_subnet(name, link.number, link.host)
+    net.sync()
+    return net
 
 
 def frames_from(link, dst, count=3, pcp=0, **fields):

@@ -129,7 +129,7 @@ def test_vrf_is_there_first(idle):
 
 
 def test_explain_chooses_a_port_of_the_vrf(net):
-    """Without `dev`: by the tables of the VRFs, of which main knows nothing."""
+    """Without `dev`: by the tables of the VRFs."""
     add_red_and_blue(net)
     route_in(net, RED, PREFIX, "via", B)
     route_in(net, BLUE, "2a00::/16 via", C)
