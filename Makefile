@@ -194,22 +194,12 @@ $(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMM
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 
-# Tells what the guard reads of IPsec policies.
-$(B)/xfrm_dump: $(call obj,tests/lab/xfrm_dump.c $(COMMON_SRC))
-	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
-
 # Loads objects, and tells what the verifier says of them.
 $(B)/verify: $(B)/obj/tests/lab/verify.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson
 
-# What the guard reads of traffic control, for people and tests to look at.
-$(B)/tc_dump: $(call obj,tests/lab/tc_dump.c $(COMMON_SRC))
-	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
-
-# Says what the guard reads, for end-to-end tests to compare with what packets meet.
+# Prints what the guard reads, for end-to-end tests to compare with what happens to packets.
 $(B)/guard_dump: $(call obj,tests/lab/guard_dump.c $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
@@ -227,7 +217,7 @@ $(B)/clock_ahead.so: tests/lab/clock_ahead.c Makefile
 	@$(CC) $(ALL_CFLAGS) -shared -fPIC -o $@ $< -ldl
 
 .PHONY: check-programs
-check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump \
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/guard_dump \
 	$(B)/kernel_reader.so $(B)/clock_ahead.so
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.

@@ -39,6 +39,8 @@ KEYS = (
 NO_BAR = re.compile(r"\s*:?-+:?\s*\|")
 KEY_READ = re.compile(r'\bstatus\([^()]*\)\["(\w+)"\]')
 PLACEHOLDER = re.compile(r"\*|\b(?:FOLDER|DIR)\b|(?:\b|_)NAME\b")
+SOURCES = {"bpf/abi/verdicts.h", "bpf/maps.h", "user/daemon/config.c", ROWS}
+WANTED = re.compile(r"\.(md|8|5)$|^user/cli/.*\.c$|^tests/.*\.py$")
 TOP = ("bpf/", "user/", "tests/", "configs/", "findings/")
 
 
@@ -275,11 +277,7 @@ def read_docs() -> Docs:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout.split("\n")  # fmt: skip
     files = {name for name in listed if name and (ROOT / name).exists()}
-    wanted = {name for name in files if name.endswith((".md", ".8", ".5"))}
-    wanted |= {"bpf/abi/verdicts.h", "bpf/maps.h", "user/daemon/config.c"} & files
-    wanted |= {name for name in files if name.startswith("user/cli/") and name.endswith(".c")}
-    wanted |= {ROWS} & files
-    wanted |= {name for name in files if name.startswith("tests/") and name.endswith(".py")}
+    wanted = {name for name in files if name in SOURCES or WANTED.search(name)}
     return Docs({name: (ROOT / name).read_text(encoding="utf-8") for name in sorted(wanted)}, files)
 
 

@@ -17,6 +17,7 @@ from typing import Iterator, NamedTuple
 
 REPO = pathlib.Path(__file__).resolve().parent.parent
 MAX_WORDS = 24
+VERDICTS = "bpf/abi/verdicts.h"
 
 # Words that only this project used, and what to say instead.
 PRIVATE = {
@@ -54,9 +55,7 @@ PRIVATE_IN_CODE = re.compile(
     re.IGNORECASE,
 )
 # Literals that may have them: options and names of the kernel and of other programs.
-ALLOWED = {
-    "log-level", "log_level", "mark", "connmark", "mark set", "meta mark set",
-}  # fmt: skip
+ALLOWED = {"log-level", "log_level", "mark", "connmark", "mark set", "meta mark set"}
 
 TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<include>\#[ \t]*include[^\n]*)
@@ -126,34 +125,15 @@ def code_complaints(code: str) -> Iterator[str]:
             yield "%d: private word in the code: %s" % (number, found)
 
 
-def check_code() -> int:
-    names = subprocess.run(
-        ["git", "ls-files", "bpf/*.[ch]", "user/*.[ch]"], cwd=REPO, check=True, capture_output=True, text=True,
-    ).stdout.split()  # fmt: skip
-    wrong = 0
-    for name in names:
-        for complaint in code_complaints((REPO / name).read_text(encoding="utf-8")):
-            print("%s:%s" % (name, complaint))
-            wrong += 1
-    return wrong
-
-
-def sources() -> list[pathlib.Path]:
-    names = subprocess.run(
-        ["git", "ls-files", "user/*.c", "bpf/abi/verdicts.h"],
-        cwd=REPO, check=True, capture_output=True, text=True,
-    ).stdout.split()  # fmt: skip
-    return [REPO / name for name in names if not name.endswith(".bpf.c")]
-
-
-def check_sources() -> int:
-    wrong = 0
-    for path in sources():
-        for literal in literals(path.read_text(encoding="utf-8")):
-            for complaint in complaints(literal.text):
-                print("%s:%d: %s" % (path.relative_to(REPO), literal.line, complaint))
-                wrong += 1
-    return wrong
+def findings() -> Iterator[str]:
+    patterns = ["bpf/*.[ch]", "user/*.[ch]"]
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=REPO, check=True, capture_output=True, text=True)
+    for name in listed.stdout.split():
+        text = (REPO / name).read_text(encoding="utf-8")
+        yield from ("%s:%s" % (name, complaint) for complaint in code_complaints(text))
+        if name == VERDICTS or (name.startswith("user/") and name.endswith(".c") and not name.endswith(".bpf.c")):
+            for literal in literals(text):
+                yield from ("%s:%d: %s" % (name, literal.line, complaint) for complaint in complaints(literal.text))
 
 
 LONG = "one " * (MAX_WORDS + 1)
@@ -173,25 +153,23 @@ SAMPLES = [
 ]
 
 
-def self_test() -> int:
-    wrong = 0
+def self_test() -> Iterator[str]:
     for source, want in SAMPLES:
         got = [c for literal in literals(source) for c in complaints(literal.text)]
         if len(got) != want:
-            print("self-test: %r: %d complaints instead of %d: %s" % (source, len(got), want, got))
-            wrong += 1
+            yield "self-test: %r: %d complaints instead of %d: %s" % (source, len(got), want, got)
     code = "/* the fate */ int next_hop_is_hungry(void);\nint fateful;\n"
     if list(code_complaints(code)) != ["1: private word in the code: " + word for word in ("fate", "hungry")]:
-        print("self-test: words in code: %s" % list(code_complaints(code)))
-        wrong += 1
-    return wrong
+        yield "self-test: words in code: %s" % list(code_complaints(code))
 
 
 def main(argv: list[str]) -> int:
     if argv not in ([], ["--self-test"]):
         print("usage: lint_words.py [--self-test]", file=sys.stderr)
         return 2
-    return 1 if self_test() or (not argv and check_sources() + check_code()) else 0
+    wrong = list(self_test()) or ([] if argv else list(findings()))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -126,10 +126,7 @@ def by_status(name, *argv, **kwargs):
 def pytest(name, *words, **kwargs):
     """words: options, and what to run."""
     path = result_path(name)
-    argv = [
-        "/usr/bin/python3", "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider",
-        f"--junitxml={path}", *words,
-    ]  # fmt: skip
+    argv = ["/usr/bin/python3", "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", f"--junitxml={path}", *words]
     return Work(name, argv, lambda tally, status: tally.read(path, name, status), **kwargs)
 
 

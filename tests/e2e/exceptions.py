@@ -135,13 +135,13 @@ def forget(net, *dst):
 
 
 def shown(net, table=254):
-    """What `sixlane exception show` says of a table, main if nothing else: {destination: row}."""
+    """`sixlane exception show` of a table: {destination: row}."""
     rows = net.router.sixlane_json("exception", "show")
     return {row["destination"]: row for row in rows if row["table"] == table}
 
 
 def wait_shown(net, dst=FAR, timeout=10, **wanted):
-    """Until there is an exception with these values (None: without the key) that packets meet. Returns it."""
+    """Until there is an exception with these values (None: without the key) that XDP applies. Returns it."""
     wanted = {"punted": False, **wanted}
     rows = wait_for(lambda: shown(net), lambda rows: dst in rows and all(
         rows[dst].get(key) == value for key, value in wanted.items()), timeout, "%s %s" % (dst, wanted))  # fmt: skip

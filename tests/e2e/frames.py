@@ -6,10 +6,11 @@ import struct
 
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop, RouterAlert
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-ETH_LEN = 14
+MACS_LEN, ETH_LEN = 12, 14
+Q, AD = 0x8100, 0x88A8  # ethertypes of 802.1Q and 802.1ad tags
 IPV6_LEN = 40
 UDP_PORT = 5000
 REDIRECT = 137
@@ -78,13 +79,12 @@ def hop_by_hop(dst, src="2001:db8:a::2"):
     return bytes(Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01") / packet)
 
 
-def tagged(frame, *vids):
-    """The frame with 802.1Q tags."""
-    ether = Ether(frame)
-    inner = ether.payload
-    for vid in reversed(vids):
-        inner = Dot1Q(vlan=vid, type=0x8100 if inner.name == "802.1Q" else 0x86DD) / inner
-    return bytes(Ether(src=ether.src, dst=ether.dst, type=0x8100) / inner)
+def tag(frame, *tags, pcp=0):
+    """The frame with tags pushed, the outer first: VIDs of 802.1Q, or pairs of ethertype and VID."""
+    for each in reversed(tags):
+        tpid, vid = each if isinstance(each, tuple) else (Q, each)
+        frame = frame[:MACS_LEN] + struct.pack("!HH", tpid, pcp << 13 | vid) + frame[MACS_LEN:]
+    return frame
 
 
 def with_mac(frame, dst_mac):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the guard's readers say of the netfilter rules of a namespace, by the program guard_dump."""
+"""What the guard's readers find in the netfilter rules of a namespace, by the program guard_dump."""
 
 import contextlib
 import json
@@ -18,14 +18,14 @@ def nft(ns, text):
 
 
 class Answer:
-    """One reading: what is held back for which pair of devices."""
+    """One reading: why packets pass to the kernel, for each pair of devices."""
 
     def __init__(self, line):
         self.all = json.loads(line)
         self.pairs = {(p["in"], p["out"]): p["held"] for p in self.all.get("pairs", ())}
 
     def reasons(self, in_dev, out_dev):
-        """By hook, in the order in which a forwarded packet meets them."""
+        """By hook, in the order in which a forwarded packet passes them."""
         held = self.pairs[in_dev, out_dev]
         return {hook: held[hook] for hook in HOOKS if held[hook]}
 
@@ -38,9 +38,7 @@ class Follower:
     """A reader that goes on following notifications."""
 
     def __init__(self, ns, *devices):
-        self._process = ns.popen(
-            GUARD_DUMP, "-f", *devices, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = ns.popen(GUARD_DUMP, "-f", *devices, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.answer = Answer(self._process.stdout.readline())
 
     def follow(self):

@@ -8,7 +8,7 @@ Changes are waited for by `sixlane explain`, which goes by the maps that packets
 import contextlib
 
 import frames as fr
-from conftest import tear_down
+from e2e_fixtures import tear_down
 from lab import wait_for
 from topology import HOST_MAC, PORT, PORT_MAC, Twins, host_addr
 

@@ -51,7 +51,7 @@ class Inside:
 
 def state(ns, dev):
     """All of a device that may be changed, but for where its interrupts and queues go: MTU, whether it is up, MAC,
-    master, addresses, what ethtool says, and all that there is below /proc/sys/net."""
+    master, addresses, what ethtool shows, and all that there is below /proc/sys/net."""
     link = ns.link(dev)
     (shown,) = json.loads(ns.run("ip", "-j", "addr", "show", "dev", dev).stdout)
     ethtool = [ns.run("ethtool", option, dev, check=False).stdout for option in ("-l", "-g", "-c", "-k")]

@@ -81,9 +81,7 @@ def port(number):
 
 def add_rule(ns, selectors, table=100, priority=1000):
     body = struct.pack("=BBBBBBBBI", socket.AF_INET6, 0, 0, 0, 0, 0, 0, FR_ACT_TO_TBL, 0)
-    body += attributes({
-        FRA_PRIORITY: struct.pack("=I", priority), FRA_TABLE: struct.pack("=I", table), **selectors
-    })  # fmt: skip
+    body += attributes({FRA_PRIORITY: struct.pack("=I", priority), FRA_TABLE: struct.pack("=I", table), **selectors})
     request(ns, RTM_NEWRULE, body)
 
 
@@ -106,7 +104,7 @@ def set_validated(ns, device, dst, mac):
 
 
 def neighbour_attributes(ns, device, dst):
-    """{type: bytes} of what the kernel says of one."""
+    """{type: bytes} of a neighbour in the kernel."""
     body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, index_of(ns, device), 0, 0, 0)
     answer = ask(ns, RTM_GETNEIGH, body + attribute(NDA_DST, address(dst)))
     return read_attributes(answer, HEADER.size + 12)
@@ -125,9 +123,7 @@ def add_seg6_route(ns, prefix, device, segment, source=None):
     dst, _, length = prefix.partition("/")
     # next header, length, type, segments left, first segment, flags, tag
     srh = struct.pack("=iBBBBBBH", SEG6_IPTUN_MODE_ENCAP, 0, 2, 4, 0, 0, 0, 0) + address(segment)
-    body = struct.pack(
-        "=BBBBBBBBI", socket.AF_INET6, int(length), 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, 0, RTN_UNICAST, 0
-    )
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET6, int(length), 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, 0, RTN_UNICAST, 0)
     body += attributes({
         RTA_DST: address(dst),
         RTA_OIF: struct.pack("=I", index_of(ns, device)),

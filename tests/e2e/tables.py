@@ -79,13 +79,8 @@ def wait_same(ns, router, timeout=20):
 
 def kernel_lookups(ns, addresses, source, iif):
     """How fib6 routes packets from `source`: [(verdict, prefix or None, gateway, device)]."""
-    lines = [
-        "route get fibmatch %s from %s iif %s" % (address, source, iif) for address in addresses
-    ]
-    done = ns.run(
-        "ip", "-6", "-d", "-force", "-batch", "-", stdin="\n".join(lines) + "\n", check=False,
-        timeout=120,
-    )  # fmt: skip
+    lines = ["route get fibmatch %s from %s iif %s" % (address, source, iif) for address in addresses]
+    done = ns.run("ip", "-6", "-d", "-force", "-batch", "-", stdin="\n".join(lines) + "\n", check=False, timeout=120)
     errors, reason = {}, None
     for line in done.stderr.splitlines():
         failed = re.match(r"Command failed -:(\d+)", line)

@@ -6,11 +6,12 @@ import os
 import shutil
 import struct
 
-import arena
+import bpf
 import frames as fr
 import pytest
-from lab import BUILD, PINS, SIXLANE, SIXLANED, CommandError, wait_for
-from programs import load_unpinned
+from lab import BUILD, PINS, SIXLANE, SIXLANED, wait_for
+from netns import CommandError
+from bpf import load_unpinned
 from test_changes import Numbered
 from test_fib import built, fib, verify
 from test_start import attach_or_skip, is_dispatched, map_ids, modes, program, serves
@@ -20,7 +21,7 @@ FRAGS = BUILD + "/sixlane.frags.bpf.o"
 ARENA = BUILD + "/sixlane.arena.bpf.o"
 B, C = (host_addr(h) for h in "bc")
 
-pytestmark = pytest.mark.skipif(not arena.kernel_has_them(), reason="this kernel has no arenas")
+pytestmark = pytest.mark.skipif(not bpf.kernel_has_them(), reason="this kernel has no arenas")
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def reads_arena(net, port="p0"):
     """Whether the port's program does. None: another program came meanwhile."""
     prog_id = program(net, port)["prog"]["id"]
     try:
-        return any(arena.is_arena(number) for number in map_ids(net, prog_id))
+        return any(bpf.is_arena(number) for number in map_ids(net, prog_id))
     except CommandError:
         if program(net, port)["prog"]["id"] == prog_id:
             raise
@@ -72,7 +73,7 @@ def test_maps_made_by_ip_link(routed, first):
     """They have no arena. The daemon replaces programs that do not read it, whoever came first."""
     if first == "program":
         routed.router.attach("ip")
-        assert not os.path.exists(arena.PIN) and not reads_arena(routed)
+        assert not os.path.exists(bpf.PIN) and not reads_arena(routed)
     routed.router.start()
     if first == "daemon":
         routed.router.attach("ip")
@@ -115,7 +116,7 @@ def test_maps_pinned_nowhere(routed):
     load_unpinned(routed, ARENA)
     routed.router.start()
     serves(routed, ports=["p0"])
-    assert map_ids(routed, program(routed, "p0")["prog"]["id"]) >= {arena.pinned_id()}
+    assert map_ids(routed, program(routed, "p0")["prog"]["id"]) >= {bpf.pinned_id()}
     assert built(routed)["arena"]
     routed.sync()
     routed.assert_forwarded(fr.many(50, FAR), to="b")
@@ -138,7 +139,7 @@ def test_an_arena_that_nobody_writes(routed):
     routed.router.attach("ip", ["p0", "p2"])
     routed.router.start("--object", routed.router.object_without_arena())
     routed.r.ip("link set dev p1 xdpdrv obj", ARENA, "sec xdp")
-    assert os.path.exists(arena.PIN)
+    assert os.path.exists(bpf.PIN)
     assert_right(routed, False)
     routed.router.sixlane("fib trie")
     assert fib(routed)["active"] == "trie"
@@ -189,12 +190,12 @@ def test_under_a_dispatcher(routed):
 
 def roots(fd):
     """Of the compiled FIB in the arena: 0 where there is none, so that the trie answers."""
-    with arena.mapped(fd) as memory:
+    with bpf.mapped(fd) as memory:
         return struct.unpack("=Q", bytes(memory[:8]))[0]
 
 
 def roots_in_arrays():
-    fd = arena.pinned(PINS + "/sl_fib_first")
+    fd = bpf.pinned(PINS + "/sl_fib_first")
     with mmap.mmap(fd, mmap.PAGESIZE) as memory:
         os.close(fd)
         return struct.unpack("=Q", memory[:8])[0]
@@ -205,14 +206,14 @@ def test_from_arena_to_arrays_and_back(routed):
     routed.router.attach("sixlane")
     routed.router.start()
     assert_right(routed, True)
-    fd = arena.pinned()
+    fd = bpf.pinned()
     assert roots(fd)
     with Numbered(routed) as numbered:
         routed.router.restart("--object", routed.router.object_without_arena())
         numbered.wait_more()
     numbered.assert_all_arrived("b")
     assert_right(routed, False)
-    assert not os.path.exists(arena.PIN) and not roots(fd) and roots_in_arrays()
+    assert not os.path.exists(bpf.PIN) and not roots(fd) and roots_in_arrays()
     os.close(fd)
     with Numbered(routed) as numbered:
         routed.router.restart()
@@ -244,7 +245,7 @@ def test_teardown_takes_the_arena_along(routed):
     routed.router.start("--teardown")
     assert_right(routed, True)
     assert routed.router.stop() == 0
-    assert not os.path.exists(arena.PIN) and not program(routed, "p0")
+    assert not os.path.exists(bpf.PIN) and not program(routed, "p0")
 
 
 def test_no_room_for_its_addresses(routed):
@@ -252,7 +253,7 @@ def test_no_room_for_its_addresses(routed):
     under = ("prlimit", "--as=%d" % (100 << 20))
     routed.router.attach("ip")
     routed.router.start(under=under)
-    assert not os.path.exists(arena.PIN)
+    assert not os.path.exists(bpf.PIN)
     assert_right(routed, False)
     routed.router.stop()
     routed.router.start()
@@ -262,7 +263,7 @@ def test_no_room_for_its_addresses(routed):
     for command in (SIXLANE, "fib"), (SIXLANED,):
         done = routed.r.run(*under, *command, check=False)
         assert done.returncode == 1 and "128 MiB of address space" in done.stderr, done
-    fd = arena.pinned()
+    fd = bpf.pinned()
     assert roots(fd)
     os.close(fd)
 
@@ -273,7 +274,7 @@ def test_little_room_for_its_addresses(routed, megabytes, in_arena):
     routed.router.attach("sixlane")
     routed.router.start(under=("prlimit", "--as=%d" % (megabytes << 20)))
     assert_right(routed, in_arena)
-    assert os.path.exists(arena.PIN) == in_arena
+    assert os.path.exists(bpf.PIN) == in_arena
 
 
 def test_a_pin_left_alone(routed):

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Wrong input: a clear message, a failure status, and nothing changed."""
 
-import json
 import os
 import re
+import struct
 import subprocess
 
 import frames as fr
 import pytest
-from lab import BPFFS, OBJECT, PINS, REPO, SIXLANE, SIXLANED
+from lab import BPFFS, OBJECT, PINS, REPO, SIXLANE, SIXLANED, wait_until
 from netns import PATIENCE
-from programs import compile_bpf, other_object
+from bpf import (
+    XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, bpftool, compile_bpf, element, entry, linked, load, other_object, route_key,
+)  # fmt: skip
 from topology import Net, host_addr
 
 OTHER_SOURCE = """
@@ -24,9 +26,7 @@ char other_license[] SEC("license") = "GPL";
 def snapshot(net):
     """All that a failed command must not change."""
     return {
-        "pins": sorted(
-            os.path.join(root, name) for root, _, files in os.walk(BPFFS) for name in files
-        ),
+        "pins": sorted(os.path.join(root, name) for root, _, files in os.walk(BPFFS) for name in files),
         "routes": [
             # without what a carrier that comes up late changes by itself
             {key: value for key, value in route.items() if key != "flags"}
@@ -41,13 +41,13 @@ def attempt(net, *argv, code=1):
     before = snapshot(net)
     done = net.r.run("timeout", 20 * PATIENCE, *argv, check=False)
     assert done.returncode == code, (argv, done)
-    assert done.stderr.strip() or done.stdout.startswith("Usage"), "failed without a word"
+    assert done.stderr.strip() or done.stdout.startswith("Usage"), "failed without a message"
     assert "Segmentation" not in done.stderr and done.returncode < 124
     assert snapshot(net) == before
     return done.stderr
 
 
-def says(text, *words):
+def assert_words(text, *words):
     for word in words:
         assert word.lower() in text.lower(), (word, text)
 
@@ -66,20 +66,20 @@ def says(text, *words):
     (["lookup", "::1"], "attach"),
 ])  # fmt: skip
 def test_nothing_there(bystander, argv, name):
-    says(attempt(bystander, SIXLANE, *argv), name)
+    assert_words(attempt(bystander, SIXLANE, *argv), name)
 
 
 @pytest.mark.parametrize("device", ["lo", "br0"])
 def test_no_native_xdp(idle, device):
-    """Generic mode is never a silent fallback: the message says how to ask for it."""
+    """Generic mode is never a silent fallback: the message names the option for it."""
     if device != "lo":
         idle.r.ip("link add", device, "type bridge")
-    says(attempt(idle, SIXLANE, "attach", device), device, "native", "generic")
-    says(attempt(idle, SIXLANED, device), device, "native", "generic")
+    assert_words(attempt(idle, SIXLANE, "attach", device), device, "native", "generic")
+    assert_words(attempt(idle, SIXLANED, device), device, "native", "generic")
 
 
 def test_mtu_too_large_for_the_plain_flavour(make):
-    """`ip link` says so; sixlane itself takes the other flavour (test_jumbo)."""
+    """`ip link` refuses it; sixlane itself takes the other flavour (test_jumbo)."""
     net = make(Net, mtu={"a": 9000})
     done = net.router.attach("ip-native", ["p0"], check=False)
     assert done.returncode != 0 and net.r.ipj("link show dev p0")[0].get("xdp") is None
@@ -88,7 +88,7 @@ def test_mtu_too_large_for_the_plain_flavour(make):
 def test_other_program(idle):
     idle.r.ip("link set dev p0 xdp obj", compile_bpf(idle.lab.path("other.o"), OTHER_SOURCE), "sec xdp")
     for argv in ([SIXLANE, "attach", "p0"], [SIXLANE, "detach", "p0"], [SIXLANED, "p0"]):
-        says(attempt(idle, *argv), "p0", "other")
+        assert_words(attempt(idle, *argv), "p0", "other")
 
 
 def test_other_program_on_another_port(idle):
@@ -105,7 +105,58 @@ def test_other_program_on_another_port(idle):
 
 def test_other_mode_is_there_already(idle):
     idle.router.attach("ip-generic", ["p0"])
-    says(attempt(idle, SIXLANE, "attach", "p0"), "p0", "generic")
+    assert_words(attempt(idle, SIXLANE, "attach", "p0"), "p0", "generic")
+
+
+# --- a program that a BPF link holds: messages name the link, as `ip link` cannot detach it ------
+
+
+def refused_by_link(net, verb, *words):
+    done = net.r.run(SIXLANE, verb, "p0", check=False)
+    assert done.returncode == 1
+    assert_words(done.stderr, *words)
+    return done.stderr
+
+
+@pytest.mark.parametrize("flags", [XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE])
+def test_other_program_of_a_link(idle, flags):
+    """A program with other maps than sixlane's is another program."""
+    with linked(idle, "p0", load(idle, other_object()), flags) as link:
+        message = refused_by_link(idle, "attach", "another XDP program", "bpftool link detach id %s'" % link)
+        assert "xdp off" not in message and "xdpgeneric off" not in message
+        idle.r.run("bpftool", "link", "detach", "id", link)
+        idle.router.sixlane("attach p0")
+        assert idle.router.port_status("p0")["link_id"] is None
+
+
+def test_sixlane_of_a_link_with_other_maps(idle):
+    """sixlane does not offer to replace it before the link is gone."""
+    with linked(idle, "p0", load(idle, OBJECT)) as link:
+        idle.router.attach("ip", ["p1"])
+        idle.router.start()
+        detach = "bpftool link detach id %s'" % link
+        for verb in ("attach", "detach"):
+            refused_by_link(idle, verb, "p0", detach)
+        port = idle.router.port_status("p0")
+        assert (port["program"], port["link_id"]) == ("other maps", int(link))
+        (warning,) = [warning for warning in idle.router.status()["warnings"] if "p0" in warning]
+        assert_words(warning, "maps of its own", detach)
+        assert "to replace it" not in warning
+        assert_words(idle.router.log(), detach)
+        idle.r.run("bpftool", "link", "detach", "id", link)
+        idle.router.sixlane("attach p0")
+        wait_until(lambda: "ingress" in idle.router.port_status("p0")["flags"], 10, idle.router.log)
+        idle.assert_forwarded(fr.many(5, host_addr("b")), to="b")
+
+
+def test_sixlane_of_a_link_with_these_maps(idle):
+    """It is served as any other, but not detached."""
+    idle.router.attach("ip", ["p1"])
+    with linked(idle, "p0", idle.r.link("p1")["xdp"]["prog"]["id"]) as link:
+        idle.router.start()
+        idle.assert_forwarded(fr.many(5, host_addr("b")), to="b")
+        assert idle.router.port_status("p0")["link_id"] == int(link)
+        refused_by_link(idle, "detach", "bpftool link detach id %s'" % link)
 
 
 # --- pinned maps ----------------------------------------------------------------------------
@@ -114,20 +165,13 @@ def test_other_mode_is_there_already(idle):
 @pytest.mark.parametrize("missing", [True, False])
 def test_pinned_map_of_another_size(idle, missing):
     os.makedirs(PINS)
-    pin = PINS + "/sl_routes"
-    idle.r.run(
-        "bpftool", "map", "create", pin, "type", "lpm_trie", "key", "20", "value", "8",
-        "entries", "16", "name", "sl_routes", "flags", "1",
-    )  # fmt: skip
-    if not missing:
-        idle.r.run(
-            "bpftool", "map", "create", PINS + "/sl_meta", "type", "array", "key", "4",
-            "value", "8", "entries", "1", "name", "sl_meta",
-        )  # fmt: skip
+    maps = [("sl_routes", "lpm_trie key 20 value 8 entries 16 flags 1"), ("sl_meta", "array key 4 value 8 entries 1")]
+    for name, words in maps[: 1 if missing else 2]:
+        bpftool(idle, "map create %s/%s type %s name %s" % (PINS, name, words, name))
     for argv in ([SIXLANED, "p0"], [SIXLANED], [SIXLANE, "attach", "p0"]):
-        says(attempt(idle, *argv), "sl_", "version")
+        assert_words(attempt(idle, *argv), "sl_", "version")
     if not missing:
-        says(attempt(idle, SIXLANE, "status"), "sl_")
+        assert_words(attempt(idle, SIXLANE, "status"), "sl_")
 
 
 def abi():
@@ -139,14 +183,10 @@ def test_pinned_maps_of_another_abi(idle):
     idle.router.attach("ip", ["p0"])
     idle.router.start()
     idle.router.stop()
-    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
-    value = [int(byte, 16) for byte in json.loads(shown)[0]["value"]]
-    value[0:4] = [99, 0, 0, 0]
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_meta", "key", "0", "0", "0", "0",
-               "value", *value)  # fmt: skip
+    entry(idle, "update", "sl_meta", 0, struct.pack("<I", 99) + element(idle, "sl_meta", 0)[4:])
     for argv in ([SIXLANED], [SIXLANED, "p1"], [SIXLANE, "attach", "p1"], [SIXLANE, "status"],
                  [SIXLANE, "lookup", "::1"]):  # fmt: skip
-        says(attempt(idle, *argv), "99", "ABI %d" % abi())
+        assert_words(attempt(idle, *argv), "99", "ABI %d" % abi())
 
 
 def test_pinned_maps_with_garbage_inside(idle):
@@ -155,12 +195,8 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.router.start()
     idle.sync()
     idle.router.stop()
-    key = "160 0 0 0 0 0 0 254 32 1 13 184 0 15 0 0 0 0 0 0 0 0 0 1".split()
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key,
-               "value", "255", "255", "15", "128")  # fmt: skip
-    key[1], key[0] = "0", "64"
-    idle.r.run("bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", *key,
-               "value", "0", "0", "0", "0")  # fmt: skip
+    entry(idle, "update", "sl_routes", route_key("2001:db8:f::1/128"), b"\xff\xff\x0f\x80")
+    entry(idle, "update", "sl_routes", route_key("2001:db8::/32"), bytes(4))
     idle.router.start()
     assert not [r for r in idle.router.routes() if r["prefix"].startswith("2001:db8:f:")]
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
@@ -171,7 +207,7 @@ def test_no_bpffs(bystander):
     script = 'mount -t tmpfs none %s; "$@"' % BPFFS
     for argv in ([SIXLANED, "p0"], [SIXLANE, "attach", "p0"], [SIXLANE, "status"]):
         message = attempt(bystander, "unshare", "-m", "sh", "-c", script, "sh", *argv)
-        says(message, BPFFS, "mount -t bpf")
+        assert_words(message, BPFFS, "mount -t bpf")
 
 
 # --- rights ---------------------------------------------------------------------------------
@@ -183,7 +219,7 @@ def test_missing_capability(bystander, missing):
     gone = {"net_admin": "-net_admin", "bpf": "-bpf,-sys_admin", "all": "-all"}[missing]
     drop = ["setpriv", "--bounding-set", gone, "--inh-caps", gone, "--"]
     for argv in ([SIXLANED, "p0"], [SIXLANE, "attach", "p0"]):
-        says(attempt(bystander, *drop, *argv), "cap_", "" if missing == "all" else missing)
+        assert_words(attempt(bystander, *drop, *argv), "cap_", "" if missing == "all" else missing)
 
 
 # --- options, config, object ----------------------------------------------------------------
@@ -218,7 +254,7 @@ def test_help_and_version(bystander, program):
 
 def test_version_without_an_object(bystander):
     done = bystander.r.run(SIXLANED, "-o", "/nonexistent.o", "-V")
-    says(done.stdout, "no XDP object at /nonexistent.o")
+    assert_words(done.stdout, "no XDP object at /nonexistent.o")
 
 
 @pytest.mark.parametrize("text, line, words", [
@@ -233,14 +269,14 @@ def test_malformed_config(bystander, text, line, words):
     for argv, stdin, where in ((path, None, path), ("-", text, "standard input")):
         done = bystander.r.run("timeout", 10 * PATIENCE, SIXLANED, "-c", argv, stdin=stdin, check=False)
         assert done.returncode in (1, 2), done
-        says(done.stderr, "%s:%d" % (where, line), *words)
+        assert_words(done.stderr, "%s:%d" % (where, line), *words)
 
 
 @pytest.mark.parametrize("option, path, words", [
     ("-c", "/nonexistent/sixlaned.conf", ["No such file"]), ("--object", "/nonexistent/object.o", []),
 ])  # fmt: skip
 def test_file_that_is_not_there(bystander, option, path, words):
-    says(attempt(bystander, SIXLANED, option, path, "p0"), path, *words)
+    assert_words(attempt(bystander, SIXLANED, option, path, "p0"), path, *words)
 
 
 @pytest.mark.parametrize("content", [b"", b"not an ELF", "cut short", "of something else"])
@@ -250,13 +286,11 @@ def test_object_that_is_none(bystander, content):
     else:
         with open(OBJECT, "rb") as whole:
             path = bystander.lab.write("object.o", whole.read()[:2000] if content == "cut short" else content)
-    says(attempt(bystander, SIXLANED, "--object", path, "p0"), path)
+    assert_words(attempt(bystander, SIXLANED, "--object", path, "p0"), path)
 
 
 def test_output_that_cannot_be_written(net):
     """A full disk under a redirected JSON is a failure, not a short success."""
     with open("/dev/full", "wb") as full, net.r.entered():
-        done = subprocess.run(
-            [SIXLANE, "-j", "routes"], stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        done = subprocess.run([SIXLANE, "-j", "routes"], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1 and b"write" in done.stderr, done

@@ -34,11 +34,7 @@ class Numbered:
         if exc[0] is None:
             self.net.flush()
             after = self.net.router.stats()
-            self.rise = {
-                name: after[name] - self.before[name]
-                for name in after
-                if after[name] != self.before[name]
-            }
+            self.rise = {name: after[name] - self.before[name] for name in after if after[name] != self.before[name]}
 
     def wait_more(self, count=100):
         """Let the stream go on for some packets."""

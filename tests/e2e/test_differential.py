@@ -120,9 +120,7 @@ def compare(net, addresses):
     assert len(maps) == len(addresses)
     lines = []
     for address, wanted, row in zip(addresses, kernel, maps):
-        got = (
-            row["verdict"], row.get("prefix"), row.get("next_hop"), row.get("port"),
-        )  # fmt: skip
+        got = (row["verdict"], row.get("prefix"), row.get("next_hop"), row.get("port"))
         if got[0] == "pass_unresolved":
             got = ("forward", *got[1:])  # nobody is on-link at most addresses
         if got[0] == "pass_throw":
@@ -136,7 +134,7 @@ def compare(net, addresses):
     return lines
 
 
-# Route by route a quarter of the table says as much as the whole.
+# Route by route a quarter of the table is enough.
 @pytest.mark.parametrize("first, share", [("table", 1), ("daemon", 0.25)])
 def test_full_view(make, first, share):
     rng = random.Random(SEED)
@@ -163,6 +161,4 @@ def wait_applied(net):
 
 def assert_same(net, addresses):
     lines = compare(net, addresses)
-    assert not lines, "%d of %d differ\n%s" % (
-        len(lines), len(addresses), "\n".join(lines[:30]),
-    )  # fmt: skip
+    assert not lines, "%d of %d differ\n%s" % (len(lines), len(addresses), "\n".join(lines[:30]))

@@ -11,7 +11,7 @@ import pytest
 import raw_netlink as raw
 from guard_rules import nft
 from lab import REPO, SIXLANE, kernel_version, wait_for, wait_until
-from programs import held, load, other_object
+from bpf import linked, load, other_object
 from topology import FAR, PREFIX, Net, host_addr
 
 KEYS = {"check", "severity", "port", "text", "advice"}
@@ -200,7 +200,7 @@ def test_gateways_before_attaching(idle):
 def test_other_program(idle):
     """An error at a port that is named; elsewhere it may be intended."""
     other = load(idle, other_object())
-    with held(idle, "p0", other):
+    with linked(idle, "p0", other):
         expect(examine(idle, "p0"), "other_program", "error", "(id %s)" % other)
         expect(examine(idle), "other_program", "note")
 

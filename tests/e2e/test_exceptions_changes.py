@@ -32,18 +32,16 @@ ROUTES = {
 
 # XDP applies the exception; there is none; the kernel handles the packet; either, with the same outcome.
 EXACT, NONE, PUNT, ANY = "exact", "forward", "punt_exception", ""
-LEARNT = {"mtu": "answer_too_big", "redirect": "forward"}
+LEARNED = {"mtu": "answer_too_big", "redirect": "forward"}
 # The kernel does not announce these, or announces them too early.
 SILENT = ("link set dev p1 mtu", "route flush cache")
 
 # By the type of route that has the exception: steps, each with the verdict after some lines.
 CHANGES = {
     "plain": {
-        "longer prefix, other hop": [
-            (PUNT, "route add %s %s" % (WITHIN, OTHER_HOP)), (EXACT, "route del " + WITHIN)],
+        "longer prefix, other hop": [(PUNT, "route add %s %s" % (WITHIN, OTHER_HOP)), (EXACT, "route del " + WITHIN)],
         # Another route with the same next hop does not use the exception.
-        "longer prefix, same hop": [
-            (PUNT, "route add %s %s" % (WITHIN, SAME_HOP)), (EXACT, "route del " + WITHIN)],
+        "longer prefix, same hop": [(PUNT, "route add %s %s" % (WITHIN, SAME_HOP)), (EXACT, "route del " + WITHIN)],
         "longer prefix, blackhole": [
             ("drop_blackhole", "route add blackhole " + WITHIN), (EXACT, "route del " + WITHIN)],
         "longer prefix, local": [
@@ -59,8 +57,7 @@ CHANGES = {
         "replaced": [
             (NONE, "route replace %s %s" % (PREFIX, OTHER_HOP)), (EXACT, "learn c"),
             (NONE, "route replace %s %s" % (PREFIX, OTHER_HOP))],
-        "withdrawn": [
-            (NONE, "route del " + PREFIX), (NONE, "route add %s %s" % (PREFIX, SAME_HOP))],
+        "withdrawn": [(NONE, "route del " + PREFIX), (NONE, "route add %s %s" % (PREFIX, SAME_HOP))],
         "device down and up": [
             (NONE, "link set dev p1 down", "link set dev p1 up", "addr replace fe80::1/64 dev p1 nodad",
              "addr replace 2001:db8:b::1/64 dev p1 nodad", "route add %s %s" % (PREFIX, SAME_HOP),
@@ -106,8 +103,7 @@ CHANGES = {
             (ANY, "route add %s nhid 8 table 100" % PREFIX),
             (ANY, "rule add from 2001:db8:a::/64 lookup 100 pref 1000"),
             (ANY, "route replace %s nhid 7 table 100" % PREFIX)],
-        "another object in between": [
-            (ANY, "route add %s nhid 8" % WITHIN), (ANY, "route del " + WITHIN)],
+        "another object in between": [(ANY, "route add %s nhid 8" % WITHIN), (ANY, "route del " + WITHIN)],
         "it leads elsewhere and goes": [
             (ANY, "nexthop replace id 7 " + OTHER_HOP), (ANY, "learn c"), (ANY, "nexthop del id 7")],
     },
@@ -117,7 +113,7 @@ ROWS = [
     for route, changes in CHANGES.items()
     for name, steps in changes.items()
     # An object keeps both kinds alike; the group's rows have both.
-    for kind in LEARNT
+    for kind in LEARNED
     if (kind, route) != ("redirect", "object")
 ]
 
@@ -193,7 +189,7 @@ def check(pair, kind, verdict, silent=False):
 
         wait_until(is_read, 30, "all is read")
     if verdict:
-        pair.fast.settle([LARGE], **{LEARNT[kind] if verdict == EXACT else verdict: 1})
+        pair.fast.settle([LARGE], **{LEARNED[kind] if verdict == EXACT else verdict: 1})
     assert verdict != EXACT or FAR in ex.shown(pair.fast)
     pair.assert_same(FRAMES)
 
@@ -238,9 +234,7 @@ def resign(net, _kind):
     ex.deliver(net, frame)
 
 
-@pytest.mark.parametrize(
-    "kind, how", [("mtu", expire), ("mtu", collect), ("redirect", collect), ("redirect", resign)]
-)
+@pytest.mark.parametrize("kind, how", [("mtu", expire), ("mtu", collect), ("redirect", collect), ("redirect", resign)])
 def test_removed_silently(build, kind, how):
     pair = build(kind, "plain")
     pair.each(lambda net: how(net, kind))

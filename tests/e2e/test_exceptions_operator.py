@@ -197,8 +197,7 @@ def test_explain_of_kernel_exceptions(idle):
     assert "only counted" in idle.router.sixlane("explain", A, FAR).stdout
     idle.router.stop()
     idle.router.start()
-    idle.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via",
-               host_ll("c"), "dev p2")  # fmt: skip
+    idle.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via", host_ll("c"), "dev p2")
     ex.learn(idle, MTU, SECOND)
     ex.wait_punt(idle, SECOND)
     row = explain(idle, A, SECOND, "udp 4000 5000 size", MTU + 1)
@@ -279,8 +278,7 @@ BAD = [
     ("add", "a destination is needed"),
     *(("add %s mtu 1300" % word, '"%s" is not an IPv6 address' % word)
       for word in (FAR + "/128", "192.0.2.1", "nonsense")),
-    *(("add %s mtu 1300" % dst, "destination %s: it must be a unicast" % dst)
-      for dst in ("ff02::1", "::", "::1")),
+    *(("add %s mtu 1300" % dst, "destination %s: it must be a unicast" % dst) for dst in ("ff02::1", "::", "::1")),
     ("add febf::1 mtu 1300", "destination febf::1: link-local"),
     ("add %s", "the exception is missing"),
     ("add %s expires 5", "the exception is missing"),
@@ -295,8 +293,7 @@ BAD = [
       for table in ("0", "4294967296", "nonsense")),
     ("add %s via fe80::5", "via needs a device"),
     ("add %s mtu 1300 dev p1", "dev needs via"),
-    *(("add %%s via fe80::5 dev %s" % name, 'cannot find device "%s"' % name)
-      for name in ("none", "0123456789abcdef")),
+    *(("add %%s via fe80::5 dev %s" % name, 'cannot find device "%s"' % name) for name in ("none", "0123456789abcdef")),
     ("add %s via nonsense dev p1", '"nonsense" is not an IPv6 address'),
     ("add %s via ff02::1 dev p1", "via ff02::1: it must be a unicast"),
     ("add %s via fe80::5 dev lo", "via a loopback device"),

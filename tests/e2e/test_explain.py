@@ -6,14 +6,12 @@ import pathlib
 import re
 import shutil
 
+import frames as fr
 import pytest
-from explained import A, B, C, devices, explain, packet, where, words_of
+from explained import A, B, C, devices, explain, words_of
 from lab import BUILD, REPO, SIXLANE, kernel_version
-from programs import compile_bpf
-from scapy.layers.inet import UDP
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Ether
-from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, Net, router_addr
+from bpf import compile_bpf
+from topology import CHATTY, COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, Net, router_addr
 
 # --- the answer ---------------------------------------------------------------------------
 
@@ -37,34 +35,85 @@ def test_forwarded_by_a_gateway(net):
     assert text.splitlines()[-1].split()[:2] == ["verdict", "forward:"]
 
 
-REASONS = {
-    router_addr("a"): "pass_local", "2a00::1": "pass_no_route", "2001:db8:100::1": "drop_blackhole",
-    "2001:db8:101::1": "pass_unreachable", "2001:db8:102::1": "pass_prohibit", "ff0e::1": "pass_destination",
-    "2001:db8:b::dead": "pass_unresolved", "2001:db8:a::77": "pass_same_port", "::1": "pass_destination",
+# By name: lines for `ip -6`, and rows: arguments of explain, what is in the answer (of a member its port), and steps
+# with words of their texts.
+CASES = {
+    "verdicts": (["route add blackhole 2001:db8:100::/48", "route add unreachable 2001:db8:101::/48",
+                  "route add prohibit 2001:db8:102::/48"], [
+        *((A + " " + words, {"verdict": verdict, "output": None}, ("verdict", verdict + ":")) for words, verdict in {
+            router_addr("a"): "pass_local", "2a00::1": "pass_no_route", "2001:db8:100::1": "drop_blackhole",
+            "2001:db8:101::1": "pass_unreachable", "2001:db8:102::1": "pass_prohibit",
+            "2001:db8:b::dead": "pass_unresolved", "2001:db8:a::77": "pass_same_port",
+            "ff0e::1": "pass_destination", "::1": "pass_destination", B + " 0": "pass_hop_by_hop",
+        }.items()),
+        ("fe80::1 " + B, {"verdict": "pass_source"}),
+        (A + " " + B, {"neighbour": {"address": B, "on_link": True, "mac": HOST_MAC["b"]}})]),
+    "MTU of a route": (["route add %s via %s mtu lock 1400" % (PREFIX, B)], [
+        (A + " %s size 1400" % FAR, {"verdict": "forward"}),
+        (A + " %s size 1401" % FAR, {"verdict": "pass_too_big", "mtu": 1400}, ("mtu", "route"))]),
+    "MTU of a device": ([], [
+        (A + " %s tcp size 1501" % B, {"verdict": "pass_too_big", "mtu": 1500},
+         ("mtu", "that of p1"), ("mtu", "too many"))]),
+    # A checksum of the last ones may be open, as they come from a veth: XDP cannot reach it.
+    "protocols": ([], [
+        (" ".join([A, B, word]), {"protocol": number, "verdict": verdict}) for verdict, word, number in (
+            ("forward", "tcp", 6), ("forward", "icmp6", 58), ("forward", "50", 50), ("forward", "59", 59),
+            ("pass_checksum", "132", 132), ("pass_checksum", "47", 47), ("pass_checksum", "44", 44))]),
+    "port": ([], [
+        (" ".join([C, B]), {"port": "p2"}, ("port", "source")), ("2a00::1 " + B, {"port": "p0"}, ("port", "first")),
+        (A + " %s dev p2" % B, {"port": "p2"}, ("port", "asked"))]),
+    "port, by a route": (["route add 2a00::/16 via " + C], [("2a00::1 " + B, {"port": "p2"})]),
+    # Where rules choose the table, the kernel is asked by which port the source is reached.
+    "port, by rules": (["route add 2a00::/16 via %s table 100" % B, "route add default via " + C,
+                        "rule add to 2a00::/16 lookup 100 pref 1000"], [
+        ("2a00::1 " + C, {"port": "p1"}, ("port", "source is reached"))]),
+    # The frame's address decides; the steps show how the packet would go on with the port's.
+    "MAC": ([], [
+        (A + " %s mac %s" % (B, HOST_MAC["c"]),
+         {"verdict": "pass_other_mac", "output": None, "member": "p1", "mtu": 1500},
+         ("mac", HOST_MAC["c"]), ("mac", PORT_MAC["a"]), ("decided", "pass_other_mac")),
+        (A + " %s mac %s" % (B, PORT_MAC["a"]), {"verdict": "forward"})]),
+    "rules": (["route add %s via %s" % (COVER, B), "route add %s via %s table 100" % (PREFIX, C),
+               "rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000"], [
+        (A + " %s udp 1 53" % FAR, {"rule": 1000, "table": 100, "prefix": PREFIX, "member": "p2"}),
+        (A + " %s udp 1 54" % FAR, {"rule": 32766, "table": 254, "prefix": COVER}, ("rules", "does not apply")),
+        (A + " %s 44" % FAR, {"verdict": "punt_rule"})]),
+    "rules that decide alone": (["route add %s via %s" % (COVER, B),
+                                 "rule add to %s tos 0x10 prohibit pref 900" % PREFIX,
+                                 "rule add to 2a00::/16 fwmark 7 unreachable pref 901"], [
+        (A + " %s tos 0x10" % FAR, {"verdict": "pass_prohibit", "rule": 900, "table": None, "prefix": None},
+         ("prefix", "decides without a route")),
+        (A + " " + FAR, {"verdict": "forward"}),
+        (A + " 2a00::1", {"verdict": "punt_rule", "rule": 901},
+         ("rules", "cannot see"), ("prefix", "only the kernel can decide"))]),
+    "sources": (["route add %s via %s" % (PREFIX, B),
+                 "route add %s from 2001:db8:a::/64 via %s" % (PREFIX, C)], [
+        (A + " " + FAR, {"source_prefix": "2001:db8:a::/64", "member": "p2"}),
+        ("2001:db8:abc::1 %s dev p0" % FAR, {"source_prefix": "::/0"})]),
+    "expiry": (["route add %s via %s expires 100" % (PREFIX, B)], [
+        (A + " " + FAR, {"verdict": "forward"}, ("route", "expires in"))]),
 }  # fmt: skip
 
 
-def test_every_reason(net):
-    net.r.route("add blackhole 2001:db8:100::/48")
-    net.r.route("add unreachable 2001:db8:101::/48")
-    net.route("add prohibit 2001:db8:102::/48")
-    for dst, verdict in REASONS.items():
-        answer = explain(net, A, dst)
-        assert answer["verdict"] == verdict, (dst, answer)
-        assert answer["output"] is None and words_of(answer, "verdict").startswith(verdict)
-    assert explain(net, A, B, "0")["verdict"] == "pass_hop_by_hop"
-    assert explain(net, "fe80::1", B)["verdict"] == "pass_source"
-    assert explain(net, A, B)["neighbour"] == {"address": B, "on_link": True, "mac": HOST_MAC["b"]}
+@pytest.mark.parametrize("name", CASES)
+def test_answers(net, name):
+    """No packet is counted, and none is sent."""
+    lines, rows = CASES[name]
+    net.r.batch(lines)
+    net.sync()
+    net.clear()
+    _, rise = net.counted(lambda: [check(net, *row) for row in rows])
+    assert rise.keys() <= CHATTY, rise
+    net.flush()
+    assert not [frame for tap in net.tap.values() for frame in tap.drain() if not fr.is_chatter(frame)]
 
 
-def test_mtu_and_its_bound(net):
-    net.route("add", PREFIX, "via", B, "mtu lock 1400")
-    fits, over = explain(net, A, FAR, "size 1400"), explain(net, A, FAR, "size 1401")
-    assert (fits["verdict"], over["verdict"]) == ("forward", "pass_too_big")
-    assert over["mtu"] == 1400 and "route" in words_of(over, "mtu")
-    over = explain(net, A, B, "tcp size 1501")
-    assert (over["verdict"], over["mtu"]) == ("pass_too_big", 1500)
-    assert "that of p1" in words_of(over, "mtu") and "too many" in words_of(over, "mtu")
+def check(net, words, wanted, *texts):
+    answer = explain(net, words)
+    shown = {**answer, "member": answer["member"] and answer["member"]["port"]}
+    assert {key: shown[key] for key in wanted} == wanted, words
+    for step, text in texts:
+        assert text in words_of(answer, step), words
 
 
 def test_jumbo(make):
@@ -79,39 +128,6 @@ def test_jumbo(make):
         assert answer["verdict"] == "pass_egress_device"
     assert "another build" not in words_of(answer, "port")
     assert explain(net, A, B, "size 3000")["verdict"] == "forward"
-
-
-def test_protocols(net):
-    """A checksum of the last ones may be open, as they come from a veth: XDP cannot reach it."""
-    for verdict, words in (("forward", {"tcp": 6, "icmp6": 58, "50": 50, "59": 59}),
-                           ("pass_checksum", {"132": 132, "47": 47, "44": 44})):  # fmt: skip
-        for word, number in words.items():
-            answer = explain(net, A, B, word)
-            assert (answer["protocol"], answer["verdict"]) == (number, verdict)
-
-
-def test_counters_do_not_change(net):
-    before = net.router.stats()
-    for dst in (B, "2a00::1"):
-        explain(net, A, dst)
-    after = net.router.stats()
-    assert all(before[name] == after[name] for name in ("forward", "pass_no_route"))
-    assert not any(net.exchange([]).values()), "explain sends nothing"
-
-
-# --- by which port --------------------------------------------------------------------------
-
-
-def test_the_port_is_the_sources(net):
-    answer = explain(net, C, B)
-    assert answer["port"] == "p2" and "source" in answer["port_reason"]
-    answer = explain(net, "2a00::1", B)
-    assert answer["port"] == "p0" and "first" in answer["port_reason"]
-    answer = explain(net, A, B, "dev p2")
-    assert answer["port"] == "p2" and "asked" in answer["port_reason"]
-    net.r.route("add 2a00::/16", "via", C)
-    net.sync()
-    assert explain(net, "2a00::1", B)["port"] == "p2"
 
 
 def test_the_only_port(make):
@@ -143,75 +159,6 @@ def test_before_any_daemon(idle):
     assert "not reached" in words_of(answer, "rules") and words_of(answer, "prefix") == "none"
     done = idle.router.sixlane("explain", A, B, check=False)
     assert done.returncode == 1 and "dev PORT" in done.stderr
-
-
-def test_another_mac(net):
-    """The frame's address decides; the steps show how the packet would go on with the port's."""
-    answer = explain(net, A, B, "mac", HOST_MAC["c"])
-    assert answer["verdict"] == "pass_other_mac" and answer["output"] is None
-    assert HOST_MAC["c"] in words_of(answer, "mac") and PORT_MAC["a"] in words_of(answer, "mac")
-    assert "pass_other_mac" in words_of(answer, "decided")
-    assert answer["member"]["port"] == "p1" and answer["mtu"] == 1500
-    assert explain(net, A, B, "mac", PORT_MAC["a"])["verdict"] == "forward"
-    frame = bytes(Ether(src=HOST_MAC["a"], dst=HOST_MAC["c"]) / IPv6(src=A, dst=B) / UDP())
-    _, rise = net.counted(lambda: net.exchange([frame]))
-    assert rise["pass_other_mac"] >= 1
-
-
-def test_the_port_by_rules(net):
-    """Where rules choose the table, the kernel says by which port the source is reached."""
-    net.r.route("add 2a00::/16 via", B, "table 100")
-    net.r.route("add default via", C)
-    net.r.ip("rule add to 2a00::/16 lookup 100 pref 1000")
-    net.sync()
-    answer = explain(net, "2a00::1", C)
-    assert answer["port"] == "p1" and "source is reached" in answer["port_reason"]
-
-
-# --- rules and sources ----------------------------------------------------------------------
-
-
-def test_rules(tables):
-    answer = explain(tables, A, FAR, "udp 1 53")
-    assert (answer["rule"], answer["table"], answer["prefix"]) == (1000, 100, PREFIX)
-    assert where(tables, packet(FAR, sport=1, dport=53)) == ("c", "forward")
-    answer = explain(tables, A, FAR, "udp 1 54")
-    assert (answer["rule"], answer["table"], answer["prefix"]) == (32766, 254, COVER)
-    assert where(tables, packet(FAR, sport=1, dport=54)) == ("b", "forward")
-    assert "does not apply" in words_of(answer, "rules")
-    assert explain(tables, A, FAR, "44")["verdict"] == "punt_rule"
-
-
-def test_rules_that_decide_alone(tables):
-    tables.r.ip("rule add to", PREFIX, "tos 0x10 prohibit pref 900")
-    tables.r.ip("rule add to 2a00::/16 fwmark 7 unreachable pref 901")
-    tables.sync()
-    answer = explain(tables, A, FAR, "tos 0x10")
-    assert (answer["verdict"], answer["rule"]) == ("pass_prohibit", 900)
-    assert answer["table"] is None and answer["prefix"] is None
-    assert "decides without a route" in words_of(answer, "prefix")
-    assert explain(tables, A, FAR)["verdict"] == "forward"
-    answer = explain(tables, A, "2a00::1")
-    assert (answer["verdict"], answer["rule"]) == ("punt_rule", 901)
-    assert "cannot see" in words_of(answer, "rules")
-    assert "only the kernel can decide" in words_of(answer, "prefix")
-
-
-def test_sources(net):
-    net.r.route("add", PREFIX, "via", B)
-    net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
-    answer = explain(net, A, FAR, "udp 4000 5000")
-    assert answer["source_prefix"] == "2001:db8:a::/64" and answer["member"]["port"] == "p2"
-    assert where(net, packet(FAR)) == ("c", "forward")
-    answer = explain(net, "2001:db8:abc::1", FAR, "dev p0")
-    assert answer["source_prefix"] == "::/0"
-
-
-def test_expiry(net):
-    net.route("add", PREFIX, "via", B, "expires 100")
-    answer = explain(net, A, FAR)
-    assert answer["verdict"] == "forward" and "expires in" in words_of(answer, "route")
-    assert 90 < net.router.lookup(FAR)["expires_s"] <= 100
 
 
 # --- VLANs, bonds, VRFs -----------------------------------------------------------------------
@@ -321,7 +268,7 @@ def test_an_answer_that_the_trace_does_not_give(make):
 
 
 def test_more_bytes_than_one_buffer_holds(net):
-    """The error says how many fit, and that many do."""
+    """The error names how many fit, and that many do."""
     done = net.router.sixlane("explain", A, B, "size 8000", check=False)
     assert done.returncode == 1 and "give a smaller size" in done.stderr, done.stderr
     most = int(re.search(r"at most (\d+) bytes", done.stderr).group(1))

@@ -8,12 +8,14 @@ import os
 import resource
 import struct
 
-import arena
+import bpf
 import frames as fr
+import kernel_reader as kr
 import pytest
-from lab import PINS, wait_for, wait_until
+from explained import packet, where
+from lab import wait_for, wait_until
+from tables import wait_same
 from test_changes import Numbered
-from test_explain import packet, where
 from topology import COVER, FAR, PREFIX, host_addr
 
 B, C = (host_addr(h) for h in "bc")
@@ -44,21 +46,19 @@ def verify(net, *words, code=0):
 def chunk(net):
     """The memory of the compiled FIB's first chunk, as the datapath reads it."""
     if fib(net)["arena"]:
-        fd = arena.pinned()
-        with arena.mapped(fd) as memory:
+        fd = bpf.pinned()
+        with bpf.mapped(fd) as memory:
             os.close(fd)
             yield memory
         return
-    shown = net.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_fib").stdout
-    ids = {bytes(int(byte, 16) for byte in row["value"]) for row in json.loads(shown)}
-    fd = arena.bpf(arena.BPF_MAP_GET_FD_BY_ID, next(iter(ids)))
+    fd = bpf.bpf(bpf.BPF_MAP_GET_FD_BY_ID, bpf.element(net, "sl_fib", 0))
     with mmap.mmap(fd, CHUNK_BYTES) as memory:
         os.close(fd)
         yield memory
 
 
 def value_of(net, prefix):
-    """What sl_routes holds for it."""
+    """Its value in sl_routes."""
     (row,) = [row for row in net.router.routes(prefix) if row["prefix"] == prefix]
     return row["id"] | int(prefix.partition("/")[2]) << 20
 
@@ -135,9 +135,7 @@ def test_status(routed):
     assert shown["reason"] is None and shown["builds"] == 1 and shown["failures"] == 0
     assert shown["memory_bytes"] == CHUNK_BYTES and 0 < shown["used_bytes"] < CHUNK_BYTES
     assert shown["nodes"] >= 2 and shown["build_ms"] > 0 and shown["built_at"] > 1.6e9
-    assert shown["bytes_per_route"] == pytest.approx(
-        shown["used_bytes"] / shown["routes"], abs=0.11
-    )
+    assert shown["bytes_per_route"] == pytest.approx(shown["used_bytes"] / shown["routes"], abs=0.11)
     assert routed.router.status()["fib"].keys() == KEYS
     text = routed.router.status_text()
     assert "fib         lookups use compiled, compiled FIB of 4096 kB" in text
@@ -179,24 +177,23 @@ def test_verify_finds_nothing(routed):
     assert shown["wrong"] == 0 and shown["differences"] == [] and shown["seed"] == 7
     assert shown["addresses"] == shown["compared"] == 4 * shown["routes"] + 20000
     assert shown["tables"] >= 2 and shown["trie_lookups"] == shown["addresses"]
-    assert shown["daemon"] == {
-        "runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0,
-    }  # fmt: skip
+    assert shown["daemon"] == {"runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0}
     text = routed.router.sixlane("fib verify random 1000").stdout
     assert "tables, seed" in text and text.count("no difference") == 2
 
 
 def test_verify_while_routes_change(routed):
-    """A route that changes between two reads is no difference."""
-    lines = ("route replace 2001:db8:%x::/48 via %s\n" % (i % 501, (B, C)[i % 2]) for i in range(60000))
-    path = routed.lab.write("flips", "".join(lines))
-    for _ in range(3):
-        changes = routed.r.popen("ip", "-6", "-batch", path)
-        try:
+    """A route that changes between two reads is no difference, and other routes are not affected: see also
+    tests/bpf/churn.c."""
+    lines = ["route replace 2001:db8:%x::/48 via %s" % (i % 501, (B, C)[i % 2]) for i in range(2004)]
+    with kr.written(routed.r, lines), Numbered(routed) as numbered:
+        for _ in range(3):
             assert verify(routed, "random", 50000)["wrong"] == 0
-            assert changes.poll() is None, "the changes ended too early"
-        finally:
-            routed.lab.end(changes)
+        numbered.wait_more(1000)
+    numbered.assert_all_arrived("b")
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+    wait_same(routed.r, routed.router)
+    assert verify(routed, "random", 50000)["wrong"] == 0
 
 
 def test_verify_finds_what_is_wrong(routed):
@@ -217,12 +214,7 @@ def test_verify_finds_what_is_wrong(routed):
 
 def test_verify_finds_a_wrong_trie(routed):
     """The daemon does not see it, as its table and the compiled FIB agree."""
-    key = struct.pack("<I", 32 + 48) + struct.pack(">I", 254) + bytes.fromhex("20010db80f00")
-    routed.r.run(
-        "bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", "hex",
-        *("%02x" % byte for byte in key.ljust(24, b"\0")), "value", "hex",
-        *("%02x" % byte for byte in struct.pack("<I", value_of(routed, PREFIX) ^ 1)),
-    )  # fmt: skip
+    bpf.entry(routed, "update", "sl_routes", bpf.route_key(PREFIX), struct.pack("<I", value_of(routed, PREFIX) ^ 1))
     done = routed.router.sixlane("fib verify random 1000", check=False)
     assert done.returncode == 1 and "trie says 2001:db8:f00::/48 next hop" in done.stdout
     assert "own table: no difference" in done.stdout and "differ\n" in done.stdout

@@ -4,15 +4,11 @@ the links of BPF programs and by tracked connections."""
 
 import contextlib
 import json
-import os
 import subprocess
-import sys
 
 import pytest
 from guard_rules import GUARD_DUMP, nft
 from lab import Lab
-
-NETFILTER_BPF = os.path.join(os.path.dirname(__file__), "..", "lab", "netfilter_bpf.py")
 
 
 @pytest.fixture
@@ -38,7 +34,7 @@ def need_hooks(ns):
 def bpf_program(ns, hook):
     """A program that accepts all packets; yields its id."""
     process = ns.popen(
-        sys.executable, NETFILTER_BPF, hook, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        GUARD_DUMP, "-x", "netfilter", hook, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True
     )  # fmt: skip
     line = process.stdout.readline()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IPsec policies beside the kernel alone: no packet goes past one, and those of others go on by XDP.
 
-The guard's reader is asked by the program xfrm_dump. It must punt whatever the kernel does not
+The program guard_dump asks the guard's reader. It must punt whatever the kernel does not
 forward in the clear.
 """
 
@@ -20,7 +20,7 @@ from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, router_addr
 from xfrm_rows import NETS, ROWS, A, policy, undo
 
 VERDICT = "pass_ipsec"
-XFRM_DUMP = os.path.join(BUILD, "xfrm_dump")
+XFRM_DUMP = (os.path.join(BUILD, "guard_dump"), "-s", "xfrm")
 NETLINK_XFRM = 6
 DESTINATION_OPTIONS = 60
 # Routing, fragment, ICMPv6, destination options: next headers of what may be an ICMPv6 error.
@@ -63,7 +63,7 @@ def do_or_skip(twins, row):
 
 def reads(net, src="::1", dst="::1"):
     with net.r.entered():
-        out = subprocess.run([XFRM_DUMP, src, dst], stdin=subprocess.DEVNULL, text=True,
+        out = subprocess.run([*XFRM_DUMP, src, dst], stdin=subprocess.DEVNULL, text=True,
                              capture_output=True, check=True, timeout=30).stdout  # fmt: skip
     return json.loads(out)
 
@@ -172,7 +172,7 @@ class Follower:
     """What the reader reports after each change."""
 
     def __init__(self, net):
-        self.process = net.r.popen(XFRM_DUMP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = net.r.popen(*XFRM_DUMP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.answer = {}
 

@@ -8,7 +8,7 @@ import signal
 import frames as fr
 import pytest
 from lab import BUILD, OBJECT, kernel_version, wait_for, wait_until
-from programs import held
+from bpf import linked
 from tap import Flow
 from topology import PORT, Net, Twins, host_addr
 
@@ -118,9 +118,15 @@ def test_mtu_grows(make):
     net.assert_forwarded(to_b(1500), to="b")
 
 
-def test_no_frame_is_lost_while_the_program_is_replaced(make):
-    net = make(Net)
-    forget_limit(net, ["p0"])
+@pytest.fixture
+def net(make):
+    """p0's MTU may grow under the plain program."""
+    made = make(Net)
+    forget_limit(made, ["p0"])
+    return made
+
+
+def test_no_frame_is_lost_while_the_program_is_replaced(net):
     net.router.start()
     net.flush()
     net.clear()
@@ -136,9 +142,7 @@ def test_no_frame_is_lost_while_the_program_is_replaced(make):
     assert len(got) == flow.sent and net.tap["b"].lost() == 0
 
 
-def test_mtu_has_grown_before_the_daemon_starts(make):
-    net = make(Net)
-    forget_limit(net, ["p0"])
+def test_mtu_has_grown_before_the_daemon_starts(net):
     grow(net)
     net.router.start()
     wait_program(net, "p0", "sixlane_frags")
@@ -162,8 +166,8 @@ def object_without_frags(net):
     return shutil.copy(OBJECT, folder)
 
 
-def assert_waits(net, port):
-    """status says that it has no program for its MTU."""
+def assert_pending(net, port):
+    """status reports that it has no program for its MTU."""
     status = net.router.status()
     assert "attach_pending" in net.router.port_status(port)["flags"]
     assert any(port + " runs no XDP program: none could be attached at its MTU" in text for text in status["warnings"])
@@ -184,7 +188,7 @@ def test_no_other_flavour(make):
     net.sync()
     log = net.router.log()
     assert "p0: detached until the MTU is lowered: at MTU 9000" in log, log
-    assert_waits(net, "p0")
+    assert_pending(net, "p0")
     twins.assert_same(to_b(*SIZES))
     net.r.ip("link set dev p0 mtu 4000")
     net.router.wait_log("p0: cannot attach again at MTU 4000")
@@ -211,10 +215,8 @@ def test_renamed_while_its_mtu_grows(make):
     assert net.r.link("p0")["xdp"]["prog"]["name"] == "sixlane"
 
 
-def test_device_above_with_a_program(make):
-    """The kernel then refuses to replace or detach it: the log says what may be lost."""
-    net = make(Net)
-    forget_limit(net, ["p0"])
+def test_device_above_with_a_program(net):
+    """The kernel then refuses to replace or detach it: the log names what may be lost."""
     net.router.start()
     net.r.ip("link add m0 link p0 type macvlan mode bridge")
     net.r.ip("link set dev m0 xdpgeneric obj", OBJECT, "sec xdp")
@@ -228,8 +230,8 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     net.router.start("--object", object_without_frags(net), ports=["p0", "p1", "p2"])
     net.router.wait_log("p0: not attached until its MTU is lower")
     assert flavours(net) == {"p0": None, "p1": "plain", "p2": "plain"}
-    assert_waits(net, "p0")
-    # by its peer's MTU veth decides, of which there is no message: so the port's falls once more behind it
+    assert_pending(net, "p0")
+    # veth decides by its peer's MTU, of which there is no message: so the port's falls once more after it
     net.r.ip("link set dev p0 mtu 1500")
     net.router.wait_log("p0: cannot attach again at MTU 1500")
     net.host["a"].ip("link set dev h0 mtu 1500")
@@ -241,10 +243,8 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     net.assert_forwarded(to_b(1500), to="b")
 
 
-def test_sixlane_attach_beside_the_daemon_that_replaces(make):
+def test_sixlane_attach_beside_the_daemon_that_replaces(net):
     """In either order the port gets the flavour that it needs, and neither fails."""
-    net = make(Net)
-    forget_limit(net, ["p0"])
     net.router.start()
     for _ in range(5):
         grow(net, hosts="a")
@@ -256,10 +256,10 @@ def test_sixlane_attach_beside_the_daemon_that_replaces(make):
 
 
 def test_program_of_a_link(make):
-    """Only who made the link can remove or replace it: the log says what may be lost."""
+    """Only who made the link can remove or replace it: the log names what may be lost."""
     net = make(Net)
     net.router.attach("ip", ["p2"])
-    with held(net, "p0", net.r.link("p2")["xdp"]["prog"]["id"]):
+    with linked(net, "p0", net.r.link("p2")["xdp"]["prog"]["id"]):
         net.router.start("--object", net.router.object_without_arena())
         net.r.ip("link set dev p0 mtu 9000")
         net.router.wait_log(CANNOT_REPLACE, 20)

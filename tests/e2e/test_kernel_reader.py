@@ -89,7 +89,7 @@ def place(record):
     return int(ipaddress.ip_address(record.dst)), record.dst_len
 
 
-def test_the_audit_finds_what_messages_told(net):
+def test_the_audit_agrees_with_messages(net):
     """Nothing is corrected, except where a route was added twice: then the kernel changes MTU and lifetime, also of
     one hop, without a message."""
     router = net.start().router

@@ -87,6 +87,7 @@ def test_settings_of_devices_with_a_dot_in_their_names():
 def test_the_slow_path_cannot_pass_a_forwarding_test(make):
     """The kernel forwards every packet rightly here, and the check must still fail."""
     net = make(Net).start("--pass-all")
+    net.assert_kernel_forwards(fr.many(5, host_addr("b")), "pass_all")
     with pytest.raises(AssertionError):
         net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
 
@@ -126,7 +127,7 @@ def in_plain_chroot(folder, *argv):
     return subprocess.run(script, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_a_chroot_that_is_no_mount_point_is_told_so(tmp_path):
+def test_a_chroot_that_is_no_mount_point_is_reported(tmp_path):
     code = "import sys; sys.path[:0] = %r; from lab import Lab; Lab()"
     paths = [path for path in sys.path if path.endswith("tests/lab")]
     for argv in (

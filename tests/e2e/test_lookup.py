@@ -73,13 +73,13 @@ def test_lookup_by_a_port(net):
         assert by_port(net, "dev p1", *source) == ("forward", same)
     assert by_port(net) == ("forward", free)
     load_rules(net, "iifname p0 oifname p1 drop; iifname p1 drop;")
-    held = {"p1": "pass_firewall", "p2": "forward"}
-    wait_until(lambda: by_port(net, "dev p0") == ("forward", held))
-    assert by_port(net, "dev p0 from", A) == ("forward", held)
+    filtered = {"p1": "pass_firewall", "p2": "forward"}
+    wait_until(lambda: by_port(net, "dev p0") == ("forward", filtered))
+    assert by_port(net, "dev p0 from", A) == ("forward", filtered)
     assert by_port(net, "dev p1") == ("pass_same_port", {"p1": "pass_same_port", "p2": "pass_firewall"})
     assert by_port(net) == ("forward", free)
     answer = explain(net, A, FAR, "dev p0")
-    assert {m["port"]: m["verdict"] for m in answer["group"]} == held
+    assert {m["port"]: m["verdict"] for m in answer["group"]} == filtered
     load_rules(net, "")
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     wait_until(lambda: verdict_by_port(net, "dev p0") == "pass_no_forwarding")
@@ -102,7 +102,7 @@ def test_lookup_beside_policies_of_some_sources(net):
 
 
 def test_lookup_beside_policies_of_others(net):
-    """A policy of direction fwd holds ICMPv6 of all addresses, but no other packets."""
+    """A policy of direction fwd makes ICMPv6 of all addresses pass to the kernel, but no other packets."""
     net.route("add", PREFIX, "via", B)
     net.r.run("ip", "xfrm", *"policy add dir fwd src 2001:db8:aa::/48 dst 2001:db8:bb::/48 action block".split())
     wait_until(lambda: explain(net, A, FAR, "icmp6", "dev p0")["verdict"] == "pass_ipsec")
@@ -138,9 +138,7 @@ def test_routes_of_groups_objects_and_sources(net):
     assert single["nexthop_object"] and single["next_hop"] == B
     assert group["nexthop_object"] and {m["next_hop"]: m["weight"] for m in group["group"]} == {B: 2, C: 1}
     sources = rows["2001:db8:f03::/48"]["sources"]
-    assert [(s["source"], s["verdict"]) for s in sources] == [
-        ("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward"),
-    ]  # fmt: skip
+    assert [(s["source"], s["verdict"]) for s in sources] == [("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward")]
 
 
 def test_status_counts_what_there_is(tables):

@@ -18,9 +18,7 @@ def via(host, *words):
 
 def flows(count, **fields):
     """Frames of as many flows, by source address."""
-    return [
-        fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i, **fields) for i in range(count)
-    ]
+    return [fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i, **fields) for i in range(count)]
 
 
 def members(net, frames, source="a", verdict="forward"):
@@ -63,16 +61,19 @@ def test_weights(net, weights):
 
 
 def test_one_hop_is_deleted_and_appended(both):
+    """Which takes no dump."""
+    generation = both.router.status()["generation"]
     both.route("delete", PREFIX, "via", host_addr("c"))
     assert set(members(both, flows(50)).values()) == {"b"}
     both.route("append", PREFIX, "via", host_addr("c"))
     assert set(members(both, flows(50)).values()) == {"b", "c"}
     both.route("delete", PREFIX, "via", host_addr("b"))
     both.assert_forwarded(fr.many(10, FAR), to="c")
+    assert both.router.status()["generation"] == generation
 
 
 def test_replaced_by_a_single_one(both):
-    """The siblings go without a word from the kernel."""
+    """The kernel does not announce that the siblings go."""
     both.route("replace", PREFIX, "via", host_addr("c"))
     both.assert_forwarded(fr.many(10, FAR), to="c")
     both.route("delete", PREFIX)
@@ -80,7 +81,7 @@ def test_replaced_by_a_single_one(both):
 
 
 def test_member_goes_down_before_any_message_about_the_route(both):
-    """The kernel says nothing of the route; flows of the others stay where they are."""
+    """Flows by the other member stay there."""
     before = members(both, flows(200))
     both.r.ip("link set dev p2 down")
     both.wait_lookup("2001:db8:c::2", prefix=COVER)
@@ -92,7 +93,7 @@ def test_member_goes_down_before_any_message_about_the_route(both):
 
 @pytest.mark.parametrize("ignore", [1, 0])
 def test_member_loses_its_carrier(both, ignore):
-    """Skipped if ignore_routes_with_linkdown says so; else the kernel's business, which goes on using it."""
+    """Skipped with ignore_routes_with_linkdown; otherwise its flows pass to the kernel, which goes on using it."""
     both.r.sysctl("net.ipv6.conf.p2.ignore_routes_with_linkdown", ignore)
     both.host["c"].ip("link set dev h0 down")
     both.without("c")
@@ -173,7 +174,7 @@ def test_policies(both, policy, fields):
 
 
 def test_route_expires(net):
-    """From then on the kernel decides, which no longer takes it, long before it says so."""
+    """From then on the kernel decides. It no longer takes the route, long before it announces that."""
     net.r.route("add", COVER, "via", host_addr("b"))
     net.route("add", PREFIX, "via", host_addr("c"), "expires 4")
     net.assert_forwarded(fr.many(5, FAR), to="c")
@@ -202,6 +203,13 @@ def test_routes_that_are_read_as_they_end(net):
     frames = [fr.udp("2001:db9:%x::1" % i) for i in range(count)]
     _, rise = net.counted(lambda: [net.exchange(frames[i : i + 60]) for i in range(0, count, 60)])
     assert "forward" not in rise, rise
+
+
+def test_equal_routes_of_which_one_has_no_gateway(net):
+    """They become no multipath route, and the kernel chooses."""
+    net.r.route("add", COVER, "via", host_addr("b"), "metric 9")
+    net.route("append", COVER, "dev p2 metric 9")
+    net.assert_passed(fr.many(5, FAR), "punt_equal_metric")
 
 
 def test_equal_routes_that_are_no_set(net):

@@ -186,7 +186,7 @@ def test_status_of_ports(net):
     assert run(net, "status", "--nosuch").returncode == 2
 
 
-def test_status_that_says_no(net):
+def test_status_of_a_failure(net):
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     wait_until(lambda: run(net, "status").returncode == 1, 5, net.router.status_text)
     assert "forwarding is off" in net.router.status_text()
@@ -196,7 +196,7 @@ def test_status_that_says_no(net):
     assert run(net, "status").returncode == 1 and "in sync     NO" in net.router.status_text()
 
 
-def test_status_that_is_as_the_operator_wants(make):
+def test_status_of_what_the_operator_wants(make):
     """A port that is to pass, and one in generic mode, are warned of and no failure."""
     net = make(Net).start("--pass-port", "p0")
     net.r.ip("link set dev p1 down")

@@ -128,7 +128,7 @@ def test_unlike_routes_by_one_object(objects, other):
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
-def kernel_has_way(net, address):
+def kernel_has_route(net, address):
     """Whether the kernel has a route on the first CPU: each CPU has its own cached routes."""
     get = ("taskset", "-c", "0", "ip", "-6", "route", "get", address)
     return net.r.run(*get, check=False).returncode == 0
@@ -137,9 +137,9 @@ def kernel_has_way(net, address):
 def cache_of_gone(net):
     """The kernel caches an unreachable route by 8, which is removed; FAR is by 8 too."""
     net.r.route("add unreachable 2001:db8:f01::/48 nhid 8")
-    assert not kernel_has_way(net, "2001:db8:f01::1")
+    assert not kernel_has_route(net, "2001:db8:f01::1")
     net.r.route("delete unreachable 2001:db8:f01::/48 nhid 8")
-    assert not kernel_has_way(net, FAR), "the kernel forgot it: this test says nothing"
+    assert not kernel_has_route(net, FAR), "the kernel forgot it: this test shows nothing"
 
 
 def test_a_route_that_goes_stays_cached(objects):
@@ -148,11 +148,11 @@ def test_a_route_that_goes_stays_cached(objects):
     cache_of_gone(objects)
     objects.settle(fr.many(5, FAR), punt_nexthop_object=5, forward=0)
     objects.sync()  # by means of a route
-    assert kernel_has_way(objects, FAR)
+    assert kernel_has_route(objects, FAR)
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
-def test_routes_told_as_replaced_are_not_new(objects):
+def test_routes_announced_as_replaced_are_not_new(objects):
     """When an object changes, the kernel announces routes by its groups as replaced, and keeps what it cached."""
     objects.r.ip("nexthop add id 9 via", B, "dev p1")
     change(objects, "add id 10 group 9")
@@ -162,7 +162,7 @@ def test_routes_told_as_replaced_are_not_new(objects):
     objects.r.ip("nexthop replace id 9 via", C, "dev p2")
     objects.wait_lookup("2001:db8:f02::1", port="p2")
     objects.settle(fr.many(5, FAR), punt_nexthop_object=5, forward=0)
-    assert not kernel_has_way(objects, FAR)
+    assert not kernel_has_route(objects, FAR)
 
 
 def restart_over_gone(net):
@@ -176,7 +176,7 @@ def test_what_was_cached_before_the_daemon_came(objects):
     """It cannot know that: it makes the kernel flush its cached routes."""
     objects.route("add", PREFIX, "nhid 8")
     restart_over_gone(objects)
-    assert kernel_has_way(objects, FAR)
+    assert kernel_has_route(objects, FAR)
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
@@ -189,7 +189,7 @@ def test_no_loopback_to_make_the_kernel_forget_by(objects, how):
         objects.r.sysctl("net.ipv6.conf.lo.disable_ipv6", 1)
     objects.r.route("add unreachable 2001:db8:f03::/48")  # also shown as by lo
     restart_over_gone(objects)
-    assert not kernel_has_way(objects, FAR)
+    assert not kernel_has_route(objects, FAR)
     objects.assert_passed(fr.many(5, FAR), "punt_nexthop_object")
     assert "cannot flush the routes that the kernel cached" in objects.router.log()
     objects.sync()
@@ -246,11 +246,7 @@ def stop_under_a_dump(objects):
         generation = router.wait_in_sync()["generation"]
         objects.r.ip("link set dev d0 up")
         objects.r.ip("link set dev d0 down")
-        wait_until(
-            lambda was=generation: is_reading(router, was) or router.status()["generation"] > was,
-            10,
-            "reading",
-        )
+        wait_until(lambda was=generation: is_reading(router, was) or router.status()["generation"] > was, 10, "reading")
         router.daemon.send_signal(signal.SIGSTOP)
         if is_reading(router, generation):
             return generation
@@ -259,7 +255,7 @@ def stop_under_a_dump(objects):
 
 
 def test_member_goes_and_its_device_is_back_under_a_dump(objects):
-    """The kernel takes 8 out of the group without a word, after the objects were read."""
+    """The kernel removes 8 from the group without a message, after the objects were read."""
     change(objects, "add id 10 group 7/8")
     objects.r.route("add", PREFIX, "nhid 10")
     objects.fill(40000)

@@ -3,7 +3,6 @@
 is punted, the kernel forwards its packets, and the daemon writes the maps again."""
 
 import contextlib
-import json
 import os
 import socket
 import struct
@@ -11,7 +10,8 @@ import struct
 import exceptions as ex
 import frames as fr
 import pytest
-from lab import BUILD, PINS, wait_for, wait_until
+from bpf import element, entry, route_key
+from lab import BUILD, wait_for, wait_until
 from test_changes import Numbered
 from test_fib import built, plant, value_of
 from topology import COVER, FAR, PREFIX, Net, host_addr, next_hop_objects
@@ -39,32 +39,13 @@ def wait_punted(net, prefixes=1):
     wait_for(lambda: punts(net), lambda shown: shown["prefixes"] == prefixes, 20, "punted prefixes")
 
 
-def bpftool(net, verb, name, key, value=()):
-    """The answer of a command about an entry of a pinned map; key: bytes, or an index."""
-    key = struct.pack("<I", key) if isinstance(key, int) else key
-    words = ["bpftool", "-j", "map", verb, "pinned", PINS + "/" + name, "key", "hex", *("%02x" % byte for byte in key)]
-    words += ["value", "hex", *("%02x" % byte for byte in value)] if value else []
-    return net.r.run(*words).stdout
-
-
-def element(net, name, key):
-    """The value of an entry; of a per-CPU map that of the first CPU."""
-    row = json.loads(bpftool(net, "lookup", name, key))
-    return bytes(int(byte, 16) for byte in row.get("values", [row])[0]["value"])
-
-
-def route_key(prefix_hex, length, table=254):
-    key = struct.pack("<I", 32 + length) + struct.pack(">I", table) + bytes.fromhex(prefix_hex)
-    return key.ljust(24, b"\0")
-
-
 def wrong_value(net):
     return value_of(net, PREFIX) & ~0xFFFFF | value_of(net, COVER) & 0xFFFFF
 
 
 def break_trie(net):
     """PREFIX leads where COVER does."""
-    bpftool(net, "update", "sl_routes", route_key("20010db80f00", 48), struct.pack("<I", wrong_value(net)))
+    entry(net, "update", "sl_routes", route_key(PREFIX), struct.pack("<I", wrong_value(net)))
 
 
 def break_both(net):
@@ -78,29 +59,29 @@ def break_both(net):
 
 def lose_prefix(net):
     """The trie has no PREFIX any more."""
-    bpftool(net, "delete", "sl_routes", route_key("20010db80f00", 48))
+    entry(net, "delete", "sl_routes", route_key(PREFIX))
 
 
 def add_prefix(net):
     """The trie has a longer one that leads where COVER does."""
     value = 64 << 20 | value_of(net, COVER) & 0xFFFFF
-    bpftool(net, "update", "sl_routes", route_key("20010db80f000000", 64), struct.pack("<I", value))
+    entry(net, "update", "sl_routes", route_key("2001:db8:f00::/64"), struct.pack("<I", value))
 
 
 def break_next_hop(net):
     """What PREFIX leads to is overwritten by what COVER leads to."""
     wrong = element(net, "sl_next_hops", value_of(net, COVER) & 0xFFFFF)
-    bpftool(net, "update", "sl_next_hops", value_of(net, PREFIX) & 0xFFFFF, wrong)
+    entry(net, "update", "sl_next_hops", value_of(net, PREFIX) & 0xFFFFF, wrong)
 
 
 def break_gateway(net):
     """The slot of PREFIX's gateway is overwritten by that of COVER's, and so is the egress port."""
     slots = []
     for prefix in (PREFIX, COVER):
-        entry = element(net, "sl_next_hops", value_of(net, prefix) & 0xFFFFF)
-        slots.append(struct.unpack_from("<HHI", entry)[1:])
+        next_hop = element(net, "sl_next_hops", value_of(net, prefix) & 0xFFFFF)
+        slots.append(struct.unpack_from("<HHI", next_hop)[1:])
     for name, right, wrong in zip(("sl_ports", "sl_neighbours"), *slots):
-        bpftool(net, "update", name, right, element(net, name, wrong))
+        entry(net, "update", name, right, element(net, name, wrong))
 
 
 @pytest.fixture
@@ -182,8 +163,7 @@ def test_next_hop_objects(net, compat):
 def test_rules(tables):
     """By a port and by none, each in a table of its own."""
     assert_nothing_differs(tables)
-    tables.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport", fr.UDP_PORT,
-                "lookup 100 pref 900")  # fmt: skip
+    tables.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport", fr.UDP_PORT, "lookup 100 pref 900")
     tables.sync()
     assert_nothing_differs(tables)
 
@@ -301,7 +281,7 @@ def test_an_exception_that_is_wrong(redirected):
     ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
     key = socket.inet_pton(socket.AF_INET6, FAR)
     value = element(idle, "sl_exceptions", key)
-    bpftool(idle, "update", "sl_exceptions", key, value[:16] + struct.pack("<I", 99) + value[20:])  # of table 99
+    entry(idle, "update", "sl_exceptions", key, value[:16] + struct.pack("<I", 99) + value[20:])  # of table 99
     with Numbered(idle):
         wait_punted(idle)
     assert idle.router.lookup(FAR)["verdict"] == "punt_mismatch"

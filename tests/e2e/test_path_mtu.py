@@ -5,7 +5,6 @@ Two routers learn the same from the same message. A packet that XDP passes is an
 so the tests count what XDP answers. tests/bpf has a model of these answers; here the kernel checks it.
 """
 
-import json
 import random
 import re
 
@@ -13,6 +12,7 @@ import exceptions as ex
 import frames as fr
 import pytest
 import tcp
+from bpf import bpftool
 from lab import PINS, wait_until
 from topology import FAR, HOST_MAC, PREFIX, SEED, Net, Twins, host_addr, host_ll, router_addr
 
@@ -103,7 +103,7 @@ def test_packets(twins):
     ["", "mtu lock 1600", *(lock % mtu for lock in ("mtu %d", "mtu lock %d") for mtu in (1000, 1290, 1400))],
 )
 def test_mtu_of_the_route(start, words, options):
-    """Which of the MTUs holds, which comes first, and whose hop limit is quoted."""
+    """Which of the MTUs applies, which comes first, and whose hop limit is quoted."""
     pair = start(words, *options)
     around = {1000, 1280, 1290, 1301, 1400, 1450, 1500, 1504, 1600}
     sizes = sorted({mtu + more for mtu in around for more in (0, 1)} | {2900})
@@ -117,7 +117,7 @@ def test_mtu_of_the_route(start, words, options):
 
 
 def check_device(net, mtu):
-    """Up to the MTU XDP forwards; of more, also of what fits a redirected frame, the kernel says so."""
+    """Up to the MTU XDP forwards; larger packets, also those that fit a redirected frame, the kernel answers."""
     net.settle(of_sizes(mtu, mtu + 1), forward=1, pass_too_big=1)
     net.assert_forwarded(of_sizes(mtu - 40, mtu - 1, mtu), to="b")
     over = [*range(1, 7), 39, 40, 41, 100, 1000]
@@ -186,11 +186,10 @@ def test_flow_labels(twins):
 
 
 @pytest.mark.parametrize("rate, each_ns, burst", [(0, 0, 1), (1, 10**9, 1), (10000, 10**5, 1000)])
-def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
-    """tests/bpf use these values: the answers of a tenth of a second may come at once."""
+def test_rate_of_answers(idle, rate, each_ns, burst):
+    """tests/bpf use these values of the map: the answers of a tenth of a second may come at once."""
     idle.start("--answer-rate", rate)
-    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
-    meta = json.loads(shown)[0]["formatted"]["value"]
+    meta = bpftool(idle, "map dump pinned", PINS + "/sl_meta")[0]["formatted"]["value"]
     assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 

@@ -7,6 +7,7 @@ import frames as fr
 import pytest
 from explained import devices
 from lab import assume_ndo_xmit, kernel_version, wait_until
+from netns import cpu_seconds
 from tap import Tap, pass_marker
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr
 
@@ -92,21 +93,13 @@ def test_force_forwarding_ends_while_tables_are_read(forcing):
     for step in range(1, 9):
         net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
         daemon = net.router.start("--poll-ms", 60_000, sync=False)
-        wait_until(lambda: cpu_ticks(daemon.pid) >= step or "in sync" in net.router.log(), 20)
+        wait_until(lambda: cpu_seconds(daemon.pid) >= step / 100 or "in sync" in net.router.log(), 20)
         daemon.send_signal(signal.SIGSTOP)
         net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
         daemon.send_signal(signal.SIGCONT)
         net.router.wait_in_sync()
         wait_until(lambda: "forwarding" not in net.router.port_status("p0")["flags"], 10, net.router.log)
         net.router.stop()
-
-
-def cpu_ticks(pid):
-    """What a process has taken of the CPU, in hundredths of a second; 0 before it is what it will be."""
-    with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
-        name, _, values = stat.read().rpartition(") ")
-    values = values.split()
-    return int(values[11]) + int(values[12]) if "sixlaned" in name else 0
 
 
 def test_ipv6_disabled_on_ingress(net):
@@ -116,11 +109,6 @@ def test_ipv6_disabled_on_ingress(net):
     net.r.sysctl("net.ipv6.conf.p0.disable_ipv6", 0)
     net.r.addr("p0", "2001:db8:a::1/64", "fe80::1/64")
     net.settle(frames(), forward=5)
-
-
-def test_switch_for_all(make):
-    net = make(Net).start("--pass-all")
-    net.assert_kernel_forwards(frames(), "pass_all")
 
 
 # --- devices above a port -------------------------------------------------------------------
@@ -180,12 +168,12 @@ def test_macvlan_over_a_port(net, mode):
 
 # --- egress that cannot take redirected frames ----------------------------------------------
 
-where_the_kernel_tells = pytest.mark.skipif(
+where_devices_say = pytest.mark.skipif(
     kernel_version() < (6, 3), reason="before Linux 6.3 no device says whether it takes them"
 )
 
 
-@where_the_kernel_tells
+@where_devices_say
 def test_peer_without_gro_or_xdp(make):
     """A veth silently drops redirected frames then: the kernel must forward, which is logged."""
     net = make(Net, gro="ac").start("--poll-ms", "20")
@@ -220,7 +208,7 @@ def egress_warnings(net):
     return [warning for warning in net.router.status()["warnings"] if "redirected" in warning]
 
 
-@where_the_kernel_tells
+@where_devices_say
 def test_generic_mode_redirects_to_any_device(make):
     """Not even a veth without GRO or program at its peer is warned of, if nothing native leaves by it."""
     net = make(Net, gro="ac")
@@ -230,7 +218,7 @@ def test_generic_mode_redirects_to_any_device(make):
     assert egress_warnings(net) == []
 
 
-@where_the_kernel_tells
+@where_devices_say
 def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
     """The warning is right: the kernel forwards from p0, sixlane from p2."""
     net = make(Net, gro="ac")
@@ -308,7 +296,5 @@ def test_an_upper_device_moves_to_another_namespace(twins):
 
     twins.each(move)
     twins.fast.sync()
-    wait_until(
-        lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken"
-    )
+    wait_until(lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken")
     twins.assert_same([fr.udp("2001:db8:f00::1")])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program that the kernel's verifier refuses: one line of the log says all of it, and so does status."""
+"""A program that the kernel's verifier refuses: one line of the log has the whole reason, and so has status."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 from lab import OBJECT, RUN_DIR, SIXLANE, SIXLANED, wait_until
-from programs import compile_bpf
-from test_bad_input import attempt, says
+from bpf import compile_bpf
+from test_bad_input import assert_words, attempt
 from test_jumbo import forget_limit, grow
 from topology import host_addr
 
@@ -52,14 +52,13 @@ def says_refusal(output, folder):
     """All of it in one line; the file has the whole log, and nobody else may read it."""
     lines = [line for line in output.splitlines() if "refused" in line]
     assert len(lines) == 1, output
-    says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
-         "CLANG=")  # fmt: skip
+    assert_words(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON, "CLANG=")
     assert "denied" not in output, output
     log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
         text = file.read()
-    says(text, "port: p0", "r1 +0", REASON, "processed 2 insns")
+    assert_words(text, "port: p0", "r1 +0", REASON, "processed 2 insns")
     return log
 
 
@@ -76,9 +75,7 @@ def test_refused_program_under_the_daemon(idle, refused):
     idle.router.start()
     assert idle.router.status()["refused"] == []
     for method in ("sixlane", "ip"):
-        done = idle.r.run(refused + "/sixlane", "attach", "p0", check=False)
-        assert done.returncode == 1
-        log = says_refusal(done.stderr, refused)
+        log = says_refusal(attach_refused(idle, refused, "p0")[0], refused)
         says_refusal(idle.router.status_text(), refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
@@ -93,19 +90,33 @@ def test_refused_program_under_the_daemon(idle, refused):
 
 
 def refused_ports(net):
-    return [row["port"] for row in net.router.status()["refused"]]
+    return sorted(row["port"] for row in net.router.status()["refused"])
 
 
-def test_refused_program_of_several_ports(idle, refused):
-    """Each is named until it is served or detached."""
+def attach_refused(net, refused, port):
+    """What the command reports, and the file that it names."""
+    done = net.r.run(refused + "/sixlane", "attach", port, check=False)
+    assert done.returncode == 1
+    return done.stderr, re.search(r"its log is in (\S+);", done.stderr)[1]
+
+
+def test_which_ports_status_reports(idle, refused):
+    """Each until it is served, detached or gone, by its own name; a new device of that name has no refused program."""
     idle.router.start()
-    for port in ("p0", "p1", "p2"):
-        assert idle.r.run(refused + "/sixlane", "attach", port, check=False).returncode == 1
-    assert refused_ports(idle) == ["p0", "p1", "p2"]
-    idle.router.sixlane("attach p1")
-    assert refused_ports(idle) == ["p0", "p2"]
+    idle.r.ip("link property add dev p0 altname west")
+    idle.r.ip("link add q0 type veth peer name q1")
+    assert "error: p0: " in attach_refused(idle, refused, "west")[0]
+    for port in ("p1", "p2", "q0"):
+        _, log = attach_refused(idle, refused, port)
+    assert refused_ports(idle) == ["p0", "p1", "p2", "q0"]
+    idle.router.sixlane("attach west")
+    assert refused_ports(idle) == ["p1", "p2", "q0"]
     assert idle.r.run(SIXLANE, "detach", "p2", check=False).returncode == 1
-    assert refused_ports(idle) == ["p0"]
+    assert refused_ports(idle) == ["p1", "q0"]
+    idle.r.ip("link del q0")
+    wait_until(lambda: not os.path.exists(log), 10, "the log is gone")
+    idle.r.ip("link add q0 type veth peer name q1")
+    assert refused_ports(idle) == ["p1"]
 
 
 def test_refused_program_of_a_port_that_is_detached(idle, refused):
@@ -119,36 +130,12 @@ def test_refused_program_of_a_port_that_is_detached(idle, refused):
     assert refused_ports(idle) == [] and not os.path.exists(log)
 
 
-def test_refused_program_of_a_device_that_goes(idle, refused):
-    """A new device of that name has no refused program."""
-    idle.router.start()
-    idle.r.ip("link add q0 type veth peer name q1")
-    done = idle.r.run(refused + "/sixlane", "attach", "q0", check=False)
-    log = re.search(r"its log is in (\S+);", done.stderr)[1]
-    assert refused_ports(idle) == ["q0"]
-    idle.r.ip("link del q0")
-    wait_until(lambda: not os.path.exists(log), 10, "the log is gone")
-    idle.r.ip("link add q0 type veth peer name q1")
-    assert refused_ports(idle) == []
-
-
-def test_refused_program_of_an_alternative_name(idle, refused):
-    """status uses the port's own name."""
-    idle.router.start()
-    idle.r.ip("link property add dev p0 altname west")
-    done = idle.r.run(refused + "/sixlane", "attach", "west", check=False)
-    assert done.returncode == 1 and "error: p0: " in done.stderr, done
-    assert refused_ports(idle) == ["p0"]
-    idle.router.sixlane("attach west")
-    assert refused_ports(idle) == []
-
-
 def test_refused_program_of_explain(idle, refused):
     """It belongs to no port, and status does not report it."""
     idle.start()
     done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
     assert done.returncode == 1
-    says(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
+    assert_words(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
     assert idle.router.status()["refused"] == []
 
 
@@ -161,7 +148,7 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
         assert os.listdir(RUN_DIR) == logs
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
-    says(message, REASON, "could not be saved in " + RUN_DIR)
+    assert_words(message, REASON, "could not be saved in " + RUN_DIR)
 
 
 def test_refused_log_is_bounded(idle):
@@ -172,8 +159,8 @@ def test_refused_log_is_bounded(idle):
     assert (1 << 20) - 4096 < os.path.getsize(log) < (1 << 20) + 4096
     with open(log, encoding="utf-8") as file:
         text = file.read()
-    says(text, "port: p0", "bytes are left out", "processed ")
-    says(message, text.split("reason: ", 1)[1].splitlines()[0])
+    assert_words(text, "port: p0", "bytes are left out", "processed ")
+    assert_words(message, text.split("reason: ", 1)[1].splitlines()[0])
     assert text.splitlines()[-1].startswith("processed "), text[-200:]
 
 

@@ -15,7 +15,7 @@ NEAR_PREFIX = "2001:db8:f01::/48"
 AWAY = "2a00::1"
 HERE, ELSEWHERE = "from 2001:db8:a::/64", "2001:db8:abc::1"
 ANYIP = "local 2001:db8:f00::/40 dev lo table local"
-# What an ICMPv6 Destination Unreachable says.
+# Codes of ICMPv6 Destination Unreachable.
 NO_ROUTE, PROHIBITED, PORT_UNREACHABLE = 0, 1, 4
 
 
@@ -32,10 +32,7 @@ CHANGES = {
         (["replace %s via %s" % (PREFIX, C)], {FAR: "c"}),
         (["delete " + PREFIX], {FAR: ("pass_no_route", NO_ROUTE)}),
     ],
-    "a longer prefix": [
-        ([add(COVER, B), add(PREFIX, C)], {FAR: "c", NEAR: "b"}),
-        (["delete " + PREFIX], {FAR: "b"}),
-    ],
+    "a longer prefix": [([add(COVER, B), add(PREFIX, C)], {FAR: "c", NEAR: "b"}), (["delete " + PREFIX], {FAR: "b"})],
     # The kernel announces the deletion only.
     "the best metric is deleted": [
         ([add(PREFIX, C, "metric 4000000000"), add(PREFIX, B, "metric 300"), "add %s dev p2 metric 44" % PREFIX,
@@ -149,18 +146,6 @@ def test_encapsulating_route(net, source):
     raw.add_seg6_route(net.r, PREFIX, "p2", "2001:db8:c::9", source)
     net.sync()
     net.assert_passed(fr.many(5, FAR), "punt_encap")
-
-
-def test_equal_metrics_of_hops_that_cannot_be_one_route(net):
-    """Equal-metric routes of which one has no gateway do not become a multipath route."""
-    net.r.route(add(COVER, B))
-    net.r.route(add(PREFIX, B, "metric 9"))
-    net.route("append", PREFIX, "dev p2 metric 9")
-    wanted = net.r.ipj("route get", FAR, "from 2001:db8:a::2 iif p0")[0]
-    if wanted.get("gateway") != B:
-        pytest.skip("this kernel prefers the device route: %s" % wanted)
-    got, rise = net.counted(lambda: net.exchange(fr.many(5, FAR)))
-    assert len(got["b"]) == 5, (got, rise)
 
 
 def test_route_to_the_loopback_device(net):

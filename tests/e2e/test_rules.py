@@ -138,6 +138,7 @@ LISTS = {
         ["default via %s table 101" % C, "default via " + B],
         ["pref 999 lookup main suppress_prefixlength 0", "pref 1000 lookup 101"],
         {FAR: "b", "2a00::1": "c", router_addr("b"): "pass_local"}),
+    # Whoever moves the local rule gets that.
     "local after others": (
         ["%s via %s table 100" % (router_addr("b"), C)],
         ["pref 30000 lookup local", "pref 100 to %s lookup 100" % router_addr("b")],
@@ -168,17 +169,6 @@ def test_actions(tables, action, code):
         tables.assert_dropped(fr.many(3, FAR), "drop_blackhole")
     else:
         tables.assert_icmp_error(fr.many(3, FAR), "pass_" + action, 1, code)
-
-
-def test_local_table_after_others(tables):
-    """Whoever moves the local rule gets what he asks for."""
-    tables.r.route("add", router_addr("b"), "via", C, "table 100")
-    tables.r.ip("rule add pref 30000 lookup local")
-    tables.r.ip("rule add pref 100 to", router_addr("b"), "lookup 100")
-    rule(tables, "delete pref 0")
-    tables.assert_forwarded([fr.udp(router_addr("b"))], to="c")
-    tables.assert_forwarded(fr.many(3, FAR), to="b")
-    tables.assert_passed([fr.udp(router_addr("c"))], "pass_local")
 
 
 def test_more_rules_than_fit(tables):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Who came first, how the program got onto the port, and restarts under traffic."""
 
-import json
 import os
 import re
 import signal
@@ -9,7 +8,9 @@ import threading
 
 import frames as fr
 import pytest
-from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
+from bpf import bpftool
+from lab import BPFFS, OBJECT, PINS, SIXLANED, wait_until
+from netns import CommandError
 from test_changes import Numbered
 from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, router_addr
 
@@ -44,8 +45,7 @@ def program(net, port):
 
 
 def map_ids(net, prog_id):
-    shown = json.loads(net.r.run("bpftool", "-j", "prog", "show", "id", prog_id).stdout)
-    return set(shown.get("map_ids", []))
+    return set(bpftool(net, "prog show id", prog_id).get("map_ids", []))
 
 
 # Maps of a single program.
@@ -53,15 +53,12 @@ PRIVATE = {"sl_scratch"}
 
 
 def map_name(net, map_id):
-    return json.loads(net.r.run("bpftool", "-j", "map", "show", "id", map_id).stdout)["name"]
+    return bpftool(net, "map show id", map_id)["name"]
 
 
 def pinned_ids(net):
-    ids = set()
-    for name in MAPS + [ARENA] * os.path.exists("%s/%s" % (PINS, ARENA)):
-        out = net.r.run("bpftool", "-j", "map", "show", "pinned", "%s/%s" % (PINS, name)).stdout
-        ids.add(json.loads(out)["id"])
-    return ids
+    names = MAPS + [ARENA] * os.path.exists("%s/%s" % (PINS, ARENA))
+    return {bpftool(net, "map show pinned %s/%s" % (PINS, name))["id"] for name in names}
 
 
 def attach_or_skip(net, method, ports=None):
@@ -143,28 +140,27 @@ def test_one_port_now_another_later(routed):
     routed.assert_forwarded(back, to="a", source="b")
 
 
-@pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
-def test_ports_share_one_set_of_maps(idle, method):
+@pytest.mark.parametrize("method, first", [("ip", "program"), ("ip", "daemon"), ("sixlane", "program"),
+                                          ("xdp-loader-pin", "program")])  # fmt: skip
+def test_ports_share_one_set_of_maps(idle, method, first):
+    """Also that which the daemon has pinned."""
+    if first == "daemon":
+        idle.router.start()
+        before = pinned_ids(idle)
     attach_or_skip(idle, method)
     if is_dispatched(idle, "p0"):
         pytest.skip("the program hides behind a dispatcher")
-    ids = [program(idle, port)["prog"]["id"] for port in idle.router.ports]
-    sets = [map_ids(idle, prog) for prog in ids]
-    pinned = pinned_ids(idle)
-    assert all(len(ids_ & pinned) >= 7 for ids_ in sets), (sets, pinned)
-    assert all({map_name(idle, map_) for map_ in ids_ - pinned - {0}} == PRIVATE for ids_ in sets)
+    sets, pinned = [map_ids(idle, program(idle, port)["prog"]["id"]) for port in idle.router.ports], pinned_ids(idle)
+    assert first == "program" or pinned == before
+    assert all(len(ids & pinned) >= 7 for ids in sets), (sets, pinned)
+    assert all({map_name(idle, number) for number in ids - pinned - {0}} == PRIVATE for ids in sets)
 
 
-def test_ip_link_reuses_maps_that_the_daemon_pinned(idle):
-    idle.router.start()
-    before = pinned_ids(idle)
-    idle.router.attach("ip")
-    assert pinned_ids(idle) == before
-    others = map_ids(idle, program(idle, "p0")["prog"]["id"]) - before
-    assert {map_name(idle, map_) for map_ in others} == PRIVATE
-
-
-def test_detach_gives_the_port_back(net):
+def test_detach_and_attach(net):
+    """Attaching again does nothing."""
+    before = program(net, "p0")
+    net.router.sixlane("attach p0")
+    assert program(net, "p0")["prog"]["id"] == before["prog"]["id"]
     net.router.sixlane("detach p0")
     assert not program(net, "p0") and program(net, "p1")
     net.assert_forwarded(fr.many(5, host_addr("b")), to="b", by="kernel")
@@ -173,18 +169,11 @@ def test_detach_gives_the_port_back(net):
     net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
 
 
-def test_attach_again_does_nothing(net):
-    before = program(net, "p0")
-    net.router.sixlane("attach p0")
-    assert program(net, "p0")["prog"]["id"] == before["prog"]["id"]
-
-
 # --- modes ----------------------------------------------------------------------------------
 
 
 def test_silently_generic_is_shown(idle):
-    """`ip link` falls back to generic on a device without native XDP and says nothing."""
-    idle = idle
+    """`ip link` falls back to generic on a device without native XDP without a message."""
     idle.r.ip("link add br7 type bridge")
     idle.r.ip("link set dev br7 up")
     idle.router.attach("ip", ["br7", "p0"])
@@ -195,15 +184,10 @@ def test_silently_generic_is_shown(idle):
 # --- restarts -------------------------------------------------------------------------------
 
 
-def dump(net, name):
-    path = "%s/%s" % (PINS, name)
-    return json.loads(net.r.run("bpftool", "-j", "map", "dump", "pinned", path).stdout)
-
-
 def single_paths(net):
     """The trie without fe80::/64, which is on every port: groups are made again and repointed."""
     link_local = ["0xfe", "0x80"] + ["0x00"] * 14
-    return [entry for entry in dump(net, "sl_routes") if entry["key"][8:] != link_local]
+    return [entry for entry in bpftool(net, "map dump pinned", PINS + "/sl_routes") if entry["key"][8:] != link_local]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
@@ -323,24 +307,20 @@ def test_program_loaded_anew_over_the_old_one(net):
     net.assert_forwarded(fr.many(20, host_addr("b")), to="b")
 
 
-@pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
+@pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin", "stripped"])
 def test_status_names_the_compiler(idle, method):
-    """Of the program that runs, whoever loaded it."""
-    attach_or_skip(idle, method)
+    """Of the program that runs, whoever loaded it, also without debug information."""
+    if method == "stripped":
+        stripped = idle.lab.path("stripped.bpf.o")
+        idle.r.run("llvm-strip", "-g", "-o", stripped, OBJECT)
+        idle.r.ip("link set dev p0 xdp obj", stripped, "sec xdp")
+    else:
+        attach_or_skip(idle, method)
     idle.router.start()
     built = {port["name"]: port["compiler"] for port in idle.router.status()["ports"]}
-    names = ["p0"] if is_dispatched(idle, "p0") else idle.router.ports
-    for port in names:
+    for port in ["p0"] if method == "stripped" or is_dispatched(idle, "p0") else idle.router.ports:
         assert re.search(r"Clang \d+", built[port]), built
     assert "built by " + built["p0"] in idle.router.status_text("-s")
-
-
-def test_a_stripped_object_names_its_compiler(idle):
-    stripped = idle.lab.path("stripped.bpf.o")
-    idle.r.run("llvm-strip", "-g", "-o", stripped, OBJECT)
-    idle.r.ip("link set dev p0 xdp obj", stripped, "sec xdp")
-    idle.router.start()
-    assert re.search(r"Clang \d+", idle.router.port_status("p0")["compiler"])
 
 
 @pytest.mark.parametrize("under", [(), WITHOUT_BTF])

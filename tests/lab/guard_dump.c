@@ -8,15 +8,30 @@
  *
  * guard_dump -s hooks DEVICE...: print the functions at netfilter's hooks, and BPF programs by
  * links.
+ *
+ * guard_dump -s tc [-f] DEVICE...: print a line for each device, with the reasons in traffic
+ * control. With -f, it first waits for a notification that requires a new read; "follow" shows
+ * whether one came.
+ *
+ * guard_dump -s xfrm [SRC DST]: print the number of IPsec policies, and that for packets from SRC
+ * to DST; again each time that the reader reports a change, until its input ends.
+ *
+ * guard_dump -x ingress|egress DEVICE, -x netfilter HOOK: attach a BPF program that passes
+ * everything, print its id, and wait until the input ends.
  */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "../../user/guard/ip6_tables.h"
@@ -24,6 +39,8 @@
 #include "../../user/guard/nf_tables.h"
 #include "../../user/guard/ruleset_devices.h"
 #include "../../user/guard/ruleset_query.h"
+#include "../../user/guard/tc.h"
+#include "../../user/guard/xfrm.h"
 #include "../../user/netlink/parse.h"
 #include "../../user/netlink/socket.h"
 
@@ -244,6 +261,163 @@ static int read_hooks(const struct iface *devices, size_t n)
 	return 0;
 }
 
+/* --- traffic control --- */
+
+static bool wait_for_change(struct tc *tc)
+{
+	struct pollfd pfd = { .fd = tc_fd(tc), .events = POLLIN };
+	bool changed = false;
+
+	puts("waits");
+	fflush(stdout);
+	while (!changed && poll(&pfd, 1, TIMEOUT_MS) > 0)
+		changed = tc_read_events(tc);
+	return changed;
+}
+
+static void say_queueing(const struct queueing *queueing, const char *name, bool changed)
+{
+	char tcx_ingress[GUARD_REASON_LEN], tcx_egress[GUARD_REASON_LEN];
+	uint32_t ifindex = if_nametoindex(name);
+	const struct queueing_device *device = queueing_find(queueing, ifindex);
+	int r = tc_read_tcx(ifindex, tcx_ingress, tcx_egress);
+
+	if (r)
+		die("tcx programs", r);
+	say(json_pack("{s:s,s:s,s:s,s:s,s:s,s:b}", "device", name, "ingress",
+		      device ? device->ingress : "", "egress", device ? device->egress : "",
+		      "tcx_ingress", tcx_ingress, "tcx_egress", tcx_egress, "follow", changed));
+}
+
+static void read_tc(char *const *names, bool follows)
+{
+	_cleanup_(queueing_freep) struct queueing *queueing = NULL;
+	bool changed = false;
+	struct tc *tc;
+	int r = tc_new(0, &tc);
+
+	if (r)
+		die("tc", r);
+	if (follows)
+		changed = wait_for_change(tc);
+	r = tc_read(tc, &queueing);
+	tc_free(tc);
+	if (r)
+		die("tc", r);
+	for (; *names; names++)
+		say_queueing(queueing, *names, changed);
+}
+
+/* --- IPsec policies --- */
+
+static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	size_t *n = ctx;
+
+	(*n)++;
+	return 0;
+}
+
+static void say_policies(struct xfrm *xfrm, const union sixlane_addr *addrs)
+{
+	_cleanup_(policies_freep) struct policies *policies = NULL;
+	const struct policy *policy = NULL;
+	char held[GUARD_REASON_LEN] = "";
+	size_t n_entries = 0;
+	int r = xfrm_read(xfrm, &policies);
+
+	if (r == 0)
+		r = policies_entries(policies, count_entry, &n_entries);
+	if (r < 0)
+		die("xfrm", r);
+	if (addrs)
+		policy = policies_find(policies, &addrs[0], &addrs[1]);
+	if (policy)
+		policy_format(policy, held);
+	say(json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", xfrm_fd(xfrm) >= 0, "policies",
+		      (int)policies->n, "entries", (int)n_entries, "all", policies->all,
+		      "icmp_errors", policies->icmp_errors, "held", held));
+}
+
+static void read_xfrm(char *const *words, size_t n)
+{
+	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .events = POLLIN } };
+	union sixlane_addr addrs[2];
+	struct xfrm *xfrm;
+	int r;
+
+	for (size_t i = 0; i < n && i < ARRAY_SIZE(addrs); i++) {
+		if (inet_pton(AF_INET6, words[i], &addrs[i]) != 1)
+			die(words[i], -EINVAL);
+	}
+	r = xfrm_new(&xfrm);
+	if (r < 0)
+		die("xfrm", r);
+	fds[1].fd = xfrm_fd(xfrm);
+	say_policies(xfrm, n ? addrs : NULL);
+	while (poll(fds, ARRAY_SIZE(fds), -1) > 0 && !fds[0].revents) {
+		if (xfrm_read_events(xfrm))
+			say_policies(xfrm, n ? addrs : NULL);
+	}
+	xfrm_free(xfrm);
+}
+
+/* --- BPF programs at hooks --- */
+
+static int load_program(enum bpf_prog_type type, enum bpf_attach_type attach, int result)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach);
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = result },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(type, "passes", "GPL", insns, ARRAY_SIZE(insns), &opts);
+}
+
+static int attach_tcx(const char *where, const char *device)
+{
+	/* BPF_TCX_INGRESS and _EGRESS of Linux 6.6; TCX_NEXT */
+	unsigned int attach = !strcmp(where, "ingress") ? 46 : 47;
+	int program = load_program(BPF_PROG_TYPE_SCHED_CLS, 0, -1);
+	int link = bpf_link_create(program, (int)if_nametoindex(device), attach, NULL);
+
+	return link < 0 ? link : program;
+}
+
+/* Of Linux 6.4; libbpf of Debian 12 cannot. */
+static int attach_netfilter(const char *name)
+{
+	static const char *const names[] = { "prerouting", "input", "forward", "output",
+					     "postrouting" };
+	/* BPF_PROG_TYPE_NETFILTER and BPF_NETFILTER; NF_ACCEPT */
+	int program = load_program(32, 45, 1);
+	struct {
+		__u32 program, target, attach, flags, family, hook, priority, hook_flags;
+	} attr = { (__u32)program, 0, 45, 0, AF_INET6, 0, 100, 0 };
+
+	while (attr.hook < ARRAY_SIZE(names) && strcmp(names[attr.hook], name))
+		attr.hook++;
+	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0 ? -errno : program;
+}
+
+/* The link is there until this process ends. */
+static int attach(const char *where, const char *at)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	int program = strcmp(where, "netfilter") ? attach_tcx(where, at) : attach_netfilter(at);
+
+	if (program < 0)
+		die("cannot attach a program", program);
+	bpf_obj_get_info_by_fd(program, &info, &size);
+	printf("%u\n", info.id);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+
 static const struct source *find_source(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
@@ -254,31 +428,17 @@ static const struct source *find_source(const char *name)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static int read_netfilter(const struct source *source, char *const *names, size_t n, bool follows)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *links = NULL;
-	const struct source *source = &sources[0];
-	_cleanup_free_ struct iface *devices = NULL;
+	_cleanup_free_ struct iface *devices = calloc(n + 1, sizeof(*devices));
 	struct nf_tables *tables;
-	bool follows = false;
-	size_t n;
-	int c, r;
+	int r = devices ? nl_socket_new(NETLINK_ROUTE, 0, &links) : -ENOMEM;
 
-	while ((c = getopt(argc, argv, "fs:")) >= 0) {
-		if (c == 'f')
-			follows = true;
-		else if (c == 's')
-			source = find_source(optarg);
-		else
-			return 2;
-	}
-	n = (size_t)(argc - optind);
-	devices = calloc(n + 1, sizeof(*devices));
-	r = devices ? nl_socket_new(NETLINK_ROUTE, 0, &links) : -ENOMEM;
 	if (r < 0)
 		die("netlink", r);
 	for (size_t i = 0; i < n; i++)
-		device_read(links, argv[optind + (int)i], &devices[i]);
+		device_read(links, names[i], &devices[i]);
 	if (!source->read)
 		return read_hooks(devices, n);
 	r = nf_tables_new(0, &tables);
@@ -288,5 +448,31 @@ int main(int argc, char **argv)
 	if (follows)
 		follow(source, tables, devices, n);
 	nf_tables_free(tables);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *source = "nf_tables", *attached = NULL;
+	bool follows = false;
+	int c;
+
+	while ((c = getopt(argc, argv, "fs:x:")) >= 0) {
+		if (c == '?')
+			return 2;
+		follows |= c == 'f';
+		source = c == 's' ? optarg : source;
+		attached = c == 'x' ? optarg : attached;
+	}
+	argv += optind;
+	argc -= optind;
+	if (attached)
+		return argc == 1 ? attach(attached, argv[0]) : 2;
+	if (!strcmp(source, "tc"))
+		read_tc(argv, follows);
+	else if (!strcmp(source, "xfrm"))
+		read_xfrm(argv, (size_t)argc);
+	else
+		return read_netfilter(find_source(source), argv, (size_t)argc, follows);
 	return 0;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A lab for tests, demo and benchmarks: hosts, links, and sixlane on a router.
 
-Standard library only. Knows the command lines of sixlane, not what a test asserts.
+Standard library only. Has the command lines of sixlane, no assertions.
 
 Invariants
 - Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.
@@ -22,41 +22,7 @@ import sys
 import tempfile
 import threading
 
-from netns import (
-    NETNS_DIR,
-    CommandError,
-    LabError,
-    Namespace,
-    command,
-    cpu_seconds,
-    libc_call,
-    split_words,
-    wait_for,
-    wait_until,
-)
-
-__all__ = [
-    "ATTACH",
-    "BPFFS",
-    "BUILD",
-    "OBJECT",
-    "PINS",
-    "REPO",
-    "RUN_DIR",
-    "SIXLANE",
-    "SIXLANED",
-    "CommandError",
-    "Lab",
-    "LabError",
-    "Namespace",
-    "Router",
-    "assume_ndo_xmit",
-    "command",
-    "cpu_seconds",
-    "enter_private_mounts",
-    "wait_for",
-    "wait_until",
-]
+from netns import NETNS_DIR, LabError, Namespace, command, libc_call, split_words, wait_for, wait_until
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
@@ -178,9 +144,7 @@ class Lab:
         From the main thread only: the kernel ties it to the thread.
         """
         kwargs.setdefault("stdin", subprocess.DEVNULL)
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--"] + [str(arg) for arg in argv], **kwargs
-        )
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--"] + [str(arg) for arg in argv], **kwargs)
         self.processes.append(process)
         return process
 
@@ -292,9 +256,7 @@ ATTACH = {
     "sixlane-generic": [SIXLANE, "attach", "{port}", "generic"],
     "sixlane-dispatcher": [SIXLANE, "attach", "{port}", "dispatcher"],
     "xdp-loader": ["xdp-loader", "load", "-m", "native", "-s", "xdp", "{port}", OBJECT],
-    "xdp-loader-pin": [
-        "xdp-loader", "load", "-m", "native", "-p", PINS, "-s", "xdp", "{port}", OBJECT,
-    ],
+    "xdp-loader-pin": ["xdp-loader", "load", "-m", "native", "-p", PINS, "-s", "xdp", "{port}", OBJECT],
 }  # fmt: skip
 
 

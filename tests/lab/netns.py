@@ -34,9 +34,7 @@ class CommandError(LabError):
     """A command ended with another status than 0."""
 
     def __init__(self, argv, code, out, err):
-        super().__init__(
-            "%s: exit status %s\n%s%s" % (" ".join(map(str, argv)), code, out or "", err or "")
-        )
+        super().__init__("%s: exit status %s\n%s%s" % (" ".join(map(str, argv)), code, out or "", err or ""))
         self.argv, self.code, self.out, self.err = argv, code, out, err
 
 

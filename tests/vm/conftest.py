@@ -4,36 +4,18 @@
 They use the modules of the end-to-end tests with other nets.
 """
 
-import importlib.util
-import os
+import pathlib
 import sys
 
 import pytest
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(TESTS, name) for name in ("vm", "e2e", "lab")]
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / name) for name in ("vm", "e2e", "lab")]
 
-from bonds import add_bond  # noqa: E402
-from lans import LanNet, LanTwins  # noqa: E402
+from lans import LanNet, LanTwins, add_bond  # noqa: E402
 from nics import NicNet  # noqa: E402
 
-
-def _end_to_end():
-    """tests/e2e/conftest.py, whose name is taken by this file."""
-    path = os.path.join(TESTS, "e2e", "conftest.py")
-    spec = importlib.util.spec_from_file_location("e2e_conftest", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-end_to_end = _end_to_end()
-make_shared = end_to_end.make_shared
-pytest_sessionstart = end_to_end.pytest_sessionstart
-pytest_runtest_makereport = end_to_end.pytest_runtest_makereport
-pytest_terminal_summary = end_to_end.pytest_terminal_summary
-make = end_to_end.make
-tear_down = end_to_end.tear_down
+pytest_plugins = ["e2e_fixtures"]
 
 
 @pytest.fixture
@@ -69,10 +51,8 @@ def make_bonded(make):
 
 
 @pytest.fixture(scope="module")
-def nic_net():
+def nic_net(make_shared):
     """A router between two NICs, served by sixlane, for all of a file's tests."""
-    net = NicNet(hosts="ab")
-    try:
-        yield net.start()
-    finally:
-        end_to_end.tear_down([net])
+    net = make_shared(NicNet)
+    net.in_order = sorted  # a NIC of several queues keeps the order of each flow only
+    return net.start()

@@ -59,8 +59,7 @@ exec chroot . "$@"
 
 
 # With mounts and processes of its own, which end with this process.
-APART = ["setpriv", "--pdeathsig", "KILL", "--",
-         "unshare", "--mount", "--pid", "--fork", "--kill-child"]  # fmt: skip
+APART = ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
 
 
 class DebianError(Exception):
@@ -152,9 +151,7 @@ class Archive:
         for name in ("lists/partial", "cache/archives/partial", "debs"):
             (work / name).mkdir(parents=True)
         (work / "status").touch()
-        (work / "sources.list").write_text(
-            f"deb [arch={arch} signed-by={KEYRING}] {self.mirror} {suite} main\n"
-        )
+        (work / "sources.list").write_text(f"deb [arch={arch} signed-by={KEYRING}] {self.mirror} {suite} main\n")
         (work / "apt.conf").write_text(self._settings())
         self.environment = dict(os.environ, APT_CONFIG=str(work / "apt.conf"))
         self._call("apt-get", "-q", "--error-on=any", "update")
@@ -181,7 +178,7 @@ class Archive:
         return "\n".join(settings) + "\n"
 
     def depends(self, package):
-        """What apt-cache says of it."""
+        """The output of `apt-cache depends`."""
         return self._call("apt-cache", "depends", package)
 
     def download(self, packages):
@@ -191,8 +188,7 @@ class Archive:
 
     def download_all(self, packages):
         """The same, and of all that they depend on."""
-        self._call("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install",
-                   *packages)  # fmt: skip
+        self._call("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install", *packages)
         return sorted((self.work / "cache/archives").glob("*.deb"))
 
     def _call(self, *argv, **kwargs):
@@ -249,8 +245,7 @@ def debian_root(name, suite, packages=(), install=None, key=""):
     install(root) may do more to it when it is made; key: what that depends on."""
 
     def make(_, made):
-        debian_call([*APART, "debootstrap", "--variant=minbase", f"--keyring={KEYRING}",
-                     suite, made, debian_mirror()])  # fmt: skip
+        debian_call([*APART, "debootstrap", "--variant=minbase", f"--keyring={KEYRING}", suite, made, debian_mirror()])
         policy = made / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")  # no package starts its service
         policy.chmod(0o755)

@@ -9,34 +9,29 @@ What these tests must handle:
 - A bond takes redirected frames only by slaves that do: for a veth, its peer needs GRO or XDP.
 - The module "bonding" makes a bond0 of its own unless it is loaded with max_bonds=0.
 
-With SIXLANE_BY=kernel in the environment sixlane is left out: the kernel alone must deliver the same.
+A net with a bond:
+
+        a ── p0 ┐
+        b ── p1 ┤ r        p1 and p2 are the slaves of bond0, behind which is host b's network;
+        c ── p2 ┘          a frame that leaves by the bond arrives at b or c
 """
 
-import os
-import struct
 import time
 
 import frames as fr
+from frames import MACS_LEN, tag
 from tap import TaggedTap
-from topology import HOST_MAC, PORT_MAC, Net, Twins, host_addr
+from topology import HOST_MAC, PORT_MAC, Net, Twins, host_addr, router_addr
 
-BY_KERNEL = os.environ.get("SIXLANE_BY") == "kernel"
-
-Q, AD = 0x8100, 0x88A8  # ethertypes of 802.1Q and 802.1ad tags
-MACS_LEN = 12
 LACP_TYPE = b"\x88\x09"
+B = host_addr("b")
+BOND_MAC = PORT_MAC["b"]  # a bond has its first slave's
+SLAVES = {"b": "p1", "c": "p2"}
+COLLECTING_DISTRIBUTING = 0x30  # in the state of a port of 802.3ad
 LEARNING_TYPE = b"\x90\x00"  # each second by each slave of a bond that balances by load (bond_alb.c: alb_send_lp_vid())
 
 
 # --- tagged frames --------------------------------------------------------------------------
-
-
-def tag(frame, *tags, pcp=0):
-    """The frame with tags pushed, the outer first: VIDs of 802.1Q, or pairs of ethertype and VID."""
-    for each in reversed(tags):
-        tpid, vid = each if isinstance(each, tuple) else (Q, each)
-        frame = frame[:MACS_LEN] + struct.pack("!HH", tpid, pcp << 13 | vid) + frame[MACS_LEN:]
-    return frame
 
 
 def untag(frame):
@@ -55,7 +50,7 @@ def forwarded(frame, dst_mac, src_mac, *tags):
 
 
 def eventually(check, timeout=20):
-    """Repeat a check until it holds: the kernel or the daemon may need a while."""
+    """Repeat a check until it succeeds: the kernel or the daemon may need a while."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -66,7 +61,7 @@ def eventually(check, timeout=20):
 
 
 class LanNet(Net):
-    """A Net whose hosts see tags, with checks that leave sixlane out if SIXLANE_BY says so."""
+    """A Net whose hosts see tags."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -74,27 +69,15 @@ class LanNet(Net):
             tap.sock.close()
             self.tap[h] = TaggedTap(self.host[h], "h0")
 
-    def start(self, *options, **kwargs):
-        return self if BY_KERNEL else super().start(*options, **kwargs)
-
     def start_on(self, *ports):
         """One program onto these ports only, then the daemon."""
-        if not BY_KERNEL:
-            self.router.attach_one(ports)
+        self.router.attach_one(ports)
         return self.start("--poll-ms", "20", attach=None)
-
-    def attach(self, *ports, method="ip"):
-        if not BY_KERNEL:
-            self.router.attach(method, ports)
 
     def sync(self):
         """Nothing to wait for where no daemon was started."""
         if self.router.daemon:
             super().sync()
-
-    def counted(self, fn):
-        """As Net's, but None for the rise if there is no sixlane to count."""
-        return (fn(), None) if BY_KERNEL else super().counted(fn)
 
     def exchange(self, frames, source="a"):
         got = super().exchange(frames, source)
@@ -104,8 +87,6 @@ class LanNet(Net):
 
     def assert_rise(self, rise, count, by="sixlane", verdict=None):
         """by: "sixlane" all, "kernel" none of them, "either" (the kernel's business)."""
-        if rise is None:
-            return
         if by != "either":
             assert rise.get("forward", 0) == (count if by == "sixlane" else 0), rise
         if verdict:
@@ -143,8 +124,7 @@ class LanNet(Net):
 
     def add_vlan(self, name, lower, vid, *options, protocol="802.1Q"):
         """A VLAN device of the router, up."""
-        self.r.ip("link add link", lower, "name", name, "type vlan protocol", protocol, "id", vid,
-                  *options)  # fmt: skip
+        self.r.ip("link add link", lower, "name", name, "type vlan protocol", protocol, "id", vid, *options)
         self.r.ip("link set dev", name, "up")
 
     def add_subnet(self, dev, number, host):
@@ -153,8 +133,7 @@ class LanNet(Net):
         self.add_neighbour(dev, number, host)
 
     def add_neighbour(self, dev, number, host):
-        self.r.ip("neigh replace", subnet(number, 2), "lladdr", HOST_MAC[host], "dev", dev,
-                  "nud permanent")  # fmt: skip
+        self.r.ip("neigh replace", subnet(number, 2), "lladdr", HOST_MAC[host], "dev", dev, "nud permanent")
 
 
 class LanTwins(Twins):
@@ -178,3 +157,79 @@ def packets(dst, count=5, source="a", **fields):
     fields.setdefault("dst_mac", PORT_MAC[source])
     return fr.many(count, dst, src_mac=HOST_MAC[source], **fields)
 
+
+# --- bonds ----------------------------------------------------------------------------------
+
+
+def add_bond(net, mode, *options, slaves="bc"):
+    """bond0 of the router instead of p1 and p2, with p1's addresses and neighbours."""
+    net.router.ports = ["p0", "bond0", "p1", "p2"]
+    net.r.ip("link add bond0 type bond mode", mode, "miimon 50", *options)
+    for h in slaves:
+        enslave(net, h)
+    net.r.addr("bond0", router_addr("b") + "/64", "fe80::1/64")
+    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev bond0 nud permanent")
+    if mode == "802.3ad":
+        answer_lacp(net)
+    wait_for_slaves(net, slaves)
+
+
+def enslave(net, h):
+    net.r.ip("link set dev", SLAVES[h], "down")
+    net.r.ip("link set dev", SLAVES[h], "master bond0")
+
+
+def answer_lacp(net):
+    """Hosts b and c become one with a bond of its own: without a partner LACP uses only one slave."""
+    b, c = net.host["b"], net.host["c"]
+    c.ip("link set dev h0 netns", b.name, "name h1")
+    net.tap["c"].sock.close()
+    b.ip("link add peer type bond mode 802.3ad lacp_rate fast miimon 50")
+    for dev in ("h0", "h1"):
+        b.ip("link set dev", dev, "down")
+        b.ip("link set dev", dev, "master peer")
+        b.offload_as_host(dev)
+    b.ip("link set dev peer up")
+    net.tap["c"] = TaggedTap(b, "h1")
+    net.host["c"] = b
+    eventually(lambda: assert_lacp(net))
+
+
+def assert_lacp(net):
+    for dev in SLAVES.values():
+        slave = net.r.link(dev)["linkinfo"]["info_slave_data"]
+        for state in ("ad_actor_oper_port_state", "ad_partner_oper_port_state"):
+            assert slave[state] & COLLECTING_DISTRIBUTING == COLLECTING_DISTRIBUTING, slave
+
+
+def wait_for_slaves(net, slaves):
+    """Until the bond has noticed all its links."""
+
+    def check():
+        assert not slaves or "LOWER_UP" in net.r.link("bond0")["flags"]
+        for h in slaves:
+            slave = net.r.link(SLAVES[h])["linkinfo"]["info_slave_data"]
+            assert slave["mii_status"] == "UP", slave
+
+    eventually(check)
+
+
+def distributed(net, frames, source="a", tags=(), by="sixlane", verdict=None):
+    """Send them to the bond's network. Each arrives once; returns {host: frames}."""
+    got, rise = net.counted(lambda: net.exchange(frames, source))
+    wanted = [forwarded(frame, HOST_MAC["b"], BOND_MAC, *tags) for frame in frames]
+    assert sorted(fr.show(got["b"] + got["c"])) == sorted(fr.show(wanted)), rise
+    assert not got["a"], rise
+    net.assert_rise(rise, len(frames), by, verdict)
+    return got
+
+
+def from_bond(dst=host_addr("a"), count=5, **fields):
+    """Frames to the bond, to be sent by host b or c."""
+    return packets(dst, count, "b", **fields)
+
+
+def active(net):
+    """The host behind the active slave, and the other one."""
+    name = net.r.link("bond0")["linkinfo"]["info_data"]["active_slave"]
+    return ("b", "c") if name == "p1" else ("c", "b")

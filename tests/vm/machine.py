@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A machine of its own for one command: a kernel under qemu, on this system's files.
+"""A machine of its own for one command: a stock Debian kernel under qemu, on this system's files.
 
 The guest's root is the host's, read-only by 9p, under a tmpfs for changes. So it has the host's programs,
 libraries and build directory; only the directory `share` keeps changes. A machine of another architecture has
@@ -11,13 +11,14 @@ eth1 to eth5 and so on. They are multi-queue virtio ones, or of chosen models, w
 
 import lzma
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
 import time
 from typing import NamedTuple
 
-from debian import debian_root
+from debian import Archive, DebianError, cached, debian_call, debian_root
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUSYBOX = "bin/busybox"
@@ -35,6 +36,79 @@ COMMAND_LINE = (
 )
 
 
+class Source(NamedTuple):
+    """Where a kernel comes from. The cloud flavour is smaller but lacks 9p."""
+
+    suite: str
+    arch: str = "amd64"
+    flavour: str = "amd64"
+
+
+# Named by version if a release keeps it, otherwise by the suite of the newest.
+KERNELS = {
+    "6.1": Source("bookworm"),
+    "6.12": Source("trixie"),
+    "backports": Source("trixie-backports"),
+    "sid": Source("sid"),
+    "arm64": Source("trixie", "arm64", "arm64"),
+    "arm64-16k": Source("trixie", "arm64", "arm64-16k"),
+}
+# A kernel may have several packages: its image, its modules, and lists of built-in ones.
+PART = re.compile(r"^\s+(?:Pre)?Depends: (linux-(?:image|base|binary|modules)-[0-9]\S*)$", re.MULTILINE)
+
+
+class Kernel:
+    """An unpacked kernel of the cache."""
+
+    def __init__(self, name, root):
+        self.name = name
+        self.arch = KERNELS[name].arch
+        self.modules = next((root / "lib" / "modules").iterdir())
+        self.release = self.modules.name
+        # since Debian's 7.2 beside the modules
+        images = (root / "boot" / f"vmlinuz-{self.release}", self.modules / "vmlinuz")
+        self.image = next((image for image in images if image.exists()), None)
+        self.root = root
+
+
+def kernel_get(name):
+    """The kernel of that name, from the cache or else from Debian. DebianError if there is none."""
+    if name not in KERNELS:
+        raise DebianError(f"no kernel {name!r}; there are {', '.join(KERNELS)}")
+    source = KERNELS[name]
+
+    def make(work, made):
+        _unpack(name, made, _download(Archive(work, source.suite, source.arch), source.flavour))
+
+    return Kernel(name, cached(f"linux-{name}", source.suite, make))
+
+
+def _download(archive, flavour):
+    package = f"linux-image-{flavour}"
+    wanted, todo = [], [package]
+    while todo:
+        found = PART.findall(archive.depends(todo.pop()))
+        todo += [package for package in found if package not in wanted]
+        wanted += [package for package in found if package not in wanted]
+    if not wanted:
+        raise DebianError(f"{package} of Debian {archive.suite} names no kernel")
+    return archive.download(wanted)
+
+
+def _unpack(name, root, packages):
+    for package in packages:
+        debian_call(["dpkg-deb", "-x", package, root])
+    if not (root / "lib").exists():  # since Debian 13 all is below /usr
+        (root / "lib").symlink_to("usr/lib")
+    kernel = Kernel(name, root)
+    if not kernel.image:
+        raise DebianError(f"the packages hold no image of {kernel.release}")
+    debian_call(["depmod", "-b", root, kernel.release])
+
+
+# --- the machine ----------------------------------------------------------------------------
+
+
 class Arch(NamedTuple):
     """What is emulated for kernels of an architecture."""
 
@@ -48,8 +122,7 @@ ARCHES = {
     # On a busy host emulated timers are late when the kernel calibrates the TSC: its clock then ran up to five
     # times too fast. So the clock is the HPET, and the timer interrupt is not checked.
     # Five levels of page tables are slower.
-    "amd64": Arch("qemu-system-x86_64", "q35", "max,la57=off",
-                  "console=ttyS0 tsc=unstable no_timer_check"),
+    "amd64": Arch("qemu-system-x86_64", "q35", "max,la57=off", "console=ttyS0 tsc=unstable no_timer_check"),
     # Emulating Arm's own algorithm for pointer authentication takes most of the time.
     "arm64": Arch("qemu-system-aarch64", "virt", "max,pauth-impdef=on", "console=ttyAMA0"),
 }
@@ -72,8 +145,7 @@ class MachineError(Exception):
 class Machine:
     """The parts of one machine; run() boots it."""
 
-    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, models=(), root="/",
-                 binds=()):
+    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, models=(), root="/", binds=()):
         """queues: of a NIC, for packets. It has one more for each CPU, as virtio_net otherwise takes a lock to send
         redirected frames. models: of all NICs, out of MODELS, instead of `nics` virtio ones. binds: folders of the
         host that a root other than the host's has, too."""

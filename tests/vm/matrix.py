@@ -26,8 +26,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from debian import DebianError, debian_call, debian_root, environment_outside  # noqa: E402
-from kernel import kernel_get  # noqa: E402
-from machine import Machine, MachineError  # noqa: E402
+from machine import Machine, MachineError, kernel_get  # noqa: E402
 from run import BUILD, Tally  # noqa: E402
 
 # Three quarters of what the verifier allows.
@@ -103,8 +102,7 @@ def build(compiler):
         shutil.rmtree(compiler.folder)  # what another version has built
     compiler.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sixlane-matrix-") as scratch:
-        debian_call(compiler.root.argv([str(word) for word in make], scratch, [ROOT, BUILD]),
-                    env=environment_outside())  # fmt: skip
+        debian_call(compiler.root.argv([str(word) for word in make], scratch, [ROOT, BUILD]), env=environment_outside())
     missing = [name for name in CARRIED if not (compiler.folder / f"{name}.bpf.o").exists()]
     if missing:
         raise DebianError(f"clang {compiler.version} built no {', '.join(missing)}, which CARRIED names")
@@ -141,9 +139,7 @@ def script(paths):
     """Load each object, with a bpffs of its own, as they pin maps by name. The output shows failures."""
     verify = "mount -t bpf bpf /sys/fs/bpf && exec \"$@\""
     words = ["unshare", "--mount", "sh", "-c", verify, "verify", str(BUILD / "verify")]
-    return "\n".join([
-        "modprobe -q nf_flow_table", *(shlex.join([*words, str(path)]) for path in paths), "true\n"
-    ])  # fmt: skip
+    return "\n".join(["modprobe -q nf_flow_table", *(shlex.join([*words, str(path)]) for path in paths), "true\n"])
 
 
 def parse(output):
@@ -219,7 +215,7 @@ def objects_for(name, release, chosen, only_carried):
 def of_object(verdicts, path):
     """{program: Verdict} of an object."""
     found = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
-    return found or {"": Verdict(error="the verifier was not asked")}
+    return found or {"": Verdict(error="build/verify printed nothing about it")}
 
 
 def count(release, paths, verdicts, tally):
@@ -270,6 +266,9 @@ def locked():
 
 
 def run(args, tally):
+    if not (BUILD / "verify").exists():
+        verify = os.path.relpath(BUILD / "verify", ROOT)
+        raise DebianError(f"no {verify}, which loads the objects: run 'make {verify}'")
     every = compilers()
     with locked():
         for compiler in every:
@@ -277,8 +276,7 @@ def run(args, tally):
     ends = [every[0], every[-1]]
     with concurrent.futures.ThreadPoolExecutor(args.machines) as pool:
         running = {
-            name: pool.submit(run_kernel, name, ends if args.quick and name != "here" else every,
-                              args.carried)
+            name: pool.submit(run_kernel, name, ends if args.quick and name != "here" else every, args.carried)
             for name in args.kernel.split(",")
         }
         for name, done in running.items():
@@ -295,8 +293,7 @@ def main():
                         help="other kernels than this one get only the oldest and the newest compiler's objects")
     parser.add_argument("--carried", action="store_true",
                         help="of this kernel, too, only the objects that carry packets, without the benches'")
-    parser.add_argument("--kernel", default=",".join(KERNELS), metavar="LIST",
-                        help="of %(default)s (default: all)")
+    parser.add_argument("--kernel", default=",".join(KERNELS), metavar="LIST", help="of %(default)s (default: all)")
     parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
                         help="how many emulated ones at a time (default: one a CPU, %(default)s)")  # fmt: skip
     args = parser.parse_args()

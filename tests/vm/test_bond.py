@@ -5,11 +5,12 @@ import shutil
 
 import frames as fr
 import pytest
-from bonds import (
-    B, BOND_MAC, SLAVES, active, add_bond, assert_lacp, distributed, enslave, from_bond, wait_for_slaves,
-)  # fmt: skip
+from frames import tag
 from lab import BUILD, OBJECT, PINS, wait_until
-from lans import BY_KERNEL, LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
+from lans import (
+    B, BOND_MAC, SLAVES, LanNet, LanTwins, active, add_bond, assert_lacp, distributed, enslave, eventually, forwarded,
+    from_bond, packets, subnet, wait_for_slaves,
+)  # fmt: skip
 from tap import Flow
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC
 
@@ -49,8 +50,8 @@ def test_generic_mode(make, mode, devices):
     """A program on the bond sees what the bond receives; programs on slaves pass everything to the bond."""
     twins = make(LanTwins)
     twins.each(lambda net: add_bond(net, mode))
-    twins.fast.attach("p0")
-    twins.fast.attach(*devices, method="ip-generic")
+    twins.fast.router.attach("ip", ["p0"])
+    twins.fast.router.attach("ip-generic", devices)
     twins.fast.start("--poll-ms", "20", attach=None)
     working = active(twins.fast)[0] if mode == "active-backup" else "bc"
     frames = from_bond() + from_bond(count=2, hop_limit=1) + from_bond(dst_mac=FOREIGN_MAC)
@@ -218,7 +219,7 @@ def test_program_taken_off(make_bonded):
     net.r.ip("link set dev bond0 xdp off")
     net.sync()
     net.assert_moved(from_bond(), "a", source="c", by="kernel")
-    net.attach("bond0")
+    net.router.attach("ip", ["bond0"])
     net.sync()
     eventually(lambda: assert_works(net, "bc", ""))
 
@@ -233,16 +234,15 @@ def is_loaded(net, program):
     return not done.returncode
 
 
-@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
 def test_a_replaced_program_is_freed(make):
     """The bonding driver alone would keep it, and its maps, until the next boot."""
     net = make(LanNet)
     add_bond(net, "balance-rr")
-    net.attach("bond0")
+    net.router.attach("ip", ["bond0"])
     old = program_id(net)
     assert is_loaded(net, old)
     shutil.rmtree(PINS)
-    net.attach("p0")  # makes maps without an arena, which bond0 would be replaced for
+    net.router.attach("ip", ["p0"])  # makes maps without an arena, which bond0 would be replaced for
     net.start("--poll-ms", "20", attach=None)
     assert "bond0: replaced its sixlane program, which had maps of its own" in net.router.log()
     net.sync()
@@ -251,7 +251,6 @@ def test_a_replaced_program_is_freed(make):
     wait_until(lambda: not is_loaded(net, old), 10, "an end of the old program")
 
 
-@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
 def test_a_program_that_cannot_be_replaced_stays(make):
     """Its slaves' frames do not fit into one buffer, and there is no other object beside this one."""
     net = make(LanNet)
@@ -261,7 +260,7 @@ def test_a_program_that_cannot_be_replaced_stays(make):
     net.r.ip("link set dev bond0 xdpdrv obj", FRAGS, "sec xdp.frags")
     old = program_id(net)
     shutil.rmtree(PINS)
-    net.attach("p0")
+    net.router.attach("ip", ["p0"])
     other = net.lab.path("other.o")
     shutil.copyfile(OBJECT, other)
     net.start("--poll-ms", "20", "--object", other, attach=None)
@@ -273,7 +272,6 @@ def test_a_program_that_cannot_be_replaced_stays(make):
     assert net.router.stop() == 0
 
 
-@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
 def test_mtu_grows(make_bonded):
     """The flavour for several buffers replaces the other one, also on the slaves."""
     net = make_bonded("balance-rr")
@@ -302,5 +300,5 @@ def test_mac_follows_the_active_slave(make_bonded):
         frames = packets(B)
         net.assert_all(frames, {first: [forwarded(f, HOST_MAC["b"], mac) for f in frames]})
         net.r.ip("link set dev bond0 type bond active_slave", SLAVES[second])
-        net.add_neighbour("bond0", "b", "b")  # a device with a new MAC knows nobody
+        net.add_neighbour("bond0", "b", "b")  # a device with a new MAC has no neighbours
         net.sync()

@@ -10,8 +10,10 @@ import struct
 
 import frames as fr
 import pytest
-from bonds import BOND_MAC, SLAVES, add_bond, distributed, enslave, wait_for_slaves
-from lans import AD, LanTwins, Q, eventually, forwarded, subnet, tag
+from frames import AD, Q, tag
+from lans import (
+    BOND_MAC, SLAVES, LanTwins, add_bond, distributed, enslave, eventually, forwarded, subnet, wait_for_slaves,
+)  # fmt: skip
 from tap import TaggedTap
 from topology import HOST_MAC
 
@@ -289,9 +291,7 @@ def test_explain(make_twins):
     took = by_slave(net.exchange(frames))
     named = {}
     for i, frame in enumerate(frames, 2):
-        answer = net.router.sixlane_json(
-            "explain", subnet("a", i), DST, "udp 4000", fr.UDP_PORT, "dev p0"
-        )
+        answer = net.router.sixlane_json("explain", subnet("a", i), DST, "udp 4000", fr.UDP_PORT, "dev p0")
         assert answer["agree"] and answer["verdict"] == "forward", answer
         slave = answer["member"]["tx_device"]
         words = [step["text"] for step in answer["steps"] if step["step"] == "slave"]

@@ -16,7 +16,7 @@ import pytest
 from guard_twins import started, wait_free, wait_verdict
 from lab import REPO, kernel_version, wait_for, wait_until
 from lans import LanNet
-from programs import compile_bpf
+from bpf import compile_bpf
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
@@ -351,16 +351,16 @@ def keep(flow):
     return time.monotonic()
 
 
-HELD = {
+SLOWED = {
     "counter": {"flags": "counter"},
     "netdev": {"more": "chain d { type filter hook ingress device p0 priority 5; ip6 hoplimit 7 drop; }"},
 }
 
 
-@pytest.mark.parametrize("how", HELD)
-def test_held_all_the_same(twins, how):
+@pytest.mark.parametrize("how", SLOWED)
+def test_flows_that_pass_to_the_kernel(twins, how):
     """The kernel does more to packets of the flow than to forward them, which XDP would leave out."""
-    twins.each(lambda net: load(net, **HELD[how]))
+    twins.each(lambda net: load(net, **SLOWED[how]))
     wait_verdict(twins.fast, "a", "b", "pass_firewall")
     flow = Flow(twins).begin()
     flow.slow(flow.frame())
@@ -382,16 +382,6 @@ def test_qdisc_of_the_egress(flow):
         twins.each(lambda net: net.r.run("tc", "qdisc", "del", "dev", "p1", "root"))
 
 
-def test_daemon_stops(net):
-    """Nobody would follow changes of rules: packets pass until there is a daemon again."""
-    flow = begun(net)
-    assert fast(net, flow)
-    net.router.stop()
-    assert not fast(net, flow)
-    net.router.start("--poll-ms", "20")
-    wait_until(lambda: fast(net, flow), 10, net.router.log)
-
-
 def begun(net):
     """A flow of a router without a twin."""
     load(net)
@@ -409,11 +399,20 @@ def fast(net, flow):
     return rise.get("forward") == 1
 
 
-def test_program_is_replaced(net):
+# Nobody would follow changes of rules without a daemon.
+INTERRUPTIONS = {
+    "no daemon": (lambda net: net.router.stop(), lambda net: net.router.start("--poll-ms", "20")),
+    "no program": (lambda net: net.router.sixlane("detach p0"), lambda net: net.router.sixlane("attach p0")),
+}
+
+
+@pytest.mark.parametrize("stop, start", INTERRUPTIONS.values(), ids=list(INTERRUPTIONS))
+def test_interruption(net, stop, start):
     flow = begun(net)
-    net.router.sixlane("detach p0")
+    assert fast(net, flow)
+    stop(net)
     assert not fast(net, flow)
-    net.router.sixlane("attach p0")
+    start(net)
     wait_until(lambda: fast(net, flow), 10, net.router.log)
 
 
@@ -434,7 +433,7 @@ def test_vlan_above_a_flowtable(net):
 
 
 def test_kernel_without(net):
-    """All that comes in is held back, and the log says why."""
+    """All that comes in passes to the kernel, and the log has the reason."""
     load(net)
     wait_verdict(net, "a", "b", "pass_firewall")
     assert "this kernel has no bpf_xdp_flow_lookup()" in net.router.log()
@@ -483,7 +482,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 
 def test_extension_is_refused(make):
-    """The log says so, not that the kernel has none."""
+    """The log has that, not that the kernel has none."""
     net = make(LanNet)
     program = net.router.object_without_arena()
     compile_bpf(os.path.join(os.path.dirname(program), "sixlane.flows.bpf.o"), REFUSED)

@@ -10,15 +10,14 @@ from typing import NamedTuple
 
 import frames as fr
 import pytest
-from bonds import add_bond
-from conftest import end_to_end
-from lab import wait_until
-from lans import BY_KERNEL, LanTwins, forwarded, is_noise, subnet, tag
+from e2e_fixtures import tear_down
+from frames import tag
+from guard_twins import FAST, NONE, SLOW
+from lab import wait_for
+from lans import LanTwins, add_bond, forwarded, is_noise, subnet
 from test_vrf import add_vrf, enslave
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 
-# What becomes of a packet: forwarded by XDP (without a row for it), by the kernel, or not at all.
-FAST, SLOW, NONE = "by XDP", "by the kernel", "nowhere"
 FIREWALL, TC = "pass_firewall", "pass_tc"
 
 
@@ -49,7 +48,7 @@ class Flow(NamedTuple):
 class Row(NamedTuple):
     name: str
     commands: str  # a line each, of nft or tc
-    held: dict  # {flow: what becomes of it}, for flows that XDP does not forward
+    held: dict  # {flow: its outcome}, for flows that XDP does not forward
     verdict: str = FIREWALL
 
 
@@ -59,8 +58,7 @@ UDP_DROP = "meta l4proto udp drop"
 
 
 def forward(*matches, hook="forward"):
-    lines = ["nft add table inet t",
-             "nft add chain inet t c { type filter hook %s priority 0; policy accept; }" % hook]  # fmt: skip
+    lines = ["nft add table inet t", "nft add chain inet t c { type filter hook %s priority 0; policy accept; }" % hook]
     return "\n".join(lines + ["nft add rule inet t c %s drop" % match for match in matches])
 
 
@@ -117,16 +115,11 @@ class Layers(LanTwins):
 
     def wait(self, held, verdict):
         """Until so many are forwarded, and so many punted; returns what then arrived."""
-        seen = [None, None]
-
-        def right():
-            seen[:] = self.fast.counted(lambda: self.send(self.fast))
-            rise = seen[1]
-            return rise is None or (rise.get("forward", 0) == len(self.flows) - len(held)
-                                    and rise.get(verdict, 0) >= len(held))  # fmt: skip
-
-        wait_until(right, 20, lambda: "%d held under %s: %s" % (len(held), verdict, seen[1]))
-        return seen[0]
+        free, slow = len(self.flows) - len(held), len(held)
+        return wait_for(
+            lambda: self.fast.counted(lambda: self.send(self.fast)),
+            lambda seen: seen[1].get("forward", 0) == free and seen[1].get(verdict, 0) >= slow,
+            20, "%d times %s" % (slow, verdict))[0]  # fmt: skip
 
     def check(self, row):
         """Do the row's commands, check all flows, and undo them."""
@@ -145,33 +138,18 @@ class Layers(LanTwins):
 def do(net, commands):
     """In one process of each program, because an emulated machine starts them slowly."""
     for program, *how in (("nft", "-f", "-"), ("tc", "-batch", "-")):
-        lines = [line.removeprefix(program + " ") for line in commands.splitlines()
-                 if line.startswith(program + " ")]  # fmt: skip
+        lines = [line.removeprefix(program + " ") for line in commands.splitlines() if line.startswith(program + " ")]
         if lines:
             net.r.run(program, *how, stdin="\n".join(lines) + "\n")
 
 
 def undo(net, commands):
     added = re.findall(r"^tc qdisc add (dev \S+ (?:root|clsact))", commands, re.M)
-    do(net, "\n".join(["nft flush ruleset"] * ("nft " in commands)
-                      + ["tc qdisc del " + words for words in added]))  # fmt: skip
+    do(net, "\n".join(["nft flush ruleset"] * ("nft " in commands) + ["tc qdisc del " + words for words in added]))
 
 
-def layers(build, flows, ports):
-    """For all tests of one net."""
-    twins = Layers(build, flows, ports)
-    try:
-        yield twins
-    finally:
-        end_to_end.tear_down([twins])
-
-
-def all_of(fate, *flows):
-    return dict.fromkeys(flows, fate)
-
-
-def each_row(rows):
-    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+def all_of(outcome, *flows):
+    return dict.fromkeys(flows, outcome)
 
 
 # --- VLANs: p0.5 and p1.7 -------------------------------------------------------------------
@@ -189,18 +167,13 @@ VLAN_ROWS = [
     Row("rule of both", forward("iifname p0.5 oifname p1"), all_of(NONE, "5>b")),
     Row("prerouting", forward("iifname p0.5", hook="prerouting"), all_of(NONE, "5>7", "5>b")),
     Row("postrouting", forward("oifname p1.7", hook="postrouting"), all_of(NONE, "5>7", "a>7")),
-    Row("ingress chain of the port", netdev("ingress", "p0"),
-        all_of(NONE, "5>7", "5>b", "a>7", "a>b")),
+    Row("ingress chain of the port", netdev("ingress", "p0"), all_of(NONE, "5>7", "5>b", "a>7", "a>b")),
     Row("ingress chain of a VLAN device", netdev("ingress", "p0.5"), all_of(NONE, "5>7", "5>b")),
-    Row("egress chain of the port", netdev("egress", "p1"),
-        all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b")),
+    Row("egress chain of the port", netdev("egress", "p1"), all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b")),
     Row("egress chain of a VLAN device", netdev("egress", "p1.7"), all_of(NONE, "5>7", "a>7")),
-    Row("filter at ingress of the port", tc_drop("ingress", "p0"),
-        all_of(NONE, "5>7", "5>b", "a>7", "a>b"), TC),
-    Row("filter at ingress of a VLAN device", tc_drop("ingress", "p0.5"),
-        all_of(NONE, "5>7", "5>b"), TC),
-    Row("filter at egress of the port", tc_drop("egress", "p1"),
-        all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b"), TC),
+    Row("filter at ingress of the port", tc_drop("ingress", "p0"), all_of(NONE, "5>7", "5>b", "a>7", "a>b"), TC),
+    Row("filter at ingress of a VLAN device", tc_drop("ingress", "p0.5"), all_of(NONE, "5>7", "5>b"), TC),
+    Row("filter at egress of the port", tc_drop("egress", "p1"), all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b"), TC),
     Row("filter at egress of a VLAN device", tc_drop("egress", "p1.7"), all_of(NONE, "5>7", "a>7"), TC),
     Row("shaping of the port", shape("p1"), all_of(SLOW, "5>7", "5>b", "a>7", "a>b", "c>b"), TC),
     Row("shaping of a VLAN device", shape("p1.7"), all_of(SLOW, "5>7", "a>7"), TC),
@@ -213,28 +186,15 @@ def build_vlans(net):
         net.add_subnet(name, vid, host)
 
 
-@pytest.fixture(scope="module")
-def vlans():
-    yield from layers(build_vlans, VLAN_FLOWS, ["p0", "p1", "p2"])
-
-
-@each_row(VLAN_ROWS)
-def test_vlans(vlans, row):
-    vlans.check(row)
-
-
 # --- a bond of p1, which is active, and p2; bond0.7 on it -----------------------------------
 
-BOND_FLOWS = {
-    "a>bond": Flow(A, B), "a>7": Flow(A, SEVEN), "bond>a": Flow(B, A), "7>a": Flow(SEVEN, A),
-}  # fmt: skip
+BOND_FLOWS = {"a>bond": Flow(A, B), "a>7": Flow(A, SEVEN), "bond>a": Flow(B, A), "7>a": Flow(SEVEN, A)}
 OUT, IN = ("a>bond", "a>7"), ("bond>a", "7>a")
 BOND_ROWS = [
     Row("rule of the bond", forward("iifname bond0"), all_of(NONE, "bond>a")),
     Row("rule of the bond as output", forward("oifname bond0"), all_of(NONE, "a>bond")),
     Row("rule of the VLAN device", forward("iifname bond0.7"), all_of(NONE, "7>a")),
-    Row("rule of a slave", forward("iifname p1", "oifname p1", "iifname bond0.7"),
-        all_of(NONE, "7>a")),
+    Row("rule of a slave", forward("iifname p1", "oifname p1", "iifname bond0.7"), all_of(NONE, "7>a")),
     Row("ingress chain of the slave", netdev("ingress", "p1"), all_of(NONE, *IN)),
     Row("ingress chain of the bond", netdev("ingress", "bond0"), all_of(NONE, *IN)),
     Row("ingress chain of the other slave", netdev("ingress", "p2"), all_of(SLOW, *IN)),
@@ -245,8 +205,7 @@ BOND_ROWS = [
     Row("filter at ingress of the bond", tc_drop("ingress", "bond0"), all_of(NONE, *IN), TC),
     Row("filter at egress of the slave", tc_drop("egress", "p1"), all_of(NONE, *OUT), TC),
     Row("filter at egress of the bond", tc_drop("egress", "bond0"), all_of(NONE, *OUT), TC),
-    Row("filter at egress of the VLAN device", tc_drop("egress", "bond0.7"),
-        all_of(NONE, "a>7"), TC),
+    Row("filter at egress of the VLAN device", tc_drop("egress", "bond0.7"), all_of(NONE, "a>7"), TC),
     Row("shaping of the slave", shape("p1"), all_of(SLOW, *OUT), TC),
     Row("shaping of the bond", shape("bond0"), all_of(SLOW, *OUT), TC),
 ]  # fmt: skip
@@ -258,43 +217,25 @@ def build_bond(net):
     net.add_subnet("bond0.7", 7, "b")
 
 
-@pytest.fixture(scope="module")
-def bonds():
-    yield from layers(build_bond, BOND_FLOWS, ["p0", "bond0"])
-
-
-@each_row(BOND_ROWS)
-def test_bonds(bonds, row):
-    bonds.check(row)
-
-
 # --- a VRF with p0 and p1, and routes out of it and into it ---------------------------------
 
 RED = 100
 MTU, OVER_MTU = 1280, "2001:db8:f01::1"
-VRF_FLOWS = {
-    "a>b": Flow(A, B), "b>a": Flow(B, A),
-    "a>c": Flow(A, End("c", FAR)), "c>b": Flow(C, End("b", FAR)),
-}  # fmt: skip
+VRF_FLOWS = {"a>b": Flow(A, B), "b>a": Flow(B, A), "a>c": Flow(A, End("c", FAR)), "c>b": Flow(C, End("b", FAR))}
 VRF_ROWS = [
     Row("rule of the VRF", forward("iifname red"), all_of(NONE, "a>b", "b>a", "a>c")),
     # Only neighbour discovery comes in by the port there, see below.
     Row("rule of a port", forward("iifname p0"), all_of(SLOW, "a>b", "a>c")),
     Row("rule of a port as output", forward("oifname p1"), all_of(NONE, "a>b", "c>b")),
     Row("rule of the VRF as output", forward("oifname red", "iifname p2"), all_of(NONE, "c>b")),
-    Row("prerouting of the VRF", forward("iifname red", hook="prerouting"),
-        all_of(NONE, "a>b", "b>a", "a>c")),
-    Row("prerouting of a port", forward("iifname p0", hook="prerouting"),
-        all_of(NONE, "a>b", "a>c")),
-    Row("postrouting", forward("oifname red", "oifname p0", hook="postrouting"),
-        all_of(NONE, "b>a")),
+    Row("prerouting of the VRF", forward("iifname red", hook="prerouting"), all_of(NONE, "a>b", "b>a", "a>c")),
+    Row("prerouting of a port", forward("iifname p0", hook="prerouting"), all_of(NONE, "a>b", "a>c")),
+    Row("postrouting", forward("oifname red", "oifname p0", hook="postrouting"), all_of(NONE, "b>a")),
     Row("ingress chain of a port", netdev("ingress", "p0"), all_of(NONE, "a>b", "a>c")),
     Row("egress chains of a port and the VRF", netdev("egress", "red", "p1"), all_of(NONE, "a>b", "c>b")),
     Row("filter at ingress of a port", tc_drop("ingress", "p0"), all_of(NONE, "a>b", "a>c"), TC),
-    Row("filters at egress of a port and the VRF", tc_drop("egress", "red", "p1"),
-        all_of(NONE, "a>b", "c>b"), TC),
-    Row("shaping of a port and the VRF", shape("red") + "\n" + shape("p1"),
-        all_of(SLOW, "a>b", "c>b"), TC),
+    Row("filters at egress of a port and the VRF", tc_drop("egress", "red", "p1"), all_of(NONE, "a>b", "c>b"), TC),
+    Row("shaping of a port and the VRF", shape("red") + "\n" + shape("p1"), all_of(SLOW, "a>b", "c>b"), TC),
 ]  # fmt: skip
 
 
@@ -306,35 +247,51 @@ def build_vrf(net):
     net.r.route("add 2001:db8:f01::/48 via", host_addr("b"), "table", RED)
 
 
+# --- all rows -------------------------------------------------------------------------------
+
+NETS = {
+    "vlans": (VLAN_ROWS, build_vlans, VLAN_FLOWS, ["p0", "p1", "p2"]),
+    "bonds": (BOND_ROWS, build_bond, BOND_FLOWS, ["p0", "bond0"]),
+    "vrf": (VRF_ROWS, build_vrf, VRF_FLOWS, ["p0", "p1", "p2"]),
+}
+
+
 @pytest.fixture(scope="module")
-def vrf():
-    for twins in layers(build_vrf, VRF_FLOWS, ["p0", "p1", "p2"]):
-        if not BY_KERNEL:
-            twins.fast.router.sixlane("exception add", OVER_MTU, "mtu", MTU, "table", RED)
-        yield twins
+def layers(request):
+    """One net for all tests of it."""
+    twins = Layers(*NETS[request.param][1:])
+    if request.param == "vrf":
+        twins.fast.router.sixlane("exception add", OVER_MTU, "mtu", MTU, "table", RED)
+    yield twins
+    tear_down([twins])
 
 
-@each_row(VRF_ROWS)
-def test_vrf(vrf, row):
-    vrf.check(row)
+ROWS = [pytest.param(name, row, id="%s, %s" % (name, row.name)) for name, (rows, *_) in NETS.items() for row in rows]
+of_vrf = pytest.mark.parametrize("layers", ["vrf"], indirect=True)
 
 
-def test_neighbour_discovery_that_is_forwarded(vrf):
+@pytest.mark.parametrize("layers, row", ROWS, indirect=["layers"])
+def test_row(layers, row):
+    layers.check(row)
+
+
+@of_vrf
+def test_neighbour_discovery_that_is_forwarded(layers):
     """Rules see it as coming in by the port, so that rules of the port matter."""
     advertisement = fr.udp(host_addr("b"), nh=58)[: fr.ETH_LEN + fr.IPV6_LEN]
     advertisement += bytes([136]) + bytes(23)
     wanted, commands = forwarded(advertisement, HOST_MAC["b"], PORT_MAC["b"]), forward("iifname p0")
     for rules, arrives in (("", True), (commands, False)):
-        vrf.each(lambda net: do(net, rules))
-        vrf.wait(all_of(SLOW, "a>b", "a>c") if rules else {}, FIREWALL)
-        for net in (vrf.plain, vrf.fast):
+        layers.each(lambda net: do(net, rules))
+        layers.wait(all_of(SLOW, "a>b", "a>c") if rules else {}, FIREWALL)
+        for net in (layers.plain, layers.fast):
             net.flush()
             net.clear()
             net.tap["a"].send(advertisement)
             net.flush()
             # exchange() would ignore it as noise
             assert (wanted in net.tap["b"].drain()) == arrives
-    vrf.each(lambda net: undo(net, commands))
+    layers.each(lambda net: undo(net, commands))
 
 
 # Commands; whether the kernel still answers; whether XDP answers.
@@ -351,18 +308,18 @@ ANSWER_ROWS = {
 }  # fmt: skip
 
 
+@of_vrf
 @pytest.mark.parametrize("name", ANSWER_ROWS)
-def test_answers_of_a_vrf(vrf, name):
+def test_answers_of_a_vrf(layers, name):
     """Only XDP knows an operator's exception; what the kernel sends takes the same path."""
     commands, answered, by_xdp = ANSWER_ROWS[name]
     verdict = "answer_too_big" if by_xdp else "drop_too_big"
     try:
-        vrf.each(lambda net: do(net, commands))
-        if not BY_KERNEL:
-            vrf.fast.settle([fr.udp(OVER_MTU, size=MTU + 1)], **{verdict: 1})
+        layers.each(lambda net: do(net, commands))
+        layers.fast.settle([fr.udp(OVER_MTU, size=MTU + 1)], **{verdict: 1})
         frame = fr.udp(OVER_MTU, hop_limit=1)
-        for net in (vrf.plain, vrf.fast):
+        for net in (layers.plain, layers.fast):
             got = net.exchange([frame])
             assert [fr.icmp_error(f)[:2] for f in got["a"]] == ([(3, 0)] if answered else [])
     finally:
-        vrf.each(lambda net: undo(net, commands))
+        layers.each(lambda net: undo(net, commands))

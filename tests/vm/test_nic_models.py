@@ -11,12 +11,12 @@ import re
 import frames as fr
 import pytest
 from lab import command, wait_until
-from machine import MAC, MODELS
+from machine import MODELS
+from nics import NicNet
 from tap import pass_marker
-from topology import HOST_MAC, PORT, PORT_MAC, Net, host_addr, router_addr
+from topology import HOST_MAC, PORT, PORT_MAC, host_addr, router_addr
 
-NETWORK, PCI = pathlib.Path("/sys/class/net"), pathlib.Path("/sys/bus/pci/devices")
-FAR_ENDS = 2 * len(MODELS)  # the number of the first
+PCI = pathlib.Path("/sys/bus/pci/devices")
 COUNT = 50
 LARGE = (64, 1500, 3400, 3486, 3495, 3507, 3600, 4096, 8999, 9000)
 # The driver's counters of frames that XDP redirected, and of frames that were redirected to it.
@@ -24,18 +24,13 @@ RECEIVED = {"virtio": r"rx.*\d_xdp_redirects", "vmxnet3": "xdp redirects"}
 SENT = {"virtio": r"tx.*\d_xdp_tx", "vmxnet3": "xdp xmit"}
 
 
-class NicNet(Net):
-    """The topology with hosts a and b, by NICs."""
+class ModelNet(NicNet):
+    """By NICs of a model."""
 
     def __init__(self, model):
-        self.model, self.kind = model, model.partition("-")[0]
-        self.native, self.bus = model != "e1000e", {}
-        super().__init__(hosts="ab")
-
-    def _link(self, host, ns, queues):
-        number = 2 * MODELS.index(self.model) + "ab".index(host)
-        self.bus[PORT[host]] = take(self.r, number, PORT[host], PORT_MAC[host])
-        take(ns, FAR_ENDS + number, "h0", HOST_MAC[host])
+        self.model, self.kind, self.native = model, model.partition("-")[0], model != "e1000e"
+        near = 2 * MODELS.index(model)
+        super().__init__(near, 2 * len(MODELS) + near)
 
     def start(self):
         for host in self.hosts:  # XDP does not see tags that the NIC removes
@@ -79,19 +74,6 @@ class NicNet(Net):
         return sum(int(count) for count in re.findall(pattern, shown, re.MULTILINE))
 
 
-def take(ns, number, name, mac):
-    """Bring the machine's NIC of that number into the namespace. Returns its place on the bus."""
-    (device,) = (
-        device
-        for device in NETWORK.iterdir()
-        if (device / "address").read_text().strip() == MAC.format(number)
-    )
-    place = (device / "device").resolve().name
-    command(["ip", "link", "set", "dev", device.name, "down", "netns", ns.name, "name", name])
-    ns.ip("link set dev", name, "address", mac)
-    return place
-
-
 @pytest.fixture(scope="module")
 def drivers():
     command(["modprobe", "-a", "igb", "vmxnet3", "e1000e"])
@@ -99,7 +81,7 @@ def drivers():
 
 @pytest.fixture(scope="module", params=MODELS)
 def net(drivers, request):
-    with NicNet(request.param) as net:
+    with ModelNet(request.param) as net:
         net.lro = try_lro(net)
         yield net.start()
     assert net.lab.leftovers() == []

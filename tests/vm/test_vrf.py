@@ -4,9 +4,9 @@
 import exceptions as ex
 import frames as fr
 import pytest
-from bonds import add_bond, distributed
+from frames import tag
 from lab import wait_for
-from lans import LanNet, LanTwins, packets, subnet, tag
+from lans import LanNet, LanTwins, add_bond, distributed, packets, subnet
 from topology import FAR, HOST_MAC, PORT, PREFIX, host_addr, host_ll, router_addr
 
 A, B, C = (host_addr(host) for host in "abc")
@@ -129,7 +129,7 @@ def test_vrf_is_there_first(idle):
 
 
 def test_explain_chooses_a_port_of_the_vrf(net):
-    """Without `dev`: by the tables of the VRFs, of which main knows nothing."""
+    """Without `dev`: by the tables of the VRFs."""
     add_red_and_blue(net)
     route_in(net, RED, PREFIX, "via", B)
     route_in(net, BLUE, "2a00::/16 via", C)
