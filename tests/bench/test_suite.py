@@ -70,12 +70,13 @@ def test_documents():
     for line in (
         "Measured on 2026-01-02: Some CPU, 4 CPUs, Linux 6.1, x86_64.\n"
         "Mitigations: none. Compiler of BPF programs: Some Clang 19.\nCommit abc.\n",
-        "| forward, compiled/kernel, full-view | 1 | 12.3 (11.3 – 13.3) | ratio | at least 20 | **missed** |",
-        "## forward-1\n\n`sixlane bench forward`\n\n|",
+        "| forward, compiled/kernel, full-view | forward-1 | 12.3 (11.3 – 13.3) | ratio | at least 20 | **missed** |",
+        "## forward\n\n`sixlane bench forward`\n\n|",
         "## sizes\n\n`sixlane bench forward`\n\n![sizes](plots/sizes.svg)\n",
-        "| ns | compiled | kernel |\n| --- | --- | --- |\n| 64 bytes | 100 (99.0 – 101) | 1,234 (1,233 – 1,235) |\n"
-        "| 512 bytes | 150 (149 – 151) |  |\n",
-        "\nNotes:\n\n- compiled: a note\n", "| ns | compiled | dpdk-fib6 | kernel4 |",
+        "|  | compiled, ns | kernel, ns | compiled/kernel |\n| --- | --- | --- | --- |\n"
+        "| 64 bytes | 100 (99.0 – 101) | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) |\n"
+        "| 512 bytes | 150 (149 – 151) |  |  |\n",
+        "\nNotes:\n\n- compiled: a note\n", "|  | compiled, ns | dpdk-fib6, ns | kernel4, ns |",
     ):
         assert line in document
     assert suite.MARKED not in document and "ipv4" not in document
@@ -85,6 +86,44 @@ def test_documents():
         assert line in document and line in readme
     assert len({text.partition(suite.BEGIN)[0] + text.partition(suite.END)[2] for text in (README, readme)}) == 1
     assert all("**A short run, which shows little.**" in text for text in written([row()], quick=True))
+
+
+def aim(median, run, figure="forward, compiled/kernel, full-view", bound="at least 2.00"):
+    return row(engine="compiled/kernel", unit="ratio", median=median, run=run, figure=figure, aim=bound, met=True)
+
+
+@pytest.mark.parametrize("rows, lines", [
+    # the worst of a figure, and in which run
+    ([aim(5.0, "sizes"), aim(3.0, "forward-1"), aim(4.0, "forward-2")],
+     "| forward, compiled/kernel, full-view | forward-1 | 3.00 (2.00 – 4.00) | ratio | at least 2.00 |  |\n\n"),
+    ([aim(5.0, "sizes", "x", "at most 9"), aim(6.0, "forward-1", "x", "at most 9"), aim(4.0, "cpus", "x", "at most 9")],
+     "| x | forward-1 | 6.00 (5.00 – 7.00) | ratio | at most 9 |  |\n\n"),
+    # runs that differ by a number; a ratio of two tables; one beside something else
+    ([row(), row(run="forward-2", seed=2, command="sixlane bench forward --seed=2"), row(engine="kernel", unit="Mpps")],
+     "`sixlane bench forward`\n\n`sixlane bench forward --seed=2`\n\n|  | compiled, ns |\n| --- | --- |\n"
+     "| seed 1 | 100 (99.0 – 101) |\n| seed 2 | 100 (99.0 – 101) |\n"),
+    ([row("lookup", table="10"), row("lookup", table="ipv4:10/ipv4:1", unit="ratio", median=3.0),
+      row("lookup", table="10", engine="compiled, beside 9/s", unit="ratio", median=2.0, writer_rate=9),
+      row("lookup", table="10", unit="changes/s", mode="changes", median=8.0, writer_rate=9)],
+     "|  | compiled, ns | compiled, changes/s | compiled, table/1 | compiled, beside/alone |\n"
+     "| --- | --- | --- | --- | --- |\n|  | 100 (99.0 – 101) |  | 3.00 (2.00 – 4.00) |  |\n"
+     "| 9 changes/s |  | 8.00 (7.00 – 9.00) |  | 2.00 (1.00 – 3.00) |\n"),
+    ([row(), row(engine="compiled/kernel, beside udp", unit="ratio", median=3.0)],
+     "| beside udp |  | 3.00 (2.00 – 4.00) |\n"),
+    # other units, one a line; a ratio of them
+    ([row(mode="p50", unit="ms", median=4.0), row(mode="lost", unit="%", median=2.0),
+      row(engine="compiled/kernel", mode="p50", unit="ratio", median=3.0)],
+     "|  | compiled | compiled/kernel |\n| --- | --- | --- |\n"
+     "| p50, ms | 4.00 (3.00 – 5.00) | 3.00 (2.00 – 4.00) |\n"
+     "| lost, % | 2.00 (1.00 – 3.00) |  |\n"),
+    # what depends on table and engine only: the median, the lowest and the highest of all runs
+    ([row("lookup"), *(row("lookup", mode="insert", unit="ns/route", median=median) for median in (7.0, 2.0, 5.0)),
+      row("lookup", engine="kernel4", table="ipv4:full-view", mode="insert", unit="ns/route", median=9.0)],
+     "|  | compiled, insert, ns/route | kernel4, insert, ns/route |\n| --- | --- | --- |\n"
+     "| full-view | 5.00 (1.00 – 8.00) | 9.00 (8.00 – 10.0) |\n"),
+])  # fmt: skip
+def test_tables(rows, lines):
+    assert lines in written(rows)[0]
 
 
 @pytest.mark.parametrize("other", [

@@ -13,6 +13,7 @@ import operator
 import pathlib
 import shlex
 import shutil
+import statistics
 import subprocess
 import sys
 from typing import Any, Iterable
@@ -169,9 +170,13 @@ def run(options: argparse.Namespace) -> None:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin. Written by user/bench/suite.py -->\n", "<!-- results: end -->\n"
-# What tells the lines of a table apart, and its unit.
-VARIED = {"table": "", "pattern": "", "mode": "", "threads": " CPUs", "frame_bytes": " bytes",
-          "writer_rate": " changes/s"}  # fmt: skip
+# What tells the lines of a table apart.
+VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "threads": "{} CPUs", "frame_bytes": "{} bytes",
+          "writer_rate": "{} changes/s", "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
+# Units whose columns stand beside each other, with the ratios. Mpps are left out: they follow from ns.
+TIMES = ("ns", "changes/s")
+# Modes that depend on the table and the engine only; those of all runs are merged, into two tables.
+OF_ROUTES = (("insert", "memory", "depth"), ("change", "change-p99"))
 # Of README's table: what it is called, and the engines of `forward` and `lookup`.
 SUMMARY = (
     ("**sixlane, compiled FIB**", "compiled", "compiled"),
@@ -195,23 +200,81 @@ def _table(head: list[str], lines: Iterable[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *lines])
 
 
+def _pivot(cells: Iterable[tuple[str, str, str]]) -> str:
+    """A table of (line, column, text)."""
+    lines: dict[str, dict[str, str]] = {}
+    columns: dict[str, None] = {}
+    for line, column, text in cells:
+        lines.setdefault(line, {})[column] = text
+        columns[column] = None
+    body = ([line, *(texts.get(column, "") for column in columns)] for line, texts in lines.items())
+    return "\n" + _table(["", *columns], body) if lines else ""
+
+
+def _placed(row: Row) -> Row:
+    """With the key `column`. A ratio of two tables, or beside a flood, gets the line of the first table, or flood."""
+    table, _, first = (row["table"] or "").replace("ipv4:", "").partition("/")  # as many routes of IPv4
+    column, _, beside = row["engine"].partition(", beside ")
+    if row["unit"] in TIMES:
+        column += f", {row['unit']}"
+    elif row["unit"] == "ratio":
+        column += ", beside/alone" * bool(beside) + f", table/{first.split(':')[-1]}" * bool(first)
+    mode = None if row["mode"] == "changes" else row["mode"]  # of the lookups beside them
+    return {**row, "table": table, "mode": mode, "column": column, "beside": not row["writer_rate"] and beside}
+
+
+def _notes(rows: list[Row]) -> str:
+    """Each note once, with the engines that have it; not the share of generator, veth and sink, which is a column."""
+    engines: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for note in row["note"].split("; "):
+            if note not in ("", MARKED) and "% " not in note:
+                engines.setdefault(note, {})[row["engine"].partition(", beside ")[0]] = None
+    lines = [f"- {', '.join(names)}: {note}\n" for note, names in engines.items()]
+    return "".join(["\nNotes:\n\n"] * bool(lines) + lines)
+
+
 def _section(name: str, rows: list[Row]) -> str:
-    """All rows of a run: a table a unit, engines beside each other by whatever else differs."""
-    text = f"\n## {name}\n\n`{rows[0]['command'].partition(' --output')[0]}`\n"
-    text += f"\n![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
-    varied = [key for key in VARIED if len({row[key] for row in rows}) > 1]
-    for unit in dict.fromkeys(row["unit"] for row in rows):
-        lines: dict[str, dict[str, str]] = {}
-        for row in rows:
-            if row["unit"] == unit:
-                values = {**row, "table": (row["table"] or "").removeprefix("ipv4:")}  # as many routes of IPv4
-                what = ", ".join(f"{values[key]}{VARIED[key]}" for key in varied if values[key])
-                lines.setdefault(what, {})[row["engine"]] = _spread(row)
-        engines = list(dict.fromkeys(engine for cells in lines.values() for engine in cells))
-        text += "\n" + _table([unit, *engines], ([what, *(cells.get(each, "") for each in engines)]
-                                                 for what, cells in lines.items()))  # fmt: skip
-    notes = dict.fromkeys(f"- {row['engine']}: {row['note']}\n" for row in rows if row["note"] not in ("", MARKED))
-    return text + "".join(["\nNotes:\n\n", *notes] if notes else [])
+    """The runs NAME, NAME-1 and so on: a table of times and ratios, and one of all else with a unit a line."""
+    commands = dict.fromkeys(f"\n`{row['command'].partition(' --output')[0]}`\n" for row in rows)
+    text = f"\n## {name}\n" + "".join(commands) + f"\n![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
+    rows = [_placed(row) for row in rows if row["mode"] not in sum(OF_ROUTES, ()) and row["unit"] != "Mpps"]
+    varied = [key for key in VARIED if len({row[key] for row in rows if row["mode"] or key != "mode"}) > 1]
+    units = {row["mode"]: row["unit"] for row in rows if row["unit"] != "ratio"}
+    tables: dict[bool, list[tuple[str, str, str]]] = {True: [], False: []}
+    for row in sorted(rows, key=lambda row: row["unit"] == "ratio"):
+        unit = units.get(row["mode"], "") if row["unit"] == "ratio" else row["unit"]
+        parts = [VARIED[key].format(row[key]) for key in varied if row[key]] + [unit] * (unit not in TIMES)
+        tables[unit in TIMES].append((", ".join(parts), row["column"], _spread(row)))
+    return text + "".join(map(_pivot, tables.values())) + _notes(rows)
+
+
+def _routes(rows: list[Row]) -> str:
+    """Of all runs: the median of their medians, the lowest and the highest value."""
+    same: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        if row["mode"] in sum(OF_ROUTES, ()):
+            same.setdefault((row["mode"], row["table"].removeprefix("ipv4:"), row["engine"]), []).append(row)
+    merged = {key: {"median": statistics.median(row["median"] for row in each), "low": min(row["low"] for row in each),
+                    "high": max(row["high"] for row in each)} for key, each in same.items()}  # fmt: skip
+    text = "\n## Routes\n\nOf all runs that measured it: the median of their medians (lowest – highest).\n"
+    for modes in OF_ROUTES:
+        ordered = sorted((key for key in merged if key[0] in modes), key=lambda key: modes.index(key[0]))
+        text += _pivot((table, f"{engine}, {mode}, {same[mode, table, engine][0]['unit']}",
+                        _spread(merged[mode, table, engine])) for mode, table, engine in ordered)  # fmt: skip
+    return text * bool(same)
+
+
+def _aims(rows: list[Row]) -> str:
+    """Each figure once: the worst of all runs."""
+    worst: dict[str, Row] = {}
+    for row in rows:
+        if "aim" in row:
+            sign = 1 if "least" in row["aim"] else -1
+            worst[row["figure"]] = min(worst.get(row["figure"], row), row, key=lambda row: sign * (row["median"] or 0))
+    return _table(["figure", "run", "value", "unit", "aim", ""], (
+        [row["figure"], row["run"], _spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
+        for row in worst.values()))  # fmt: skip
 
 
 def summary(rows: list[Row]) -> str:
@@ -237,17 +300,17 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
             raise ValueError(f"a row of {row['run']} means nothing: {row['note']}")
     short = "**A short run, which shows little.** " if suite["quick"] else ""
     where = short + "Measured on {date}: {cpu}, {cpus} CPUs, Linux {kernel}".format(**suite, **first)
-    aims = _table(["figure", "seed", "value", "unit", "aim", ""], (
-        [row["figure"], str(row["seed"]), _spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
-        for row in rows if "aim" in row))  # fmt: skip
-    runs = dict.fromkeys(row["run"] for row in rows)
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        runs.setdefault(row["run"].partition("-")[0], []).append(row)
     results = (f"# Results\n\n<!-- Written by user/bench/suite.py: do not edit. -->\n\n{where}, {first['machine']}.\n"
                f"Mitigations: {first['mitigations'] or 'none'}. Compiler of BPF programs: {suite['compiler']}.\n"
                f"Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
-               "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
-               f"{summary(rows)}\n## Against what sixlane is to reach\n\n{aims}"
-               + "".join(_section(name, [row for row in rows if row["run"] == name]) for name in runs))  # fmt: skip
+               "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n"
+               "A rate in Mpps is 1000 × CPUs / ns. `floor` is generator, veth and sink alone.\n\n"
+               f"{summary(rows)}\n## Against what sixlane is to reach\n\nOf each figure the worst of all runs.\n\n"
+               + _aims(rows) + "".join(_section(name, same) for name, same in runs.items()) + _routes(rows))
     before, rest = readme.split(BEGIN)
     _, after = rest.split(END)
     block = f"{where}.\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{summary(rows)}"
