@@ -106,7 +106,7 @@ static enum sixlane_verdict verdict_of_type(uint8_t type)
 
 /*
  * Other types are left to the kernel, since routes by one object may share a cached route
- * (nexthops_cache.h). A blackhole has that type, or its object discards. Without a device
+ * (rib/nexthops.h). A blackhole has that type, or its object discards. Without a device
  * (net.ipv4.nexthop_compat_mode=0) both look the same.
  */
 static enum sixlane_verdict verdict_by_object(const struct rib_route *route)

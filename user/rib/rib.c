@@ -374,10 +374,9 @@ static bool is_picked(const struct picker *picker, const struct rib_table *table
 	return picker->fn(&view, picker->ctx);
 }
 
-static size_t prune_table(struct rib_table *table, const struct picker *picker)
+static void prune_table(struct rib_table *table, const struct picker *picker)
 {
 	static const struct prefix all;
-	const size_t before = table->rib->routes;
 	struct radix_node *node, *next;
 
 	for (node = radix_first_under(&table->radix, &all); node; node = next) {
@@ -394,18 +393,14 @@ static size_t prune_table(struct rib_table *table, const struct picker *picker)
 		}
 		rib_dest_close(table, dest, table->rib->routes != routes);
 	}
-	return before - table->rib->routes;
 }
 
-static size_t prune(struct rib *rib, const struct picker *picker)
+static void prune(struct rib *rib, const struct picker *picker)
 {
-	size_t dropped = 0;
-
 	for (size_t i = 0; i < RIB_TABLE_BUCKETS; i++) {
 		for (struct rib_table *table = rib->tables[i]; table; table = table->next)
-			dropped += prune_table(table, picker);
+			prune_table(table, picker);
 	}
-	return dropped;
 }
 
 void rib_free(struct rib *rib)
@@ -424,9 +419,9 @@ void rib_free(struct rib *rib)
 	free(rib);
 }
 
-size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
+void rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
 {
-	return prune(rib, &(struct picker){ .fn = fn, .ctx = ctx });
+	prune(rib, &(struct picker){ .fn = fn, .ctx = ctx });
 }
 
 void rib_mark(struct rib *rib)
@@ -440,9 +435,9 @@ void rib_dump_again(struct rib *rib)
 	rib->run++;
 }
 
-size_t rib_sweep(struct rib *rib)
+void rib_sweep(struct rib *rib)
 {
-	return prune(rib, &(struct picker){ .outdated = true });
+	prune(rib, &(struct picker){ .outdated = true });
 }
 
 /* --- queries ---------------------------------------------------------------------------------- */
