@@ -94,11 +94,9 @@ struct radix *tables_routes(struct tables *tables, uint32_t id)
 
 static struct table_route *add_route(struct radix *routes, const struct prefix *prefix)
 {
-	struct table_route *route = calloc(1, sizeof(*route));
+	struct table_route *route = radix_add(routes, prefix, sizeof(*route));
 
 	must(route, "no memory");
-	route->node.prefix = *prefix;
-	must(!radix_insert(routes, &route->node), "no memory");
 	return route;
 }
 

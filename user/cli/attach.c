@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "cmd.h"
 
 static bool parse_mode(const char *word, enum loader_mode *mode)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_features.h"
+#include "../netlink/socket_query.h"
 #include "doctor.h"
 #include "gateways.h"
 

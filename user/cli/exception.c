@@ -12,7 +12,7 @@
 
 #include "../lib/input.h"
 #include "../lib/log.h"
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "args.h"
 #include "exception_change.h"
 #include "exception_show.h"

@@ -12,7 +12,7 @@
 
 #include "../../bpf/proto.h"
 #include "../lib/log.h"
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "args.h"
 #include "explain_egress.h"
 #include "explain_json.h"

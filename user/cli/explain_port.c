@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_route.h"
+#include "../netlink/socket_query.h"
 
 /* The sender if its MAC is unknown: locally administered. */
 static const uint8_t unknown_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };

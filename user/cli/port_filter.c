@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "print.h"
 
 int port_filter_parse(int argc, char **argv, struct port_filter *out)

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "../resolve/affected.h"
+#include "../resolve/resolve.h"
 #include "audit_place.h"
 #include "daemon.h"
 #include "exceptions_event.h"

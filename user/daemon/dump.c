@@ -13,7 +13,7 @@
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 
-#include "../netlink/socket_features.h"
+#include "../netlink/socket_query.h"
 #include "audit_table.h"
 #include "daemon.h"
 #include "guard_apply.h"

@@ -8,7 +8,7 @@
 #define USER_DAEMON_PARITY_KERNEL_H
 
 #include "../netlink/socket.h"
-#include "../rib/next_hop.h"
+#include "../rib/nexthops.h"
 
 enum parity {
 	PARITY_SAME,

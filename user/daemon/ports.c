@@ -8,7 +8,7 @@
 #include "../lib/ethtool.h"
 #include "../lib/kernel.h"
 #include "../loader/driver.h"
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "../resolve/port.h"
 #include "bond.h"
 #include "daemon.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../netlink/socket_features.h"
+#include "../netlink/socket_query.h"
 #include "schedule.h"
 #include "statistics.h"
 

@@ -89,7 +89,7 @@ static void sweep(struct sync *sync)
 			ports_removed(&sync->stores, &stores->links.devices[i], false);
 	links_sweep(&stores->links);
 	addrs_sweep(&stores->addrs);
-	neighs_sweep(stores->neighs, NULL, NULL);
+	neighs_sweep(stores->neighs);
 	nexthops_sweep(stores->nexthops);
 	rib_sweep(stores->rib);
 }

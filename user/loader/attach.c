@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "../netlink/socket_link.h"
+#include "../netlink/socket_query.h"
 #include "arena.h"
 #include "attach.h"
 #include "bpf_object.h"

@@ -21,7 +21,7 @@
 #include "../rib/addrs.h"
 #include "../rib/link.h"
 #include "../rib/neighs.h"
-#include "../rib/next_hop.h"
+#include "../rib/nexthops.h"
 #include "../rib/rules.h"
 
 /*

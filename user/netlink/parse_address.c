@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWADDR, RTM_DELADDR and RTM_NEWPREFIX. The local table says which addresses are this
- * machine's. These messages say which source address the kernel uses, and that the route of a
- * prefix may have got another lifetime; RTM_NEWPREFIX says only the latter.
+ * Addresses of this machine (RTM_NEWADDR), of its neighbours (RTM_NEWNEIGH), and advertised
+ * prefixes (RTM_NEWPREFIX). Which addresses are local is in the local table. RTM_NEWADDR shows
+ * which source the kernel uses, and, like RTM_NEWPREFIX, that a prefix's route may have got another
+ * lifetime.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include "parse.h"
@@ -29,8 +31,8 @@ int parse_address(const struct nlmsghdr *nlh, struct address *out)
 	const struct nlattr *at[ARRAY_SIZE(address_attrs)], *own;
 	struct ifa_cacheinfo info = { .ifa_valid = LIFETIME_INFINITE };
 	struct address address = { 0 };
-	int r = attr_walk_inet6(nlh, RTM_NEWADDR, sizeof(*ifa), address_attrs,
-				ARRAY_SIZE(address_attrs), at, &address.unknown_attr);
+	int r = attr_walk_inet6(nlh, RTM_NEWADDR, sizeof(*ifa), SPECS(address_attrs), at,
+				&address.unknown_attr);
 
 	if (r < 0)
 		return r;
@@ -61,8 +63,8 @@ int parse_advertised(const struct nlmsghdr *nlh, struct prefix *prefix, uint32_t
 {
 	const struct prefixmsg *msg = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[ARRAY_SIZE(advertised_attrs)];
-	int r = attr_walk_inet6(nlh, RTM_NEWPREFIX, sizeof(*msg), advertised_attrs,
-				ARRAY_SIZE(advertised_attrs), at, NULL);
+	int r = attr_walk_inet6(nlh, RTM_NEWPREFIX, sizeof(*msg), SPECS(advertised_attrs), at,
+				NULL);
 
 	if (r < 0)
 		return r;
@@ -70,5 +72,40 @@ int parse_advertised(const struct nlmsghdr *nlh, struct prefix *prefix, uint32_t
 	    attr_prefix(at[PREFIX_ADDRESS], msg->prefix_len, prefix) < 0)
 		return -EBADMSG;
 	*ifindex = (uint32_t)msg->prefix_ifindex;
+	return 0;
+}
+
+/* The length of NDA_LLADDR depends on the device. */
+static const struct attr_spec neigh_attrs[] = {
+	[NDA_DST] = ATTR_ADDR,	    [NDA_LLADDR] = ATTR_ANY, [NDA_FLAGS_EXT] = ATTR_U32,
+	[NDA_CACHEINFO] = ATTR_ANY, [NDA_PROBES] = ATTR_ANY, [NDA_PROTOCOL] = ATTR_ANY,
+};
+
+int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
+{
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *at[ARRAY_SIZE(neigh_attrs)];
+	struct neigh neigh = { 0 };
+	int r = attr_walk_inet6(nlh, RTM_NEWNEIGH, sizeof(*ndm), SPECS(neigh_attrs), at,
+				&neigh.unknown_attr);
+
+	if (r < 0)
+		return r;
+	/* first: proxy entries may have no device */
+	if (ndm->ndm_flags & NTF_PROXY)
+		return -ENOMSG;
+	if (!at[NDA_DST] || ndm->ndm_ifindex <= 0)
+		return -EBADMSG;
+	neigh.ifindex = (uint32_t)ndm->ndm_ifindex;
+	neigh.state = ndm->ndm_state;
+	neigh.flags = ndm->ndm_flags;
+	neigh.flags_ext = attr_u32(at[NDA_FLAGS_EXT], 0);
+	attr_copy(&neigh.addr, at[NDA_DST], sizeof(neigh.addr));
+	if (!neigh.unknown_attr && at[NDA_LLADDR] &&
+	    mnl_attr_get_payload_len(at[NDA_LLADDR]) == sizeof(neigh.mac)) {
+		neigh.has_mac = true;
+		attr_copy(neigh.mac, at[NDA_LLADDR], sizeof(neigh.mac));
+	}
+	*out = neigh;
 	return 0;
 }

@@ -46,6 +46,9 @@ struct attr_spec {
 #define ATTR_NEST ATTR_MIN(0)
 #define ATTR_ANY ATTR_MIN(0)
 
+/* The arguments specs and n_specs of the functions below. */
+#define SPECS(table) (table), ARRAY_SIZE(table)
+
 /*
  * Walks size bytes of attributes. at[type] becomes the last attribute of that type, or NULL. If
  * *unknown is 0, it becomes attr_unknown() of the first attribute that is not in the table. unknown
@@ -114,32 +117,16 @@ void attr_copy_string(char *out, size_t size, const struct nlattr *attr);
 int attr_prefix(const struct nlattr *attr, uint8_t len, struct prefix *out);
 
 /* The value, or fallback if attr is NULL. */
-static inline uint8_t attr_u8(const struct nlattr *attr, uint8_t fallback)
-{
-	if (attr)
-		attr_copy(&fallback, attr, sizeof(fallback));
-	return fallback;
-}
-
-static inline uint16_t attr_u16(const struct nlattr *attr, uint16_t fallback)
-{
-	if (attr)
-		attr_copy(&fallback, attr, sizeof(fallback));
-	return fallback;
-}
-
-static inline uint32_t attr_u32(const struct nlattr *attr, uint32_t fallback)
-{
-	if (attr)
-		attr_copy(&fallback, attr, sizeof(fallback));
-	return fallback;
-}
-
-static inline uint64_t attr_u64(const struct nlattr *attr, uint64_t fallback)
-{
-	if (attr)
-		attr_copy(&fallback, attr, sizeof(fallback));
-	return fallback;
-}
+#define ATTR_GETTER(name, type)                                           \
+	static inline type name(const struct nlattr *attr, type fallback) \
+	{                                                                 \
+		if (attr)                                                 \
+			attr_copy(&fallback, attr, sizeof(fallback));     \
+		return fallback;                                          \
+	}
+ATTR_GETTER(attr_u8, uint8_t)
+ATTR_GETTER(attr_u16, uint16_t)
+ATTR_GETTER(attr_u32, uint32_t)
+ATTR_GETTER(attr_u64, uint64_t)
 
 #endif

@@ -41,7 +41,7 @@ int parse_netdev(const struct nlmsghdr *nlh, uint32_t *ifindex, uint64_t *featur
 	if (genl->cmd != NETDEV_DEV_GET && genl->cmd != NETDEV_DEV_ADDED &&
 	    genl->cmd != NETDEV_DEV_CHANGED)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*genl), netdev_attrs, ARRAY_SIZE(netdev_attrs), at, NULL);
+	r = attr_walk_message(nlh, sizeof(*genl), SPECS(netdev_attrs), at, NULL);
 	if (r < 0)
 		return r;
 	if (attr_u32(at[NETDEV_DEV_IFINDEX], 0) == 0 || !at[NETDEV_DEV_XDP_FEATURES])
@@ -59,7 +59,7 @@ static int group_find(const struct nlattr *groups, const char *name, uint32_t *i
 	int found = -ENOMSG, r;
 
 	while ((r = attr_next(&iterator, &group)) > 0) {
-		r = attr_walk_nest(group, group_attrs, ARRAY_SIZE(group_attrs), at);
+		r = attr_walk_nest(group, SPECS(group_attrs), at);
 		if (r < 0)
 			return r;
 		if (at[CTRL_ATTR_MCAST_GRP_NAME] && at[CTRL_ATTR_MCAST_GRP_ID] &&
@@ -85,7 +85,7 @@ int parse_genl_family(const struct nlmsghdr *nlh, const char *group, uint16_t *f
 		return -EBADMSG;
 	if (genl->cmd != CTRL_CMD_NEWFAMILY)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*genl), family_attrs, ARRAY_SIZE(family_attrs), at, NULL);
+	r = attr_walk_message(nlh, sizeof(*genl), SPECS(family_attrs), at, NULL);
 	if (r < 0)
 		return r;
 	if (!at[CTRL_ATTR_FAMILY_ID])

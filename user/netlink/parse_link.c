@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices: RTM_NEWLINK and RTM_DELLINK, with the attributes of their kinds (IFLA_LINKINFO) and of
- * IPv6 (IFLA_INET6_CONF), and RTM_NEWNETCONF. Newer kernels have more values at the end of the
- * array in IFLA_INET6_CONF: a value beyond its end is 0.
+ * Devices: RTM_NEWLINK and RTM_DELLINK, with names, the attributes of their kinds (IFLA_LINKINFO)
+ * and of IPv6 (IFLA_INET6_CONF), and RTM_NEWNETCONF. Newer kernels have more values at the end of
+ * the array in IFLA_INET6_CONF: a value beyond its end is 0.
  */
 #include "parse.h"
 
@@ -64,6 +64,7 @@ static const struct attr_spec geneve_attrs[] = {
 static const struct attr_spec gre_attrs[] = {
 	[IFLA_GRE_COLLECT_METADATA] = ATTR_ANY,
 };
+
 static const struct attr_spec vrf_attrs[] = {
 	[IFLA_VRF_TABLE] = ATTR_U32,
 };
@@ -174,9 +175,9 @@ struct kind_parser {
 	void (*fill)(const struct nlattr **at, struct link *link);
 };
 
-#define KIND(kind, name)                                                  \
-	{                                                                 \
-		kind, name##_attrs, ARRAY_SIZE(name##_attrs), name##_fill \
+#define KIND(kind, name)                               \
+	{                                              \
+		kind, SPECS(name##_attrs), name##_fill \
 	}
 #define MAX_KIND_ATTRS 32
 
@@ -217,7 +218,7 @@ static int kind_data_parse(const struct kind_parser *parsers, size_t n_parsers, 
 static int info_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(link_info_attrs)];
-	int r = attr_walk_nest(nest, link_info_attrs, ARRAY_SIZE(link_info_attrs), at);
+	int r = attr_walk_nest(nest, SPECS(link_info_attrs), at);
 
 	if (r < 0)
 		return r;
@@ -245,8 +246,7 @@ static int xdp_parse(const struct nlattr *nest, struct link *link)
 	static const uint16_t id_types[] = { IFLA_XDP_PROG_ID, IFLA_XDP_DRV_PROG_ID,
 					     IFLA_XDP_SKB_PROG_ID, IFLA_XDP_HW_PROG_ID };
 	const struct nlattr *at[ARRAY_SIZE(xdp_attrs)];
-	int r = attr_walk_whole_nest(nest, xdp_attrs, ARRAY_SIZE(xdp_attrs), at,
-				     &link->unknown_attr);
+	int r = attr_walk_whole_nest(nest, SPECS(xdp_attrs), at, &link->unknown_attr);
 	uint8_t attached;
 
 	if (r < 0)
@@ -296,7 +296,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 		return -EBADMSG;
 	if (ifi->ifi_family != AF_UNSPEC)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ifi), link_attrs, N_LINK_ATTRS, at, NULL);
+	r = attr_walk_message(nlh, sizeof(*ifi), SPECS(link_attrs), at, NULL);
 	if (r < 0)
 		return r;
 	if (ifi->ifi_index <= 0)
@@ -311,6 +311,46 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 	return 0;
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* struct link has one name only: a device may have any number, few of which matter. */
+static const struct attr_spec name_attrs[] = {
+	[IFLA_IFNAME] = ATTR_STRING(IFNAMSIZ),
+	[IFLA_PROP_LIST] = ATTR_NEST,
+};
+
+static int alt_names_each(const struct nlattr *nest, link_name_fn fn, void *ctx)
+{
+	struct attr_iterator iterator = attr_iterate(nest);
+	const struct nlattr *attr;
+	size_t size;
+	int r;
+
+	while ((r = attr_next(&iterator, &attr)) > 0) {
+		if (mnl_attr_get_type(attr) != IFLA_ALT_IFNAME)
+			continue;
+		size = mnl_attr_get_payload_len(attr);
+		if (size > ALTIFNAMSIZ || !memchr(mnl_attr_get_payload(attr), '\0', size))
+			return -EBADMSG;
+		fn(ctx, mnl_attr_get_str(attr));
+	}
+	return r;
+}
+
+int parse_link_names(const struct nlmsghdr *nlh, link_name_fn fn, void *ctx)
+{
+	const struct nlattr *at[ARRAY_SIZE(name_attrs)];
+	int r = attr_walk_message(nlh, sizeof(struct ifinfomsg), SPECS(name_attrs), at, NULL);
+
+	if (r < 0)
+		return r;
+	if (at[IFLA_IFNAME])
+		fn(ctx, mnl_attr_get_str(at[IFLA_IFNAME]));
+	return alt_names_each(at[IFLA_PROP_LIST], fn, ctx);
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
 /* The parent of IFLA_INET6_CONF depends on the message's family. */
 static int inet6_nest(const struct ifinfomsg *ifi, const struct nlattr **at,
 		      const struct nlattr **nest)
@@ -322,7 +362,7 @@ static int inet6_nest(const struct ifinfomsg *ifi, const struct nlattr **at,
 		*nest = at[IFLA_PROTINFO];
 		return 0;
 	}
-	r = attr_walk_nest(at[IFLA_AF_SPEC], family_attrs, ARRAY_SIZE(family_attrs), families);
+	r = attr_walk_nest(at[IFLA_AF_SPEC], SPECS(family_attrs), families);
 	if (r < 0)
 		return r;
 	*nest = families[AF_INET6];
@@ -353,11 +393,11 @@ int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out)
 		return -EBADMSG;
 	if (ifi->ifi_family != AF_UNSPEC && ifi->ifi_family != AF_INET6)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ifi), link_attrs, N_LINK_ATTRS, at, NULL);
+	r = attr_walk_message(nlh, sizeof(*ifi), SPECS(link_attrs), at, NULL);
 	if (r == 0)
 		r = inet6_nest(ifi, at, &nest);
 	if (r == 0)
-		r = attr_walk_nest(nest, inet6_attrs, ARRAY_SIZE(inet6_attrs), inet6);
+		r = attr_walk_nest(nest, SPECS(inet6_attrs), inet6);
 	if (r != 0)
 		return r;
 	if (ifi->ifi_index <= 0)
@@ -382,14 +422,13 @@ static const struct attr_spec netconf_attrs[] = {
 	[NETCONFA_IFINDEX] = ATTR_U32,
 	[NETCONFA_FORWARDING] = ATTR_U32,
 	[NETCONFA_PROXY_NEIGH] = ATTR_U32,
-	[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN] = ATTR_U32,
 };
 
 int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out)
 {
 	const struct nlattr *at[ARRAY_SIZE(netconf_attrs)];
-	int r = attr_walk_inet6(nlh, RTM_NEWNETCONF, sizeof(struct netconfmsg), netconf_attrs,
-				ARRAY_SIZE(netconf_attrs), at, NULL);
+	int r = attr_walk_inet6(nlh, RTM_NEWNETCONF, sizeof(struct netconfmsg),
+				SPECS(netconf_attrs), at, NULL);
 
 	if (r < 0)
 		return r;
@@ -401,8 +440,6 @@ int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out)
 		.forwarding = attr_u32(at[NETCONFA_FORWARDING], 0),
 		.has_proxy_ndp = at[NETCONFA_PROXY_NEIGH],
 		.proxy_ndp = attr_u32(at[NETCONFA_PROXY_NEIGH], 0),
-		.has_ignore_linkdown = at[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN],
-		.ignore_linkdown = attr_u32(at[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN], 0),
 	};
 	return 0;
 }

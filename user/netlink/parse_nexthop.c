@@ -23,7 +23,6 @@
 
 /* NHA_GROUP_STATS, NHA_HW_STATS_ENABLE and NHA_HW_STATS_USED of Linux 6.9: only counters. */
 #define NEXT_HOP_GROUP_STATS 15
-#define NEXT_HOP_HW_STATS_ENABLE 16
 #define NEXT_HOP_HW_STATS_USED 17
 
 static const struct attr_spec next_hop_attrs[] = {
@@ -39,18 +38,14 @@ static const struct attr_spec next_hop_attrs[] = {
 	[NHA_RES_GROUP] = ATTR_NEST,
 	[NHA_RES_BUCKET] = ATTR_NEST,
 	[NEXT_HOP_OP_FLAGS] = ATTR_U32,
-	[NEXT_HOP_GROUP_STATS] = ATTR_ANY,
-	[NEXT_HOP_HW_STATS_ENABLE] = ATTR_ANY,
-	[NEXT_HOP_HW_STATS_USED] = ATTR_ANY,
+	[NEXT_HOP_GROUP_STATS... NEXT_HOP_HW_STATS_USED] = ATTR_ANY,
 };
 #define N_NEXT_HOP_ATTRS ARRAY_SIZE(next_hop_attrs)
 
 static const struct attr_spec res_group_attrs[] = {
 	[NHA_RES_GROUP_PAD] = ATTR_ANY,
 	[NHA_RES_GROUP_BUCKETS] = ATTR_U16,
-	[NHA_RES_GROUP_IDLE_TIMER] = ATTR_ANY,
-	[NHA_RES_GROUP_UNBALANCED_TIMER] = ATTR_ANY,
-	[NHA_RES_GROUP_UNBALANCED_TIME] = ATTR_ANY,
+	[NHA_RES_GROUP_IDLE_TIMER... NHA_RES_GROUP_UNBALANCED_TIME] = ATTR_ANY,
 };
 
 static const struct attr_spec res_bucket_attrs[] = {
@@ -77,7 +72,7 @@ static int message_walk(const struct nlmsghdr *nlh, const struct nhmsg **nhm,
 		return -EBADMSG;
 	if ((*nhm)->nh_family != AF_INET6 && (*nhm)->nh_family != AF_UNSPEC)
 		return -ENOMSG;
-	return attr_walk_message(nlh, sizeof(**nhm), next_hop_attrs, N_NEXT_HOP_ATTRS, at, unknown);
+	return attr_walk_message(nlh, sizeof(**nhm), SPECS(next_hop_attrs), at, unknown);
 }
 
 /* False if the entry may mean more than struct next_hop_member can express. */
@@ -120,8 +115,7 @@ static int group_parse(const struct nlattr **at, struct next_hop *next_hop,
 {
 	const struct nlattr *res[ARRAY_SIZE(res_group_attrs)];
 	uint16_t unknown = 0;
-	int r = attr_walk_whole_nest(at[NHA_RES_GROUP], res_group_attrs,
-				     ARRAY_SIZE(res_group_attrs), res, &unknown);
+	int r = attr_walk_whole_nest(at[NHA_RES_GROUP], SPECS(res_group_attrs), res, &unknown);
 
 	if (r < 0)
 		return r;
@@ -218,8 +212,8 @@ int parse_next_hop_bucket(const struct nlmsghdr *nlh, struct next_hop_bucket *ou
 		return -ENOMSG;
 	r = message_walk(nlh, &nhm, at, &unknown);
 	if (r == 0)
-		r = attr_walk_whole_nest(at[NHA_RES_BUCKET], res_bucket_attrs,
-					 ARRAY_SIZE(res_bucket_attrs), bucket, &unknown_in_nest);
+		r = attr_walk_whole_nest(at[NHA_RES_BUCKET], SPECS(res_bucket_attrs), bucket,
+					 &unknown_in_nest);
 	if (r != 0)
 		return r;
 	if (attr_u32(at[NHA_ID], 0) == 0 || !bucket[NHA_RES_BUCKET_INDEX] ||

@@ -37,23 +37,9 @@ static const struct attr_spec route_attrs[] = {
 
 /* The metrics that only TCP uses may have any size. */
 static const struct attr_spec metric_attrs[] = {
-	[RTAX_LOCK] = ATTR_U32,
-	[RTAX_MTU] = ATTR_U32,
-	[RTAX_WINDOW] = ATTR_ANY,
-	[RTAX_RTT] = ATTR_ANY,
-	[RTAX_RTTVAR] = ATTR_ANY,
-	[RTAX_SSTHRESH] = ATTR_ANY,
-	[RTAX_CWND] = ATTR_ANY,
-	[RTAX_ADVMSS] = ATTR_ANY,
-	[RTAX_REORDERING] = ATTR_ANY,
-	[RTAX_HOPLIMIT] = ATTR_U32,
-	[RTAX_INITCWND] = ATTR_ANY,
-	[RTAX_FEATURES] = ATTR_U32,
-	[RTAX_RTO_MIN] = ATTR_ANY,
-	[RTAX_INITRWND] = ATTR_ANY,
-	[RTAX_QUICKACK] = ATTR_ANY,
-	[RTAX_CC_ALGO] = ATTR_ANY,
-	[RTAX_FASTOPEN_NO_COOKIE] = ATTR_ANY,
+	[RTAX_LOCK... RTAX_MTU] = ATTR_U32, [RTAX_WINDOW... RTAX_REORDERING] = ATTR_ANY,
+	[RTAX_HOPLIMIT] = ATTR_U32,	    [RTAX_INITCWND] = ATTR_ANY,
+	[RTAX_FEATURES] = ATTR_U32,	    [RTAX_RTO_MIN... RTAX_FASTOPEN_NO_COOKIE] = ATTR_ANY,
 };
 
 /*
@@ -104,8 +90,8 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 	int r;
 
 	while ((r = hop_next(&iterator, &rtnh)) > 0) {
-		r = attr_walk(rtnh + 1, rtnh->rtnh_len - sizeof(*rtnh), route_attrs, N_ROUTE_ATTRS,
-			      at, &route->unknown_attr);
+		r = attr_walk(rtnh + 1, rtnh->rtnh_len - sizeof(*rtnh), SPECS(route_attrs), at,
+			      &route->unknown_attr);
 		if (r < 0)
 			return r;
 		if (at[ROUTE_DEL_REASON])
@@ -129,8 +115,7 @@ static int metrics_parse(const struct nlattr *nest, struct metrics *out, uint16_
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
 	uint16_t unknown_metric = 0;
-	int r = attr_walk_whole_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at,
-				     &unknown_metric);
+	int r = attr_walk_whole_nest(nest, SPECS(metric_attrs), at, &unknown_metric);
 
 	if (r < 0)
 		return r;
@@ -189,8 +174,8 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 
 static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at, uint16_t *unknown)
 {
-	return attr_walk_inet6(nlh, RTM_NEWROUTE, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS,
-			       at, unknown);
+	return attr_walk_inet6(nlh, RTM_NEWROUTE, sizeof(struct rtmsg), SPECS(route_attrs), at,
+			       unknown);
 }
 
 int parse_route(const struct nlmsghdr *nlh, struct route *out,

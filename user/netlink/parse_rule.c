@@ -160,8 +160,8 @@ int parse_rule(const struct nlmsghdr *nlh, struct rule *out)
 	const struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *at[ARRAY_SIZE(rule_attrs)];
 	struct rule rule = { 0 };
-	int r = attr_walk_inet6(nlh, RTM_NEWRULE, sizeof(*frh), rule_attrs, ARRAY_SIZE(rule_attrs),
-				at, &rule.unknown_attr);
+	int r = attr_walk_inet6(nlh, RTM_NEWRULE, sizeof(*frh), SPECS(rule_attrs), at,
+				&rule.unknown_attr);
 
 	if (r < 0)
 		return r;

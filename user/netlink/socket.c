@@ -43,7 +43,6 @@ struct nl_socket {
 	bool busy;	 /* during a dump or request */
 	bool leftovers;	 /* replies may come that nobody waits for */
 	bool overrun;	 /* not reported to the caller yet */
-	char error[160]; /* the kernel's message */
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 };
 
@@ -74,7 +73,6 @@ static int socket_open(struct nl_socket *socket, int protocol, size_t rcvbuf_byt
 	if (!socket->mnl)
 		return -errno;
 	set_option(socket, NETLINK_GET_STRICT_CHK);
-	set_option(socket, NETLINK_EXT_ACK);
 	set_option(socket, NETLINK_CAP_ACK);
 	r = set_rcvbuf(socket, rcvbuf_bytes);
 	if (r < 0)
@@ -115,11 +113,6 @@ void nl_socket_freep(struct nl_socket **socket)
 int nl_socket_fd(const struct nl_socket *socket)
 {
 	return mnl_socket_get_fd(socket->mnl);
-}
-
-const char *nl_socket_error(const struct nl_socket *socket)
-{
-	return socket->error;
 }
 
 int nl_socket_join(struct nl_socket *socket, unsigned int group)
@@ -252,39 +245,12 @@ int nl_socket_send(struct nl_socket *socket, const void *data, size_t size)
 	return message_send(socket, data, size);
 }
 
-static int message_attr(const struct nlattr *attr, void *ctx)
-{
-	const char **text = ctx;
-
-	if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG &&
-	    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
-		*text = mnl_attr_get_str(attr);
-	return MNL_CB_OK;
-}
-
-/* Copies the kernel's message, whose attributes begin offset bytes into the payload. */
-static void copy_error_text(struct nl_socket *socket, const struct nlmsghdr *nlh, size_t offset)
-{
-	const char *payload = mnl_nlmsg_get_payload(nlh), *text = NULL;
-	size_t size = mnl_nlmsg_get_payload_len(nlh);
-
-	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS) || size <= offset)
-		return;
-	(void)mnl_attr_parse_payload(payload + offset, size - offset, message_attr, &text);
-	if (text)
-		snprintf(socket->error, sizeof(socket->error), "%s", text);
-}
-
 static int error_message(struct exchange *x, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
-	size_t offset = sizeof(*err);
 
 	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*err))
 		return -EBADMSG;
-	if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && err->msg.nlmsg_len > MNL_NLMSG_HDRLEN)
-		offset += MNL_ALIGN(err->msg.nlmsg_len) - MNL_NLMSG_HDRLEN;
-	copy_error_text(x->socket, nlh, offset);
 	x->error = err->error;
 	x->done = true;
 	return 0;
@@ -296,7 +262,6 @@ static int done_message(struct exchange *x, const struct nlmsghdr *nlh)
 
 	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(error))
 		memcpy(&error, mnl_nlmsg_get_payload(nlh), sizeof(error));
-	copy_error_text(x->socket, nlh, MNL_ALIGN(sizeof(error)));
 	x->error = error < 0 ? error : 0;
 	x->done = true;
 	/* a dump without messages has the flag in its end */
@@ -405,7 +370,6 @@ static int exchange_start(struct nl_socket *socket, struct nlmsghdr *nlh, uint16
 {
 	if (socket->joined || socket->busy)
 		return -EINVAL;
-	socket->error[0] = '\0';
 	if (++socket->sequence == 0)
 		socket->sequence = 1;
 	nlh->nlmsg_seq = socket->sequence;

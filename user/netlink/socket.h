@@ -90,7 +90,4 @@ int nl_socket_request_one(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg
  */
 int nl_socket_send(struct nl_socket *socket, const void *data, size_t size);
 
-/* The kernel's error message (extack) for the last dump or request, or "". */
-const char *nl_socket_error(const struct nl_socket *socket);
-
 #endif

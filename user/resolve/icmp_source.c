@@ -7,7 +7,7 @@
  * address (4), address of the port (5). From the label (6) on they depend on the destination. So an
  * address that wins by rules 2 to 5 is the source; only the kernel can break a tie.
  */
-#include "icmp_source.h"
+#include "port.h"
 
 #include <linux/if_addr.h>
 #include <string.h>

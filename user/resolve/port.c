@@ -4,16 +4,17 @@
  * whether it takes redirected frames, and how large they may be. IPv6 settings are the device's
  * own.
  *
- * Invariant: anything unknown makes packets pass.
+ * Invariant: anything unknown makes packets pass, or leaves their transmission to the kernel.
  */
 #include "port.h"
 
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <net/if_arp.h>
 #include <string.h>
 
+#include "../lib/util.h"
 #include "../netlink/parse.h"
-#include "icmp_source.h"
-#include "kind.h"
-#include "slaves.h"
 
 #define IPV6_MIN_MTU_BYTES 1280	      /* RFC 8200, section 5; ip6_forward raises a smaller one */
 #define XDP_ACT_NDO_XMIT_SG (1u << 6) /* NETDEV_XDP_ACT_NDO_XMIT_SG of linux/netdev.h */
@@ -39,6 +40,19 @@ static bool any_below(const struct facts *facts, bool (*is)(const struct device 
 		if (is(device))
 			return true;
 		device = tags ? links_find(facts->links, device->link.lower) : NULL;
+	}
+	return false;
+}
+
+/* is() holds for a slave of the bond. */
+static bool any_slave(const struct links *links, const struct device *bond,
+		      bool (*is)(const struct device *slave))
+{
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
+
+		if (slave->has_link && slave->link.master == bond->ifindex && is(slave))
+			return true;
 	}
 	return false;
 }
@@ -122,21 +136,10 @@ static bool hands_on_open_checksums(const struct device *device)
 	       !strcmp(device->link.kind, "tun");
 }
 
-/* Of a bond: of any of its slaves. */
 static bool may_have_open_checksums(const struct facts *facts)
 {
-	const struct device *bottom = facts->bottom;
-
-	if (any_below(facts, hands_on_open_checksums))
-		return true;
-	for (size_t i = 0; bottom && i < facts->links->n; i++) {
-		const struct device *slave = &facts->links->devices[i];
-
-		if (slave->has_link && slave->link.master == bottom->ifindex &&
-		    hands_on_open_checksums(slave))
-			return true;
-	}
-	return false;
+	return any_below(facts, hands_on_open_checksums) ||
+	       (facts->bottom && any_slave(facts->links, facts->bottom, hands_on_open_checksums));
 }
 
 static uint32_t ingress_flags(const struct facts *facts)
@@ -172,19 +175,46 @@ static uint32_t ingress_flags(const struct facts *facts)
 
 /* --- what leaves ---------------------------------------------------------------------------- */
 
-/* A veth, or a bond with a veth among its slaves. */
-static bool ends_in_veth(const struct links *links, const struct device *device)
-{
-	if (!strcmp(device->link.kind, "veth"))
-		return true;
-	for (size_t i = 0; i < links->n; i++) {
-		const struct device *slave = &links->devices[i];
+/* A kind that is not listed is left to the kernel. */
+static const struct {
+	const char *kind; /* IFLA_INFO_KIND */
+	uint32_t flag;
+} kinds[] = {
+	{ "bridge", SIXLANE_PORT_BRIDGE },    { "macvlan", SIXLANE_PORT_MACVLAN },
+	{ "macvtap", SIXLANE_PORT_MACVLAN },  { "ipvlan", SIXLANE_PORT_MACVLAN },
+	{ "ipvtap", SIXLANE_PORT_MACVLAN },   { "sit", SIXLANE_PORT_TUNNEL },
+	{ "ip6tnl", SIXLANE_PORT_TUNNEL },    { "ipip", SIXLANE_PORT_TUNNEL },
+	{ "gre", SIXLANE_PORT_TUNNEL },	      { "gretap", SIXLANE_PORT_TUNNEL },
+	{ "ip6gre", SIXLANE_PORT_TUNNEL },    { "ip6gretap", SIXLANE_PORT_TUNNEL },
+	{ "erspan", SIXLANE_PORT_TUNNEL },    { "ip6erspan", SIXLANE_PORT_TUNNEL },
+	{ "vti", SIXLANE_PORT_TUNNEL },	      { "vti6", SIXLANE_PORT_TUNNEL },
+	{ "xfrm", SIXLANE_PORT_TUNNEL },      { "vxlan", SIXLANE_PORT_TUNNEL },
+	{ "geneve", SIXLANE_PORT_TUNNEL },    { "bareudp", SIXLANE_PORT_TUNNEL },
+	{ "gtp", SIXLANE_PORT_TUNNEL },	      { "ppp", SIXLANE_PORT_TUNNEL },
+	{ "wireguard", SIXLANE_PORT_TUNNEL }, { "ovpn", SIXLANE_PORT_TUNNEL },
+	{ "tun", SIXLANE_PORT_TUNNEL }, /* without a link layer */
+};
 
-		if (slave->has_link && slave->link.master == device->ifindex &&
-		    !strcmp(slave->link.kind, "veth"))
-			return true;
+/* These transmit frames unchanged; a bond, by the slave that it selects. */
+static const char *const plain_kinds[] = { "", "veth", "tun", "bond" };
+
+/* 0: frames leave unchanged; else one of SIXLANE_PORT_NO_XMIT. */
+static uint32_t kind_flag(const struct link *link)
+{
+	for (size_t i = 0; link->type == ARPHRD_ETHER && i < ARRAY_SIZE(plain_kinds); i++) {
+		if (!strcmp(link->kind, plain_kinds[i]))
+			return 0;
 	}
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!strcmp(link->kind, kinds[i].kind))
+			return kinds[i].flag;
+	}
+	return SIXLANE_PORT_UNSUPPORTED;
+}
+
+static bool is_veth(const struct device *device)
+{
+	return !strcmp(device->link.kind, "veth");
 }
 
 /*
@@ -207,10 +237,88 @@ static uint32_t xmit_flags(const struct facts *facts)
 		return flags;
 	}
 	if (any_below(facts, is_assumed_to_xmit) ||
-	    (bottom->program && bottom->link.xdp_mode == XDP_MODE_NATIVE &&
-	     !ends_in_veth(facts->links, bottom)))
+	    (bottom->program && bottom->link.xdp_mode == XDP_MODE_NATIVE && !is_veth(bottom) &&
+	     !any_slave(facts->links, bottom, is_veth)))
 		flags = SIXLANE_PORT_XMIT;
 	return flags;
+}
+
+/* bond_slave_can_tx() */
+static bool is_used(const struct link *slave)
+{
+	return slave->slave_active && slave->slave_link && slave->carrier && slave->flags & IFF_UP;
+}
+
+/* Its position is known, and it has the bond's MTU: a packet too big for one is so for all. */
+static bool is_expressible(const struct device *slave, const struct device *bond)
+{
+	return slave->slave_place && slave->link.mtu == bond->link.mtu;
+}
+
+/* Keep the bond's order. False: too many. */
+static bool insert(const struct device *found[SIXLANE_MAX_SLAVES], uint32_t *n,
+		   const struct device *slave)
+{
+	uint32_t at = *n;
+
+	if (*n == SIXLANE_MAX_SLAVES)
+		return false;
+	for (; at > 0 && found[at - 1]->slave_place > slave->slave_place; at--)
+		found[at] = found[at - 1];
+	found[at] = slave;
+	++*n;
+	return true;
+}
+
+static bool fill_list(const struct links *links, const struct device *bond,
+		      struct sixlane_port *out)
+{
+	const struct device *found[SIXLANE_MAX_SLAVES];
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
+
+		if (!slave->has_link || slave->link.master != bond->ifindex)
+			continue;
+		if (!is_expressible(slave, bond))
+			return false;
+		if (is_used(&slave->link) && !insert(found, &n, slave))
+			return false;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		out->slaves[i] = found[i]->ifindex;
+	out->n_slaves = n;
+	return true;
+}
+
+/* A bond in a bond hashes redirected frames again, and a program may change them. */
+static bool changes_frames(const struct device *slave)
+{
+	return kind_flag(&slave->link) || !strcmp(slave->link.kind, "bond") ||
+	       has_unknown_program(slave);
+}
+
+/*
+ * Set the hash by which a bond selects the slave for a frame (bond_update_slave_arr()), and the
+ * list of slaves. False: only the kernel knows.
+ */
+static bool set_slaves(const struct facts *facts, struct sixlane_port *out)
+{
+	static const uint16_t hashes[] = {
+		[BOND_CHOICE_L2] = SIXLANE_SLAVES_BY_L2,
+		[BOND_CHOICE_L23] = SIXLANE_SLAVES_BY_L23,
+		[BOND_CHOICE_L34] = SIXLANE_SLAVES_BY_L34,
+	};
+	const enum bond_choice choice = facts->bottom->link.bond_choice;
+
+	if (choice < BOND_CHOICE_L2 || choice >= ARRAY_SIZE(hashes) ||
+	    !fill_list(facts->links, facts->bottom, out))
+		return false;
+	/* An inner tag is part of the frame, and the kernel parses nothing after it. */
+	out->slaves_by = facts->n_tags == 2 ? SIXLANE_SLAVES_BY_L2 : hashes[choice];
+	out->slaves_type = facts->n_tags == 2 ? ntohs(facts->tags[1].tpid) : ETH_P_IPV6;
+	return true;
 }
 
 /*
@@ -224,14 +332,13 @@ static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 
 	if (strcmp(bottom->link.kind, "bond") != 0)
 		return 0;
-	if (!resolve_slaves_are_plain(facts->links, bottom))
+	if (any_slave(facts->links, bottom, changes_frames))
 		return SIXLANE_PORT_UNSUPPORTED;
-	if (bottom->link.bond_choice == BOND_CHOICE_STATE)
-		return 0;
-	if (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags)
+	if (bottom->link.bond_choice == BOND_CHOICE_STATE ||
+	    (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags))
 		return 0;
 	if (facts->policy->old_bonds || any_below(facts, has_tag_in_frame) ||
-	    !resolve_slaves(facts->links, bottom, facts->n_tags, facts->tags, out))
+	    !set_slaves(facts, out))
 		return SIXLANE_PORT_UNSUPPORTED;
 	return SIXLANE_PORT_SLAVES;
 }
@@ -242,7 +349,7 @@ static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out
 
 	if (!facts->bottom)
 		return SIXLANE_PORT_UNSUPPORTED;
-	flags = resolve_kind(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
+	flags = kind_flag(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
 	if (any_below(facts, maps_priority) || any_below(facts, has_unknown_program))
 		flags |= SIXLANE_PORT_UNSUPPORTED;
 	if (!any_below(facts, is_down))

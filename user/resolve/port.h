@@ -22,4 +22,13 @@ struct resolve_port_policy {
 void resolve_port(const struct links *links, const struct device *device,
 		  const struct resolve_port_policy *policy, struct sixlane_port *out);
 
+/*
+ * For resolve_port(): set source and hop_limit of ICMPv6 errors by the port. SIXLANE_PORT_SOURCE if
+ * the kernel uses just this source for every global destination; otherwise 0, and a source that is
+ * set is only a usable address.
+ */
+uint32_t resolve_icmp_source(const struct links *links, const struct device *device,
+			     const struct addrs *addrs, const struct rules_program *rules,
+			     struct sixlane_port *out);
+
 #endif

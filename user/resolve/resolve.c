@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The target of a prefix, table by table, and of main with the local table laid over it. Pure:
- * reads only the RIB and the links. select.c selects among routes, sources.c handles
- * source-specific routes, and affected.c finds what a change affects.
+ * The target of a prefix, table by table, and of main with the local table laid over it; and which
+ * prefixes a change may affect. Pure: reads only the RIB and the links. select.c selects among
+ * routes, and sources.c handles source-specific routes.
  */
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resolve.h"
 #include "select.h"
-#include "sources.h"
 
 /* --- memory --------------------------------------------------------------------------------- */
 
@@ -27,7 +25,7 @@ void resolve_free(struct resolve *resolve)
 {
 	if (!resolve)
 		return;
-	free(resolve->source_tables);
+	free(resolve->source_tables.items);
 	free(resolve->items.items);
 	free(resolve->nodes.items);
 	free(resolve->sources.items);
@@ -57,7 +55,7 @@ static int resolve_dest(struct resolve *resolve, const struct rib_dest *dest)
 {
 	int ret;
 
-	if (!resolve_has_sources(dest)) {
+	if (!resolve_has(dest, true)) {
 		ret = resolve_plain(resolve, dest);
 		if (ret)
 			return ret;
@@ -67,7 +65,7 @@ static int resolve_dest(struct resolve *resolve, const struct rib_dest *dest)
 
 /* --- main with local laid over it ----------------------------------------------------------- */
 
-static int set_verdict(struct resolve *resolve, enum sixlane_verdict verdict)
+static int answer(struct resolve *resolve, enum sixlane_verdict verdict)
 {
 	memset(&resolve->target, 0, sizeof(resolve->target));
 	resolve->target.verdict = verdict;
@@ -103,7 +101,7 @@ static bool is_thrown(const struct resolve *resolve, const struct radix_node *no
 static bool any_sources(const struct radix_node *node)
 {
 	for (; node; node = radix_cover(node)) {
-		if (resolve_has_sources(resolve_dest_of(node)))
+		if (resolve_has(resolve_dest_of(node), true))
 			return true;
 	}
 	return false;
@@ -125,7 +123,7 @@ static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
 	if (!dest && !(node && node->prefix.len == dst->len))
 		return 0;
 	if (any_sources(node))
-		return set_verdict(resolve, SIXLANE_PUNT_SOURCE_ROUTE);
+		return answer(resolve, SIXLANE_PUNT_SOURCE_ROUTE);
 	ret = longest_usable(resolve, &node);
 	if (ret < 0 || (ret && resolve->target.verdict != SIXLANE_PASS_THROW))
 		return ret;
@@ -137,7 +135,7 @@ static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
 	if (!node || !is_thrown(resolve, node))
 		return 0;
 	/* Not PASS_THROW, which would lead on to the next rule; main's covers may match. */
-	return set_verdict(resolve, SIXLANE_PUNT_ROUTE);
+	return answer(resolve, SIXLANE_PUNT_ROUTE);
 }
 
 int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix *dst,
@@ -157,4 +155,178 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
 	if (ret > 0)
 		*out = &resolve->target;
 	return ret;
+}
+
+/* --- tables with source-specific routes ------------------------------------------------------ */
+
+/*
+ * Without source-specific routes a target depends on the routes of its own prefix alone, so that a
+ * change in a full table costs one lookup. With them, it also depends on the covers that a lookup
+ * passes.
+ */
+static bool is_listed(const struct resolve *resolve, uint32_t table)
+{
+	const uint32_t *tables = resolve->source_tables.items;
+
+	for (size_t i = 0; i < resolve->n_source_tables; i++) {
+		if (tables[i] == table)
+			return true;
+	}
+	return resolve->source_tables_incomplete;
+}
+
+/* Also after the last one is deleted: prefixes that fell through to it are still affected. */
+static bool has_sources(struct resolve *resolve, uint32_t table)
+{
+	if (is_listed(resolve, table))
+		return true;
+	if (!rib_table_has_sources(resolve->view->rib, table))
+		return false;
+	if (resolve_reserve(&resolve->source_tables, resolve->n_source_tables + 1, sizeof(table)))
+		resolve->source_tables_incomplete = true;
+	else
+		((uint32_t *)resolve->source_tables.items)[resolve->n_source_tables++] = table;
+	return true;
+}
+
+/* --- walks ---------------------------------------------------------------------------------- */
+
+/* A table, and whom to call for its prefixes. */
+struct walk {
+	uint32_t table;
+	resolve_each_fn fn;
+	void *ctx;
+};
+
+static void visit(const struct walk *walk, const struct prefix *dst)
+{
+	walk->fn(walk->ctx, walk->table, dst);
+}
+
+/* All prefixes of two tables under a prefix, longer before shorter. */
+static void visit_both(const struct walk *walk, const struct radix *left, const struct radix *right,
+		       const struct prefix *under)
+{
+	const struct radix_node *a = left ? radix_last_under(left, under) : NULL;
+	const struct radix_node *b = right ? radix_last_under(right, under) : NULL;
+	int order;
+
+	while (a || b) {
+		if (a && b)
+			order = resolve_compare(&a->prefix, &b->prefix);
+		else
+			order = a ? 1 : -1;
+		visit(walk, order >= 0 ? &a->prefix : &b->prefix);
+		if (order >= 0)
+			a = radix_prev_under(a, under);
+		if (order <= 0)
+			b = radix_prev_under(b, under);
+	}
+}
+
+/* --- one table ------------------------------------------------------------------------------ */
+
+/* Every packet that matches it ends there, so that its covers do not matter. */
+static bool is_final(const struct resolve *resolve, const struct rib_dest *dest)
+{
+	return !resolve_has(dest, true) && resolve_plain_usable(resolve, dest);
+}
+
+/* node covers no longer prefix, except dst. */
+static bool has_only(const struct radix *radix, const struct radix_node *node,
+		     const struct prefix *dst)
+{
+	const struct radix_node *last = radix_last_under(radix, &node->prefix);
+
+	if (last != node && prefix_equal(&last->prefix, dst))
+		last = radix_prev_under(last, &node->prefix);
+	return last == node;
+}
+
+/*
+ * The cover of dst, if all its routes are source-specific: whether it covers another prefix decides
+ * whether fib6's answer is defined (add_cover() in sources.c). Shorter covers have one anyway.
+ */
+static void visit_cover(const struct walk *walk, const struct radix *radix,
+			const struct prefix *dst)
+{
+	const struct radix_node *node = radix_match(radix, dst);
+
+	if (node && node->prefix.len == dst->len)
+		node = radix_cover(node);
+	if (node && !resolve_has(resolve_dest_of(node), false) && has_only(radix, node, dst))
+		visit(walk, &node->prefix);
+}
+
+/* dst, and what a lookup under dst may fall through from. */
+static void visit_table(struct resolve *resolve, const struct walk *walk, const struct prefix *dst)
+{
+	const struct radix *radix = rib_table(resolve->view->rib, walk->table);
+	const struct radix_node *node = NULL;
+	bool by_source = has_sources(resolve, walk->table);
+
+	if (by_source && radix)
+		node = radix_last_under(radix, dst);
+	for (; node; node = radix_prev_under(node, dst)) {
+		if (node->prefix.len > dst->len && !is_final(resolve, resolve_dest_of(node)))
+			visit(walk, &node->prefix);
+	}
+	visit(walk, dst);
+	if (by_source && radix)
+		visit_cover(walk, radix, dst);
+}
+
+void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst,
+		      resolve_each_fn fn, void *ctx)
+{
+	const struct walk walk = { table, fn, ctx }, overlaid = { RT_TABLE_MAIN, fn, ctx };
+	const struct rib *rib = resolve->view->rib;
+
+	visit_table(resolve, &walk, dst);
+	if (table != RT_TABLE_LOCAL || !resolve->view->local_first)
+		return;
+	/* Local is looked up first, whatever the lengths, so that all below dst is affected. */
+	visit_both(&overlaid, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), dst);
+	if (!rib_find(rib, RT_TABLE_LOCAL, dst) && !rib_find(rib, RT_TABLE_MAIN, dst))
+		visit(&overlaid, dst);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+struct each {
+	struct resolve *resolve;
+	struct walk walk;
+};
+
+static void each_table(void *ctx, uint32_t table)
+{
+	static const struct prefix all;
+	struct each *each = ctx;
+	const struct rib *rib = each->resolve->view->rib;
+
+	has_sources(each->resolve, table);
+	each->walk.table = table;
+	if (table != RT_TABLE_MAIN)
+		visit_both(&each->walk, rib_table(rib, table), NULL, &all);
+}
+
+void resolve_each_in(struct resolve *resolve, uint32_t table, resolve_each_fn fn, void *ctx)
+{
+	static const struct prefix all;
+	const struct walk walk = { table, fn, ctx };
+
+	visit_both(&walk, rib_table(resolve->view->rib, table), NULL, &all);
+}
+
+void resolve_each(struct resolve *resolve, resolve_each_fn fn, void *ctx)
+{
+	static const struct prefix all;
+	struct each each = { resolve, { RT_TABLE_MAIN, fn, ctx } };
+	const struct rib *rib = resolve->view->rib;
+
+	resolve->n_source_tables = 0;
+	resolve->source_tables_incomplete = false;
+	/* Local's prefixes are in main, or no longer are: the rules may just have changed. */
+	visit_both(&each.walk, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), &all);
+	rib_each_table(rib, each_table, &each);
 }

@@ -6,10 +6,59 @@
  *
  * Time is not read here: the datapath compares expires_ns, and punts from then on.
  */
+#include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../lib/util.h"
 #include "select.h"
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+int resolve_reserve(struct resolve_array *array, size_t n, size_t size)
+{
+	size_t capacity = array->capacity ? array->capacity : 16;
+	void *items;
+
+	if (n <= array->capacity)
+		return 0;
+	while (capacity < n)
+		capacity *= 2;
+	items = reallocarray(array->items, capacity, size);
+	if (!items)
+		return -ENOMEM;
+	array->items = items;
+	array->capacity = capacity;
+	return 0;
+}
+
+void resolve_clear(struct resolve *resolve)
+{
+	resolve->n_items = 0;
+	resolve->n_hops = 0;
+	resolve->n_hops_gathered = 0;
+}
+
+int resolve_gather(struct resolve *resolve, const struct rib_dest *dest, uint8_t cover, bool all)
+{
+	uint32_t order = 0;
+	int ret;
+
+	for (const struct rib_route *r = dest->routes; r; r = r->next) {
+		struct resolve_item item = { .route = r, .order = order, .cover = cover };
+
+		order++;
+		if (r->src.len && !all)
+			continue;
+		ret = resolve_reserve(&resolve->items, resolve->n_items + 1, sizeof(item));
+		if (ret)
+			return ret;
+		((struct resolve_item *)resolve->items.items)[resolve->n_items++] = item;
+		resolve->n_hops_gathered += r->n_hops;
+	}
+	return resolve_reserve(&resolve->hops, resolve->n_hops_gathered, sizeof(struct fib_hop));
+}
 
 /* --- one route ------------------------------------------------------------------------------ */
 
@@ -39,31 +88,25 @@ static bool is_usable(const struct links *links, const struct rib_route *route)
 
 static enum sixlane_verdict verdict_of_type(uint8_t type)
 {
-	switch (type) {
-	case RTN_UNICAST:
-		return SIXLANE_FORWARD;
-	case RTN_LOCAL:
-		return SIXLANE_PASS_LOCAL;
-	case RTN_ANYCAST:
-		return SIXLANE_PASS_ANYCAST;
-	case RTN_MULTICAST:
-		return SIXLANE_PASS_MULTICAST;
-	case RTN_BLACKHOLE:
-		return SIXLANE_DROP_BLACKHOLE;
-	case RTN_UNREACHABLE:
-		return SIXLANE_PASS_UNREACHABLE;
-	case RTN_PROHIBIT:
-		return SIXLANE_PASS_PROHIBIT;
-	case RTN_THROW:
-		return SIXLANE_PASS_THROW;
-	default:
-		return SIXLANE_PUNT_ROUTE;
-	}
+	static const enum sixlane_verdict verdicts[] = {
+		[RTN_UNSPEC] = SIXLANE_PUNT_ROUTE,
+		[RTN_UNICAST] = SIXLANE_FORWARD,
+		[RTN_LOCAL] = SIXLANE_PASS_LOCAL,
+		[RTN_BROADCAST] = SIXLANE_PUNT_ROUTE,
+		[RTN_ANYCAST] = SIXLANE_PASS_ANYCAST,
+		[RTN_MULTICAST] = SIXLANE_PASS_MULTICAST,
+		[RTN_BLACKHOLE] = SIXLANE_DROP_BLACKHOLE,
+		[RTN_UNREACHABLE] = SIXLANE_PASS_UNREACHABLE,
+		[RTN_PROHIBIT] = SIXLANE_PASS_PROHIBIT,
+		[RTN_THROW] = SIXLANE_PASS_THROW,
+	};
+
+	return type < ARRAY_SIZE(verdicts) ? verdicts[type] : SIXLANE_PUNT_ROUTE;
 }
 
 /*
  * Other types are left to the kernel, since routes by one object may share a cached route
- * (nexthops_cache.h). A blackhole has that type, or its object discards. Without a device
+ * (rib/nexthops.h). A blackhole has that type, or its object discards. Without a device
  * (net.ipv4.nexthop_compat_mode=0) both look the same.
  */
 static enum sixlane_verdict verdict_by_object(const struct rib_route *route)
@@ -322,4 +365,20 @@ bool resolve_plain_usable(const struct resolve *resolve, const struct rib_dest *
 			return true;
 	}
 	return false;
+}
+
+bool resolve_has(const struct rib_dest *dest, bool by_source)
+{
+	for (const struct rib_route *r = dest->routes; r; r = r->next) {
+		if (by_source == (r->src.len != 0))
+			return true;
+	}
+	return false;
+}
+
+int resolve_compare(const struct prefix *a, const struct prefix *b)
+{
+	int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
+
+	return order ? order : a->len - b->len;
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "select.h"
-#include "sources.h"
 
 #define MAX_COVERS (128 + 1) /* a destination of each length, ::/0 always included */
 #define MAX_FRAMES (128 + 1) /* nested source prefixes */

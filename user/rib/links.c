@@ -195,16 +195,14 @@ void links_mark(struct links *links)
 	links->generation++;
 }
 
-size_t links_sweep(struct links *links)
+void links_sweep(struct links *links)
 {
-	size_t kept = 0, gone;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < links->n; i++)
 		if (links->devices[i].generation == links->generation)
 			links->devices[kept++] = links->devices[i];
-	gone = links->n - kept;
 	links->n = kept;
-	return gone;
 }
 
 /*

@@ -72,9 +72,9 @@ void links_mtu_clear(struct links *links);
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);
 
-/* Mark and sweep: devices without links_set() since the mark are deleted. Returns how many. */
+/* Mark and sweep: devices without links_set() since the mark are deleted. */
 void links_mark(struct links *links);
-size_t links_sweep(struct links *links);
+void links_sweep(struct links *links);
 
 /* The device lost its carrier and its ignore_routes_with_linkdown is set (ip6_ignore_linkdown). */
 bool links_ignored(const struct links *links, uint32_t ifindex);

@@ -160,20 +160,16 @@ void neighs_mark(struct neighs *neighs)
 	neighs->generation++;
 }
 
-void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
-		  void *ctx)
+void neighs_sweep(struct neighs *neighs)
 {
 	for (size_t i = 0; i < neighs->n_buckets; i++) {
 		struct entry **place = &neighs->buckets[i];
 
 		while (*place) {
-			if ((*place)->generation == neighs->generation) {
+			if ((*place)->generation == neighs->generation)
 				place = &(*place)->next;
-				continue;
-			}
-			if (fn)
-				fn(ctx, &(*place)->neigh);
-			remove_at(neighs, place);
+			else
+				remove_at(neighs, place);
 		}
 	}
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The kernel's IPv6 neighbours, by device and address. Pure.
- */
+/* The kernel's IPv6 neighbours, by device and address. Pure. */
 #ifndef RIB_NEIGHS_H
 #define RIB_NEIGHS_H
 
@@ -36,10 +34,9 @@ const struct neigh *neighs_find(const struct neighs *neighs, uint32_t ifindex,
 void neighs_each(const struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
 		 void *ctx);
 
-/* Mark and sweep: fn (may be NULL) is called for each neighbour before it is deleted. */
+/* Mark and sweep: neighbours without neighs_set() since the mark are deleted. */
 void neighs_mark(struct neighs *neighs);
-void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
-		  void *ctx);
+void neighs_sweep(struct neighs *neighs);
 
 /* A neighbour whose MAC may be used: NUD_VALID and an Ethernet address. */
 bool neigh_usable(const struct neigh *neigh);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nexthops.h"
+#include "nexthops_table.h"
 
 static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
 {
@@ -79,12 +79,10 @@ static int object_set(struct nexthops *nexthops, struct nexthop_object *object,
 /*
  * remove_nexthop_from_groups: the object of this id is deleted, or is a new one that older groups
  * do not mean. keep_current: skip groups of the current generation, which mean the new object.
- * Returns how many groups were deleted with their last member.
  */
-static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool keep_current)
+static void leave_groups(struct nexthops *nexthops, uint32_t id, bool keep_current)
 {
 	struct nexthop_object *group, *next;
-	size_t gone = 0;
 
 	for (group = nexthops->groups; group; group = next) {
 		uint32_t group_id = group->id;
@@ -97,11 +95,9 @@ static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool keep_cur
 		if (!group->n_members) {
 			object_take(nexthops, group);
 			nexthop_object_free(group);
-			gone++;
 		}
 		nexthops_report(nexthops, group_id);
 	}
-	return gone;
 }
 
 int nexthops_set(struct nexthops *nexthops, const struct next_hop *next_hop)
@@ -282,14 +278,13 @@ void nexthops_mark(struct nexthops *nexthops)
 	nexthops->marked = true;
 }
 
-size_t nexthops_sweep(struct nexthops *nexthops)
+void nexthops_sweep(struct nexthops *nexthops)
 {
 	struct nexthop_object *object, *next, *gone = take_all(nexthops, true);
-	size_t n = 0;
 
 	nexthops->marked = false;
 	for (object = gone; object; object = object->next)
-		n += 1 + leave_groups(nexthops, object->id, false);
+		leave_groups(nexthops, object->id, false);
 	for (object = gone; object; object = next) {
 		uint32_t id = object->id;
 
@@ -298,7 +293,6 @@ size_t nexthops_sweep(struct nexthops *nexthops)
 		nexthops_report(nexthops, id);
 	}
 	report_dirty(nexthops);
-	return n;
 }
 
 bool nexthops_any_resilient(const struct nexthops *nexthops)

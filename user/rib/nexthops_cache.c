@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mixed hops, see nexthops_cache.h. A hop's values are kept up to date with each change. */
-#include "nexthops_cache.h"
+/* Mixed hops, see nexthops.h. A hop's values are kept up to date with each change. */
+#include "nexthops_table.h"
 
 struct value_sums nexthops_values_of(const struct nexthops *nexthops, uint32_t id)
 {

@@ -116,34 +116,26 @@ static int insert_above(struct radix *radix, struct radix_node *below, struct ra
 	return 0;
 }
 
-int radix_insert(struct radix *radix, struct radix_node *node)
+/* Insert a new node, whose prefix is not in the trie yet. */
+static int insert(struct radix *radix, struct radix_node *node)
 {
 	struct radix_node **link = &radix->root, *parent = NULL, *at;
 	unsigned int common;
-	int err;
 
-	node->glue = false;
-	node->child[0] = node->child[1] = NULL;
 	for (; (at = *link); link = &at->child[bit_of(&node->prefix.addr, at->prefix.len)]) {
 		common = common_bits(&at->prefix.addr, &node->prefix.addr,
 				     at->prefix.len < node->prefix.len ? at->prefix.len
 								       : node->prefix.len);
-		if (common < at->prefix.len) {
-			err = insert_above(radix, at, node, common);
-			if (!err)
-				radix->entries++;
-			return err;
-		}
+		if (common < at->prefix.len)
+			return insert_above(radix, at, node, common);
 		if (at->prefix.len == node->prefix.len) {
 			replace_glue(radix, at, node);
-			radix->entries++;
 			return 0;
 		}
 		parent = at;
 	}
 	*link = node;
 	node->parent = parent;
-	radix->entries++;
 	return 0;
 }
 
@@ -154,10 +146,11 @@ void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes)
 	if (!node)
 		return NULL;
 	node->prefix = *prefix;
-	if (radix_insert(radix, node)) {
+	if (insert(radix, node)) {
 		free(node);
 		return NULL;
 	}
+	radix->entries++;
 	return node;
 }
 

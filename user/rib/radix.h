@@ -3,9 +3,8 @@
  * An intrusive, path-compressed binary trie over IPv6 prefixes. Knows nothing of what an entry
  * contains. Not thread-safe.
  *
- * The owner allocates an entry with malloc, with struct radix_node as its first member.
- * radix_remove() takes ownership. A removed entry that still branches stays as glue in its own
- * memory, so that removal never fails.
+ * An entry has struct radix_node as its first member. It belongs to the trie: a removed entry that
+ * still branches stays as glue in its own memory, so that removal never fails.
  */
 #ifndef RIB_RADIX_H
 #define RIB_RADIX_H
@@ -36,12 +35,9 @@ struct radix_node *radix_match(const struct radix *radix, const struct prefix *p
 struct radix_node *radix_cover(const struct radix_node *node);
 
 /*
- * node->prefix is set by the caller and must not be in the trie yet (look with radix_find).
- * 0, or -ENOMEM with the trie unchanged.
+ * Allocate an entry of so many zeroed bytes, and insert it. The prefix must not be in the trie yet.
+ * NULL: no memory, and the trie is unchanged.
  */
-int radix_insert(struct radix *radix, struct radix_node *node);
-
-/* Allocate an entry of so many zeroed bytes, and insert it. NULL: no memory. */
 void *radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes);
 
 /* The trie frees the entry, now or when it no longer branches. */

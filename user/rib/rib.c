@@ -1,153 +1,346 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A table is a trie of destinations, each with a list of routes. rib_list.c applies messages to
- * lists. Knows neither netlink nor what a best path is.
+ * The store: a table is a trie of destinations, each with a list of routes. rib_message.c applies
+ * messages to it, and rib_kernel.c what was read from the kernel's own table. Knows neither netlink
+ * nor what a best path is.
  *
  * Invariant: no list is empty. A destination is removed with its last route.
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../lib/util.h"
-#include "rib_kernel.h"
-#include "rib_route.h"
-
-#define TABLE_BUCKETS 64u
-
-struct rib_table {
-	struct rib_table *next;
-	struct radix radix;
-	size_t sources; /* source-specific routes */
-	uint32_t id;
-};
-
-struct rib {
-	rib_changed_fn changed;
-	void *ctx;
-	struct rib_counts counts;
-	struct prefix last_dst; /* of the previous message, in last_table */
-	uint32_t last_table;
-	bool object_sources;
-	struct rib_table *tables[TABLE_BUCKETS];
-};
+#include "link.h"
+#include "rib_table.h"
 
 _Static_assert(offsetof(struct rib_dest, node) == 0, "radix_remove() frees the whole");
-
-/* Attribute to the table how counts.sources changed since it was sources. */
-static void table_count(const struct rib *rib, struct rib_table *table, size_t sources)
-{
-	table->sources += rib->counts.sources - sources;
-}
+_Static_assert(sizeof(struct rib_route) <= 64, "a full table has hundreds of thousands");
 
 static struct rib_dest *dest_of(struct radix_node *node)
 {
 	return node ? container_of(node, struct rib_dest, node) : NULL;
 }
 
-static void report(const struct rib *rib, uint32_t table, const struct prefix *dst)
-{
-	if (rib->changed)
-		rib->changed(rib->ctx, table, dst);
-}
-
 /* --- tables and destinations --------------------------------------------------------------- */
 
 static struct rib_table *table_find(const struct rib *rib, uint32_t id)
 {
-	struct rib_table *table = rib->tables[id % TABLE_BUCKETS];
+	struct rib_table *table = rib->tables[id % RIB_TABLE_BUCKETS];
 
 	while (table && table->id != id)
 		table = table->next;
 	return table;
 }
 
-static struct rib_table *table_get(struct rib *rib, uint32_t id)
+static struct rib_table *table_add(struct rib *rib, uint32_t id)
 {
-	struct rib_table *table = table_find(rib, id), **bucket = &rib->tables[id % TABLE_BUCKETS];
+	struct rib_table **bucket = &rib->tables[id % RIB_TABLE_BUCKETS];
+	struct rib_table *table = calloc(1, sizeof(*table));
 
-	if (table)
-		return table;
-	table = calloc(1, sizeof(*table));
 	if (!table)
 		return NULL;
-	table->id = id;
-	table->next = *bucket;
+	*table = (struct rib_table){ .next = *bucket, .rib = rib, .id = id };
 	*bucket = table;
 	return table;
 }
 
-/* The destination, created if there is none. The caller adds a route or calls dest_put(). */
-static struct rib_dest *dest_get(struct rib_table *table, const struct prefix *dst)
+struct rib_dest *rib_dest_open(struct rib *rib, uint32_t id, const struct prefix *dst, bool create,
+			       struct rib_table **table)
 {
-	return dest_of(radix_find(&table->radix, dst))
-		       ?: radix_add(&table->radix, dst, sizeof(struct rib_dest));
+	struct rib_dest *dest;
+
+	*table = table_find(rib, id);
+	if (!*table && create)
+		*table = table_add(rib, id);
+	if (!*table)
+		return NULL;
+	dest = dest_of(radix_find(&(*table)->radix, dst));
+	return dest || !create ? dest : radix_add(&(*table)->radix, dst, sizeof(*dest));
 }
 
-static void dest_put(struct rib_table *table, struct rib_dest *dest)
+void rib_dest_close(struct rib_table *table, struct rib_dest *dest, bool changed)
 {
+	const struct prefix dst = dest->node.prefix;
+	const struct rib *rib = table->rib;
+
 	if (!dest->routes)
 		radix_remove(&table->radix, &dest->node);
+	if (changed && rib->changed)
+		rib->changed(rib->ctx, table->id, &dst);
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
+/* --- next-hop objects ------------------------------------------------------------------------- */
 
-/* Consecutive messages for one destination are one run. */
-static void count_run(struct rib *rib, const struct route *route)
+static struct rib_use *use_find(const struct rib *rib, uint32_t id)
 {
-	if (rib->last_table == route->table && prefix_equal(&rib->last_dst, &route->dst))
-		return;
-	rib->last_table = route->table;
-	rib->last_dst = route->dst;
-	rib->counts.run++;
+	struct rib_use *use = rib->uses[id % RIB_USE_BUCKETS];
+
+	while (use && use->id != id)
+		use = use->next;
+	return use;
 }
 
-bool rib_object_sources(const struct rib *rib)
+int rib_use_reserve(struct rib *rib, uint32_t id)
 {
-	return rib->object_sources;
-}
+	struct rib_use **bucket = &rib->uses[id % RIB_USE_BUCKETS], *use;
 
-int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
-{
-	struct rib_table *table;
-	struct rib_dest *dest;
-	struct rib_outcome outcome;
-	size_t sources = rib->counts.sources;
-
-	if (route->cloned)
+	if (use_find(rib, id))
 		return 0;
-	table = table_get(rib, route->table);
-	dest = table ? dest_get(table, &route->dst) : NULL;
-	if (!dest)
+	use = calloc(1, sizeof(*use));
+	if (!use)
 		return -ENOMEM;
-	count_run(rib, route);
-	rib->object_sources |= route->next_hop_id && route->own_source;
-	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
-	dest_put(table, dest);
-	table_count(rib, table, sources);
-	if (outcome.changed)
-		report(rib, route->table, &route->dst);
-	return outcome.err;
+	*use = (struct rib_use){ .next = *bucket, .id = id };
+	*bucket = use;
+	return 0;
 }
 
-int rib_del(struct rib *rib, const struct route *route)
+static uint64_t cached_value(const struct rib_route *route)
 {
-	struct rib_table *table;
-	struct rib_dest *dest;
-	struct rib_outcome outcome;
-	size_t sources = rib->counts.sources;
+	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;
 
-	if (route->cloned)
-		return 0;
-	table = table_find(rib, route->table);
-	dest = table ? dest_of(radix_find(&table->radix, &route->dst)) : NULL;
-	if (!dest)
-		return -EAGAIN;
-	outcome = rib_list_del(&dest->routes, &rib->counts, route);
-	dest_put(table, dest);
-	table_count(rib, table, sources);
-	if (outcome.changed)
-		report(rib, route->table, &route->dst);
-	return outcome.err;
+	return (uint64_t)route->mtu_locked << 40 | (uint64_t)type << 32 | route->mtu;
+}
+
+/* by: 1 for an added route, -1 for a deleted one. */
+static void count_use(struct rib *rib, const struct rib_route *route, int by)
+{
+	struct rib_use **link = &rib->uses[route->next_hop_id % RIB_USE_BUCKETS], *use;
+	const struct value_sums one = value_sums_of(cached_value(route));
+	struct value_sums before, change;
+
+	while ((*link)->id != route->next_hop_id)
+		link = &(*link)->next;
+	use = *link;
+	before = value_sums_digest(&use->routes);
+	value_sums_add(&use->routes, &one, by);
+	change = value_sums_digest(&use->routes);
+	value_sums_add(&change, &before, -1);
+	if (rib->used && (change.n || change.sum))
+		rib->used(rib->used_ctx, use->id, &change);
+	if (use->routes.n)
+		return;
+	*link = use->next;
+	free(use);
+}
+
+struct value_sums rib_by_object(const struct rib *rib, uint32_t next_hop_id)
+{
+	const struct rib_use *use = use_find(rib, next_hop_id);
+
+	return use ? value_sums_digest(&use->routes) : (struct value_sums){ 0 };
+}
+
+void rib_set_used_fn(struct rib *rib, rib_used_fn used, void *ctx)
+{
+	rib->used = used;
+	rib->used_ctx = ctx;
+}
+
+/* --- stored routes ---------------------------------------------------------------------------- */
+
+void rib_confirm(const struct rib_table *table, struct rib_route *route)
+{
+	route->generation = table->rib->generation;
+	route->run = table->rib->run;
+}
+
+/* by: 1 or -1, a route more. */
+static void count_route(struct rib_table *table, const struct rib_route *route, int by)
+{
+	struct rib *rib = table->rib;
+
+	rib->routes += (size_t)by;
+	table->sources += route->src.len ? (size_t)by : 0;
+	rib->unsteady += rib_route_is_unsteady(route) ? (size_t)by : 0;
+	if (route->next_hop_id)
+		count_use(rib, route, by);
+	else if (route->n_hops == 1)
+		rib->by_device[route->hops[0].ifindex % RIB_DEVICE_COUNTS] += (uint32_t)by;
+}
+
+void rib_insert(struct rib_table *table, struct rib_route **link, struct rib_route *route)
+{
+	rib_confirm(table, route);
+	route->next = *link;
+	*link = route;
+	count_route(table, route, 1);
+}
+
+void rib_remove(struct rib_table *table, struct rib_route **link)
+{
+	struct rib_route *route = *link;
+
+	*link = route->next;
+	count_route(table, route, -1);
+	free(route);
+}
+
+struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
+				uint16_t n_hops)
+{
+	struct rib_route *copy = malloc(sizeof(*copy) + n_hops * sizeof(copy->hops[0]));
+
+	if (!copy)
+		return NULL;
+	*copy = (struct rib_route){
+		.src = route->src,
+		.expires_ns = route->expires ? route->expires_ns : 0,
+		.metric = route->metric,
+		.next_hop_id = route->next_hop_id,
+		.mtu = route->mtu,
+		.mtu_locked = route->mtu_locked,
+		.own_source = route->own_source,
+		.n_hops = n_hops,
+		.type = route->type,
+		.protocol = route->protocol,
+		.preference = route->preference & 3,
+		.encap = route->encap,
+		.unknown = route->unknown,
+		.expires = route->expires,
+		.truncated = route->truncated,
+		.set = rib_route_is_set(route),
+		.unlike = route->unlike,
+	};
+	if (n_hops)
+		memcpy(copy->hops, hops, n_hops * sizeof(copy->hops[0]));
+	return copy;
+}
+
+struct route rib_route_view(const struct rib_route *stored, uint32_t table,
+			    const struct prefix *dst)
+{
+	return (struct route){
+		.dst = *dst,
+		.src = stored->src,
+		.expires_ns = stored->expires_ns,
+		.table = table,
+		.metric = stored->metric,
+		.next_hop_id = stored->next_hop_id,
+		.mtu = stored->mtu,
+		.mtu_locked = stored->mtu_locked,
+		.own_source = stored->own_source,
+		.type = stored->type,
+		.protocol = stored->protocol,
+		.preference = stored->preference,
+		.encap = stored->encap,
+		.unknown = stored->unknown,
+		.expires = stored->expires,
+		.truncated = stored->truncated,
+		.unlike = stored->unlike,
+		.n_hops = stored->n_hops,
+		.hops = stored->hops,
+	};
+}
+
+bool rib_route_is_by_discard(const struct rib_route *route)
+{
+	return route->next_hop_id && route->type == RTN_BLACKHOLE && route->n_hops &&
+	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
+}
+
+bool rib_route_is_trace(const struct rib_route *route)
+{
+	return route->stale && !route->n_hops;
+}
+
+bool rib_route_is_transient(const struct rib_route *route)
+{
+	return route->expires || route->protocol == RTPROT_RA;
+}
+
+bool rib_route_is_unsteady(const struct rib_route *route)
+{
+	return route->mtu || rib_route_is_transient(route);
+}
+
+bool rib_route_is_set(const struct route *route)
+{
+	if (route->next_hop_id || !route->n_hops)
+		return false;
+	if (route->n_hops > 1 || route->truncated)
+		return true;
+	return route->hops[0].has_gateway && route->protocol != RTPROT_RA;
+}
+
+bool rib_route_same_key(const struct rib_route *a, const struct route *b)
+{
+	return a->metric == b->metric && prefix_equal(&a->src, &b->src);
+}
+
+bool rib_hop_equal(const struct route_hop *a, const struct route_hop *b)
+{
+	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
+	       a->gateway.halves[0] == b->gateway.halves[0] &&
+	       a->gateway.halves[1] == b->gateway.halves[1];
+}
+
+uint16_t rib_hop_match(const struct route *route, bool *taken, const struct route_hop *hop,
+		       bool weighted)
+{
+	uint16_t i = 0;
+
+	while (i < route->n_hops && (taken[i] || !rib_hop_equal(hop, &route->hops[i]) ||
+				     (weighted && hop->weight != route->hops[i].weight)))
+		i++;
+	if (i < route->n_hops)
+		taken[i] = true;
+	return i;
+}
+
+bool rib_route_same(const struct rib_route *a, const struct route *b)
+{
+	if (!rib_route_same_key(a, b) || a->next_hop_id != b->next_hop_id)
+		return false;
+	/* In compatibility mode messages have the object's hops, too, which may have changed. */
+	if (a->next_hop_id)
+		return true;
+	if (a->encap != b->encap || a->n_hops != b->n_hops)
+		return false;
+	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
+}
+
+/* Both may be announcements of the same lifetime. */
+static bool same_lifetime(const struct rib_route *a, const struct route *b)
+{
+	if (!a->expires || !b->expires)
+		return a->expires == b->expires;
+	return util_later(a->expires_ns, b->expires_ns) -
+		       util_earlier(a->expires_ns, b->expires_ns) <
+	       RIB_LIFETIME_SLACK_NS;
+}
+
+bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
+{
+	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked &&
+	       a->own_source == b->own_source && a->type == b->type && a->protocol == b->protocol &&
+	       a->preference == (b->preference & 3) && a->encap == b->encap &&
+	       a->unknown == b->unknown && same_lifetime(a, b) && a->truncated == b->truncated &&
+	       a->next_hop_id == b->next_hop_id;
+}
+
+bool rib_route_same_hops(const struct rib_route *a, const struct route *b)
+{
+	bool taken[ROUTE_MAX_HOPS];
+
+	if (a->n_hops != b->n_hops || a->n_hops > ROUTE_MAX_HOPS)
+		return false;
+	memset(taken, 0, a->n_hops);
+	for (uint16_t i = 0; i < a->n_hops; i++) {
+		if (rib_hop_match(b, taken, &a->hops[i], true) == b->n_hops)
+			return false;
+	}
+	return true;
+}
+
+/* An earlier end replaces the stored one, or repeated messages could shorten it unnoticed. */
+bool rib_route_equal(const struct rib_route *a, const struct route *b)
+{
+	if (a->expires && b->expires && b->expires_ns < a->expires_ns)
+		return false;
+	return rib_route_same_key(a, b) && rib_route_same_attributes(a, b) &&
+	       rib_route_same_hops(a, b);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -163,57 +356,51 @@ struct rib *rib_new(rib_changed_fn changed, void *ctx)
 	return rib;
 }
 
-/* Which routes to delete: the only difference between rib_free, rib_sweep and rib_prune. */
-typedef bool (*pick_fn)(const struct rib_route *route, uint32_t table, const struct prefix *dst,
-			void *ctx);
+/* Which routes to delete: those that fn says, else all, or all that are outdated. */
+struct picker {
+	bool (*fn)(const struct route *route, void *ctx);
+	void *ctx;
+	bool outdated;
+};
 
-/* Delete the picked routes of one table. */
-static size_t prune_table(struct rib *rib, struct rib_table *table, pick_fn pick, void *ctx)
+static bool is_picked(const struct picker *picker, const struct rib_table *table,
+		      const struct rib_route *route, const struct prefix *dst)
+{
+	struct route view;
+
+	if (!picker->fn)
+		return !picker->outdated || route->generation != table->rib->generation;
+	view = rib_route_view(route, table->id, dst);
+	return picker->fn(&view, picker->ctx);
+}
+
+static void prune_table(struct rib_table *table, const struct picker *picker)
 {
 	static const struct prefix all;
 	struct radix_node *node, *next;
-	size_t dropped = 0;
 
 	for (node = radix_first_under(&table->radix, &all); node; node = next) {
 		struct rib_dest *dest = dest_of(node);
 		struct rib_route **link = &dest->routes;
-		struct prefix dst = node->prefix;
-		size_t before = rib->counts.routes, sources = rib->counts.sources;
+		size_t routes = table->rib->routes;
 
 		next = radix_next_under(node, &all);
 		while (*link) {
-			if (pick(*link, table->id, &dst, ctx))
-				rib_list_remove(link, &rib->counts);
+			if (is_picked(picker, table, *link, &node->prefix))
+				rib_remove(table, link);
 			else
 				link = &(*link)->next;
 		}
-		dest_put(table, dest);
-		table_count(rib, table, sources);
-		if (rib->counts.routes != before)
-			report(rib, table->id, &dst);
-		dropped += before - rib->counts.routes;
+		rib_dest_close(table, dest, table->rib->routes != routes);
 	}
-	return dropped;
 }
 
-static size_t prune(struct rib *rib, pick_fn pick, void *ctx)
+static void prune(struct rib *rib, const struct picker *picker)
 {
-	size_t dropped = 0;
-
-	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
+	for (size_t i = 0; i < RIB_TABLE_BUCKETS; i++) {
 		for (struct rib_table *table = rib->tables[i]; table; table = table->next)
-			dropped += prune_table(rib, table, pick, ctx);
+			prune_table(table, picker);
 	}
-	return dropped;
-}
-
-static bool any(const struct rib_route *route, uint32_t table, const struct prefix *dst, void *ctx)
-{
-	(void)route;
-	(void)table;
-	(void)dst;
-	(void)ctx;
-	return true;
 }
 
 void rib_free(struct rib *rib)
@@ -222,11 +409,9 @@ void rib_free(struct rib *rib)
 		return;
 	rib->changed = NULL;
 	rib_set_used_fn(rib, NULL, NULL);
-	prune(rib, any, NULL);
-	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
-		struct rib_table *table, *next;
-
-		for (table = rib->tables[i]; table; table = next) {
+	prune(rib, &(struct picker){ 0 });
+	for (size_t i = 0; i < RIB_TABLE_BUCKETS; i++) {
+		for (struct rib_table *table = rib->tables[i], *next; table; table = next) {
 			next = table->next;
 			free(table);
 		}
@@ -234,69 +419,47 @@ void rib_free(struct rib *rib)
 	free(rib);
 }
 
-struct picker {
-	bool (*fn)(const struct route *route, void *ctx);
-	void *ctx;
-};
-
-static bool picked(const struct rib_route *route, uint32_t table, const struct prefix *dst,
-		   void *ctx)
+void rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
 {
-	const struct route view = rib_route_view(route, table, dst);
-	const struct picker *picker = ctx;
-
-	return picker->fn(&view, picker->ctx);
-}
-
-struct value_sums rib_by_object(const struct rib *rib, uint32_t next_hop_id)
-{
-	const struct rib_use *use = rib_uses_find(&rib->counts.uses, next_hop_id);
-
-	return use ? value_sums_digest(&use->routes) : (struct value_sums){ 0 };
-}
-
-void rib_set_used_fn(struct rib *rib, rib_used_fn used, void *ctx)
-{
-	rib->counts.uses.changed = used;
-	rib->counts.uses.ctx = ctx;
-}
-
-bool rib_may_use_device(const struct rib *rib, uint32_t ifindex)
-{
-	return rib->counts.by_device[ifindex % RIB_DEVICE_COUNTS];
-}
-
-size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
-{
-	struct picker picker = { fn, ctx };
-
-	return prune(rib, picked, &picker);
+	prune(rib, &(struct picker){ .fn = fn, .ctx = ctx });
 }
 
 void rib_mark(struct rib *rib)
 {
-	rib->counts.generation++;
-	rib->counts.run++;
+	rib->generation++;
+	rib->run++;
 }
 
 void rib_dump_again(struct rib *rib)
 {
-	rib->counts.run++;
+	rib->run++;
 }
 
-static bool outdated(const struct rib_route *route, uint32_t table, const struct prefix *dst,
-		     void *ctx)
+void rib_sweep(struct rib *rib)
 {
-	const struct rib *rib = ctx;
-
-	(void)table;
-	(void)dst;
-	return route->generation != rib->counts.generation;
+	prune(rib, &(struct picker){ .outdated = true });
 }
 
-size_t rib_sweep(struct rib *rib)
+/* --- queries ---------------------------------------------------------------------------------- */
+
+bool rib_object_sources(const struct rib *rib)
 {
-	return prune(rib, outdated, rib);
+	return rib->object_sources;
+}
+
+bool rib_may_use_device(const struct rib *rib, uint32_t ifindex)
+{
+	return rib->by_device[ifindex % RIB_DEVICE_COUNTS];
+}
+
+size_t rib_routes(const struct rib *rib)
+{
+	return rib->routes;
+}
+
+size_t rib_unsteady(const struct rib *rib)
+{
+	return rib->unsteady;
 }
 
 const struct radix *rib_table(const struct rib *rib, uint32_t table)
@@ -308,7 +471,7 @@ const struct radix *rib_table(const struct rib *rib, uint32_t table)
 
 void rib_each_table(const struct rib *rib, void (*fn)(void *ctx, uint32_t table), void *ctx)
 {
-	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
+	for (size_t i = 0; i < RIB_TABLE_BUCKETS; i++) {
 		for (const struct rib_table *table = rib->tables[i]; table; table = table->next) {
 			if (table->radix.entries)
 				fn(ctx, table->id);
@@ -328,38 +491,4 @@ const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const str
 	const struct radix *radix = rib_table(rib, table);
 
 	return radix ? dest_of(radix_find(radix, dst)) : NULL;
-}
-
-size_t rib_routes(const struct rib *rib)
-{
-	return rib->counts.routes;
-}
-
-/* --- what messages do not show --------------------------------------------------------------- */
-
-size_t rib_unsteady(const struct rib *rib)
-{
-	return rib->counts.unsteady;
-}
-
-int rib_put(struct rib *rib, uint32_t table_id, const struct prefix *dst,
-	    const struct route *routes, size_t n)
-{
-	struct rib_table *table = n ? table_get(rib, table_id) : table_find(rib, table_id);
-	size_t sources = rib->counts.sources;
-	struct rib_dest *dest = NULL;
-	int err;
-
-	if (table)
-		dest = n ? dest_get(table, dst) : dest_of(radix_find(&table->radix, dst));
-	if (!dest)
-		return n ? -ENOMEM : 0;
-	err = rib_list_put(&dest->routes, &rib->counts, routes, n);
-	for (size_t i = 0; !err && i < n; i++)
-		rib->object_sources |= routes[i].next_hop_id && routes[i].own_source;
-	dest_put(table, dest);
-	table_count(rib, table, sources);
-	if (!err)
-		report(rib, table_id, dst);
-	return err;
 }

@@ -104,12 +104,12 @@ bool rib_route_is_by_discard(const struct rib_route *route);
 /* False: no route without an object has this device as its only hop. True may be wrong. O(1). */
 bool rib_may_use_device(const struct rib *rib, uint32_t ifindex);
 
-/* Delete all routes for which fn returns true. Returns how many. */
-size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx);
+/* Delete all routes for which fn returns true. */
+void rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx);
 
-/* Mark and sweep: routes that are not added after the mark are deleted. Returns how many. */
+/* Mark and sweep: routes that are not added after the mark are deleted. */
 void rib_mark(struct rib *rib);
-size_t rib_sweep(struct rib *rib);
+void rib_sweep(struct rib *rib);
 /* Another dump begins before the sweep. */
 void rib_dump_again(struct rib *rib);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Compares a destination with the kernel's own table, and replaces it. See rib_kernel.h. */
+/* Compares a destination with the kernel's own table, and replaces it. */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-#include "rib_kernel.h"
-#include "rib_route.h"
+#include "rib_table.h"
 
 /* Two readings of one end may differ by jiffies and by the delay of a message. */
 #define SLACK_NS 100000000u
@@ -122,9 +121,12 @@ static struct rib_route *copy_of(const struct rib_route *known, const struct rou
 	return rib_route_new(&route, route.hops, route.n_hops);
 }
 
-/* New routes are added before old ones are removed, so that no object seems unused in between. */
-int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struct route *routes,
-		 size_t n)
+/*
+ * 0, or -ENOMEM: nothing changed. New routes are added before old ones are removed, so that no
+ * object seems unused in between.
+ */
+static int replace(struct rib_table *table, struct rib_route **list, const struct route *routes,
+		   size_t n)
 {
 	struct rib_route *const old = *list, **link = list;
 
@@ -132,22 +134,38 @@ int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struc
 		const uint32_t id = routes[i].next_hop_id;
 		struct rib_route *copy = copy_of(old, &routes[i]);
 
-		if (!copy || (id && rib_uses_reserve(&counts->uses, id))) {
+		if (!copy || (id && rib_use_reserve(table->rib, id))) {
 			free(copy);
 			while (*list != old)
-				rib_list_remove(list, counts);
+				rib_remove(table, list);
 			return -ENOMEM;
 		}
 		if (i && routes[i].metric < routes[i - 1].metric) /* of another source */
 			link = list;
 		while (*link != old && (*link)->metric <= routes[i].metric)
 			link = &(*link)->next;
-		rib_list_insert(counts, link, copy);
+		rib_insert(table, link, copy);
 		link = &copy->next;
 	}
 	while (*link != old)
 		link = &(*link)->next;
 	while (*link)
-		rib_list_remove(link, counts);
+		rib_remove(table, link);
 	return 0;
+}
+
+int rib_put(struct rib *rib, uint32_t table_id, const struct prefix *dst,
+	    const struct route *routes, size_t n)
+{
+	struct rib_table *table;
+	struct rib_dest *dest = rib_dest_open(rib, table_id, dst, n > 0, &table);
+	int err;
+
+	if (!dest)
+		return n ? -ENOMEM : 0;
+	err = replace(table, &dest->routes, routes, n);
+	for (size_t i = 0; !err && i < n; i++)
+		rib->object_sources |= routes[i].next_hop_id && routes[i].own_source;
+	rib_dest_close(table, dest, !err);
+	return err;
 }

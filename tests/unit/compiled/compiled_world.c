@@ -248,16 +248,14 @@ static struct cworld_route *new_route(struct cworld_table *table,
 				      const struct cworld_prefix *prefix)
 {
 	struct cworld_route *route = &table->routes[table->n];
+	const struct prefix key = { .addr = cworld_network(prefix->addr), .len = prefix->len };
 
 	assert_true(table->n < table->room);
 	*route = (struct cworld_route){ .prefix = *prefix, .next = CWORLD_NONE };
 	*link_of(table, prefix) = table->n++;
 	table->by_length[prefix->len]++;
-	route->entry = calloc(1, sizeof(*route->entry));
+	route->entry = radix_add(&table->radix, &key, sizeof(*route->entry));
 	assert_non_null(route->entry);
-	route->entry->node.prefix.addr = cworld_network(prefix->addr);
-	route->entry->node.prefix.len = prefix->len;
-	assert_int_equal(radix_insert(&table->radix, &route->entry->node), 0);
 	return route;
 }
 

@@ -207,7 +207,6 @@ static void netconf_text(const struct parsed *p)
 	add("netconf %d", n->ifindex);
 	add_setting("forwarding", n->has_forwarding, n->forwarding);
 	add_setting("proxy_ndp", n->has_proxy_ndp, n->proxy_ndp);
-	add_setting("ignore_linkdown", n->has_ignore_linkdown, n->ignore_linkdown);
 }
 
 static void neigh_text(const struct parsed *p)

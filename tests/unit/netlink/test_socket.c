@@ -80,16 +80,13 @@ static void errors_of_the_kernel(void **state)
 	nlh = request(RTM_NEWROUTE, sizeof(struct rtmsg));
 	mnl_attr_put_u8(nlh, RTA_OIF, 1);
 	assert_int_not_equal(nl_socket_request(socket, nlh, NULL, NULL, TIMEOUT_MS), 0);
-	assert_string_not_equal(nl_socket_error(socket), "");
 	assert_int_equal(route_add(socket, 1), 0);
-	assert_string_equal(nl_socket_error(socket), "");
 	assert_int_equal(route_add(socket, 1), -EEXIST);
 	assert_int_equal(route_del(socket, 1), 0);
 	/* Strict checking refuses a filter that dumps of rules do not have. */
 	nlh = request(RTM_GETRULE, sizeof(struct rtmsg));
 	((struct rtmsg *)mnl_nlmsg_get_payload(nlh))->rtm_dst_len = 64;
 	assert_int_equal(dump(socket, nlh, &seen, NULL), -EINVAL);
-	assert_string_not_equal(nl_socket_error(socket), "");
 	assert_int_equal(seen.messages, 0);
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../../../user/lib/util.h"
-#include "../../../user/resolve/affected.h"
+#include "../../../user/resolve/resolve.h"
 
 #define WORLD_MAX_ENTRIES 1024
 #define WORLD_MAX_HOPS ROUTE_MAX_HOPS

@@ -166,12 +166,10 @@ static void check_walk(const struct world *world, const struct prefix *under)
 
 static void insert(struct world *world, const struct prefix *prefix)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
+	struct entry *entry = radix_add(&world->radix, prefix, sizeof(*entry));
 
 	assert_non_null(entry);
-	entry->node.prefix = *prefix;
 	entry->magic = 0x51a1e;
-	assert_int_equal(radix_insert(&world->radix, &entry->node), 0);
 	world->entries[world->n++] = entry;
 }
 

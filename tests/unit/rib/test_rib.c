@@ -159,11 +159,11 @@ static void test_mark_and_sweep(void **state)
 	two.flags = DUMP;
 	assert_int_equal(steps_apply(&world, &two), 0);
 	assert_int_equal(world.changes, 0);
-	assert_int_equal(rib_sweep(world.rib), 1);
+	rib_sweep(world.rib);
 	assert_int_equal(world.changes, 1);
 	steps_state(&world, "swept", "50 -2");
 	rib_mark(world.rib);
-	assert_int_equal(rib_sweep(world.rib), 1);
+	rib_sweep(world.rib);
 	steps_state(&world, "swept", "");
 	assert_null(rib_table(world.rib, RT_TABLE_MAIN));
 	rib_free(world.rib);
@@ -181,13 +181,13 @@ static void test_twins_in_a_dump(void **state)
 		rib_mark(world.rib);
 		assert_int_equal(steps_apply(&world, &twin), 0);
 		assert_int_equal(steps_apply(&world, &unlike), 0);
-		assert_int_equal(rib_sweep(world.rib), 0);
+		rib_sweep(world.rib);
 		steps_state(&world, "unlike twins", "50 -2; 50 -2 mtu 1300");
 	}
 	rib_mark(world.rib);
 	assert_int_equal(steps_apply(&world, &twin), 0);
 	assert_int_equal(steps_apply(&world, &twin), 0);
-	assert_int_equal(rib_sweep(world.rib), 0);
+	rib_sweep(world.rib);
 	steps_state(&world, "like twins", "50 -2; 50 -2");
 	assert_int_equal(steps_apply(&world, &gone), -EAGAIN);
 	steps_state(&world, "one is left", "50 -2");
@@ -267,7 +267,7 @@ static void test_prune(void **state)
 	steps_open(&world);
 	steps_apply(&world, &one);
 	steps_apply(&world, &two);
-	assert_int_equal(rib_prune(world.rib, uses_device_2, NULL), 1);
+	rib_prune(world.rib, uses_device_2, NULL);
 	steps_state(&world, "pruned", "50 -1");
 	rib_free(world.rib);
 }

@@ -6,7 +6,7 @@
 #include "../cmd_world.h"
 
 #include "../../../../user/cli/explain_port.h"
-#include "../../../../user/netlink/socket_route.h"
+#include "../../../../user/netlink/socket_query.h"
 #include "../../unit.h"
 #include "../cmd_stubs.h"
 

@@ -21,9 +21,8 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 
 #define calloc calloc_if_left
 #define reallocarray reallocarray_if_left
-#include "../../../../user/resolve/affected.c"
 #include "../../../../user/resolve/resolve.c"
-#include "../../../../user/resolve/workspace.c"
+#include "../../../../user/resolve/select.c"
 #undef calloc
 #undef reallocarray
 

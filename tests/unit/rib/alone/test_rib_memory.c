@@ -32,8 +32,7 @@ static void *malloc_or_fail(size_t size)
 #include "../../../../user/rib/radix.c"
 #include "../../../../user/rib/rib.c"
 #include "../../../../user/rib/rib_kernel.c"
-#include "../../../../user/rib/rib_route.c"
-#include "../../../../user/rib/rib_uses.c"
+#include "../../../../user/rib/rib_message.c"
 #undef calloc
 #undef malloc
 

@@ -1,66 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How messages change the routes of one destination, as fib6_add_rt2node and fib6_del_route do in
- * the kernel. Knows nothing of tables or listeners.
+ * Messages change the routes of a destination as fib6_add_rt2node and fib6_del_route do in the
+ * kernel.
  *
  * Invariants
  * - A list is in ascending order of metric, equal metrics in the order of fib6.
  * - For each key (source prefix and metric) there is at most one multipath set. A single gateway is
- * a set of one. fib6 stores the hops of a set as linked routes.
+ *   a set of one. fib6 stores the hops of a set as linked routes.
  */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
-#include "rib_list.h"
-#include "rib_route.h"
+#include "rib_table.h"
 
-/* A message has this route. */
-static void confirm(const struct rib_counts *counts, struct rib_route *route)
-{
-	route->generation = counts->generation;
-	route->run = counts->run;
-}
-
-/* by: 1 or -1, a route more. */
-static void count_use(struct rib_counts *counts, const struct rib_route *route, int by)
-{
-	if (route->next_hop_id)
-		rib_uses_count(&counts->uses, route, by);
-	else if (route->n_hops == 1)
-		counts->by_device[route->hops[0].ifindex % RIB_DEVICE_COUNTS] += (uint32_t)by;
-}
-
-void rib_list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
-{
-	confirm(counts, route);
-	route->next = *link;
-	*link = route;
-	counts->routes++;
-	counts->sources += route->src.len != 0;
-	counts->unsteady += rib_route_is_unsteady(route);
-	count_use(counts, route, 1);
-}
-
-void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
-{
-	struct rib_route *route = *link;
-
-	*link = route->next;
-	counts->routes--;
-	counts->sources -= route->src.len != 0;
-	counts->unsteady -= rib_route_is_unsteady(route);
-	count_use(counts, route, -1);
-	free(route);
-}
+/* The result of a message: 0 or -errno as in rib.h, and whether anything changed. */
+struct outcome {
+	int err;
+	bool changed;
+};
 
 /* In this order, routes by one object that differ never seem equal in between. */
-static void list_replace(struct rib_counts *counts, struct rib_route **link,
-			 struct rib_route *route)
+static void list_replace(struct rib_table *table, struct rib_route **link, struct rib_route *route)
 {
-	rib_list_insert(counts, link, route);
-	rib_list_remove(&route->next, counts);
+	rib_insert(table, link, route);
+	rib_remove(table, &route->next);
 }
 
 /* After the last one of this metric or a lower one, where fib6 inserts a new route. */
@@ -77,18 +42,18 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
  * A dump has the routes of a key in fib6's order, which may have changed while messages were lost.
  * Move *link, its current route, after those that this run has confirmed, and before the rest.
  */
-static struct rib_route **list_reorder(const struct rib_counts *counts, struct rib_route **list,
+static struct rib_route **list_reorder(const struct rib_table *table, struct rib_route **list,
 				       struct rib_route **link)
 {
 	struct rib_route *route = *link, **at = list;
 
-	if (route->run == counts->run)
+	if (route->run == table->rib->run)
 		return link;
 	*link = route->next;
 	while (*at && (*at)->metric < route->metric)
 		at = &(*at)->next;
 	for (link = at; *link && (*link)->metric == route->metric; link = &(*link)->next) {
-		if ((*link)->run == counts->run)
+		if ((*link)->run == table->rib->run)
 			at = &(*link)->next;
 	}
 	route->next = *at;
@@ -96,18 +61,12 @@ static struct rib_route **list_reorder(const struct rib_counts *counts, struct r
 	return at;
 }
 
-/* It has route's key, and is a set, or is none. */
-static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
-{
-	return rib_route_same_key(r, route) && r->set == set;
-}
-
-/* The first of a kind; NULL: none. */
+/* The first with route's key that is a set, or that is none. NULL: there is none. */
 static struct rib_route **list_find_kind(struct rib_route **list, const struct route *route,
 					 bool set)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if (is_kind(*link, route, set))
+		if (rib_route_same_key(*link, route) && (*link)->set == set)
 			return link;
 	}
 	return NULL;
@@ -143,15 +102,6 @@ static struct rib_route **list_find_dumped(struct rib_route **list, const struct
 	return found;
 }
 
-static size_t list_count_kind(struct rib_route *const *list, const struct route *route, bool set)
-{
-	size_t n = 0;
-
-	for (const struct rib_route *r = *list; r; r = r->next)
-		n += is_kind(r, route, set);
-	return n;
-}
-
 /* Set whether a set is stale (rib.h). True if that changed. */
 static bool set_stale(struct rib_route *set, bool stale)
 {
@@ -164,30 +114,18 @@ static bool set_stale(struct rib_route *set, bool stale)
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
 
 /* Insert copy at link, or replace *link. Frees copy on errors. */
-static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link, bool replace,
-			      struct rib_route *copy)
+static struct outcome put(struct rib_table *table, struct rib_route **link, bool replace,
+			  struct rib_route *copy)
 {
-	if (!copy || (copy->next_hop_id && rib_uses_reserve(&counts->uses, copy->next_hop_id))) {
+	if (!copy || (copy->next_hop_id && rib_use_reserve(table->rib, copy->next_hop_id))) {
 		free(copy);
-		return (struct rib_outcome){ .err = -ENOMEM };
+		return (struct outcome){ .err = -ENOMEM };
 	}
 	if (replace)
-		list_replace(counts, link, copy);
+		list_replace(table, link, copy);
 	else
-		rib_list_insert(counts, link, copy);
-	return (struct rib_outcome){ .changed = true };
-}
-
-/* Index of a hop of route that equals hop and is not taken, which it is then; n_hops: none. */
-static uint16_t match_hop(const struct route *route, bool *taken, const struct route_hop *hop)
-{
-	uint16_t i = 0;
-
-	while (i < route->n_hops && (taken[i] || !rib_hop_equal(hop, &route->hops[i])))
-		i++;
-	if (i < route->n_hops)
-		taken[i] = true;
-	return i;
+		rib_insert(table, link, copy);
+	return (struct outcome){ .changed = true };
 }
 
 /*
@@ -204,7 +142,7 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 
 	*missed = false;
 	for (uint16_t i = 0; i < old->n_hops; i++) {
-		uint16_t j = match_hop(route, taken, &old->hops[i]);
+		uint16_t j = rib_hop_match(route, taken, &old->hops[i], false);
 
 		if (j == route->n_hops)
 			*missed = true;
@@ -222,12 +160,12 @@ static void order_hops(const struct rib_route *old, const struct route *route,
  * A set is announced with all hops, and the attributes of one. The set is stale if these differ
  * from the known ones, or if a dump has several hops.
  */
-static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
-				     const struct route *route, uint16_t flags)
+static struct outcome set_update(struct rib_table *table, struct rib_route **link,
+				 const struct route *route, uint16_t flags)
 {
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
-	struct rib_outcome outcome = { 0 };
+	struct outcome outcome = { 0 };
 	bool missed, complete, stale;
 
 	order_hops(old, route, hops, &missed, &complete);
@@ -236,10 +174,10 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 			!rib_route_same_attributes(old, route);
 	else
 		stale = route->n_hops > 1;
-	confirm(counts, old);
+	rib_confirm(table, old);
 	if (!rib_route_equal(old, route)) {
 		copy = rib_route_new(route, hops, route->n_hops);
-		outcome = put(counts, link, true, copy);
+		outcome = put(table, link, true, copy);
 		if (outcome.err)
 			return outcome;
 		old = copy;
@@ -262,11 +200,11 @@ static bool same_order(const struct rib_route *a, const struct route *b)
 }
 
 /* fib6 replaces the first set, with all its siblings, else the first route. */
-static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_route **list,
-				      const struct route *route)
+static struct outcome set_replace(struct rib_table *table, struct rib_route **list,
+				  const struct route *route)
 {
 	struct rib_route **link = list_find_kind(list, route, true);
-	struct rib_outcome outcome = { 0 };
+	struct outcome outcome = { 0 };
 	struct rib_route *copy;
 	bool stale;
 
@@ -275,10 +213,10 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	/* a dump may have left out routes beside a set */
 	stale = link && (*link)->stale;
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
-		confirm(counts, *link);
+		rib_confirm(table, *link);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
-		outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
+		outcome = put(table, link ? link : list_end(list, route->metric), link, copy);
 		if (outcome.err)
 			return outcome;
 		outcome.changed |= set_stale(copy, stale);
@@ -292,43 +230,44 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 }
 
 /* Remove gateways of router advertisements that are hops of a set, see rib_route_is_set(). */
-static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
+static void drop_hops_of_set(struct rib_table *table, struct rib_route **list,
 			     const struct route *route)
 {
 	struct rib_route **link = list;
 
 	while (*link) {
 		const struct rib_route *other = *link;
+		bool taken[ROUTE_MAX_HOPS] = { false };
 
 		if (rib_route_same_key(other, route) && !other->set && !other->next_hop_id &&
 		    other->n_hops == 1 && other->hops[0].has_gateway &&
-		    rib_hop_find(route->hops, route->n_hops, &other->hops[0]) >= 0)
-			rib_list_remove(link, counts);
+		    rib_hop_match(route, taken, &other->hops[0], false) < route->n_hops)
+			rib_remove(table, link);
 		else
 			link = &(*link)->next;
 	}
 }
 
-static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **list,
-				  const struct route *route, uint16_t flags)
+static struct outcome add_set(struct rib_table *table, struct rib_route **list,
+			      const struct route *route, uint16_t flags)
 {
 	struct rib_route **link = list_find_kind(list, route, true), *copy;
-	struct rib_outcome outcome;
+	struct outcome outcome;
 
 	if (!flags && link)
-		link = list_reorder(counts, list, link);
+		link = list_reorder(table, list, link);
 	if (flags & NLM_F_REPLACE) {
-		outcome = set_replace(counts, list, route);
+		outcome = set_replace(table, list, route);
 	} else if (link) {
-		outcome = set_update(counts, link, route, flags);
+		outcome = set_update(table, link, route, flags);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
-		outcome = put(counts, list_end(list, route->metric), false, copy);
+		outcome = put(table, list_end(list, route->metric), false, copy);
 		if (!outcome.err && !flags && set_stale(copy, route->n_hops > 1))
 			outcome.err = -EINPROGRESS;
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
-		drop_hops_of_set(counts, list, route);
+		drop_hops_of_set(table, list, route);
 	return outcome;
 }
 
@@ -343,11 +282,12 @@ static struct rib_route **single_victim(struct rib_route **list, const struct ro
 {
 	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
 	struct rib_route **set = list_find_kind(list, route, true);
+	struct rib_route **first = list_find_kind(list, route, false);
 	const bool stale = set && (*set)->stale;
 
-	*again = list_count_kind(list, route, false) > 1 || stale;
+	*again = stale || (first && list_find_kind(&(*first)->next, route, false));
 	if (!link)
-		link = list_find_kind(list, route, false);
+		link = first;
 	if (!link && !stale)
 		link = set;
 	*again |= !link;
@@ -360,11 +300,11 @@ static bool may_be_unlike(const struct rib_route *a, const struct route *b)
 	return b->encap || b->unknown || a->unknown;
 }
 
-static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route **list,
-				     const struct route *route, uint16_t flags)
+static struct outcome add_single(struct rib_table *table, struct rib_route **list,
+				 const struct route *route, uint16_t flags)
 {
 	struct rib_route **link, *old;
-	struct rib_outcome outcome = { 0 };
+	struct outcome outcome = { 0 };
 	bool again = false;
 
 	if (flags & NLM_F_REPLACE) {
@@ -373,29 +313,52 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 		link = list_find_same(list, route);
 		again = link && may_be_unlike(*link, route);
 	} else {
-		link = list_find_dumped(list, route, counts->run);
+		link = list_find_dumped(list, route, table->rib->run);
 		if (link)
-			link = list_reorder(counts, list, link);
+			link = list_reorder(table, list, link);
 	}
 	old = link ? *link : NULL;
 	if (old && rib_route_equal(old, route)) {
-		confirm(counts, old);
+		rib_confirm(table, old);
 	} else {
 		link = old ? link : list_end(list, route->metric);
-		outcome = put(counts, link, old, rib_route_new(route, route->hops, route->n_hops));
+		outcome = put(table, link, old, rib_route_new(route, route->hops, route->n_hops));
 	}
 	if (!outcome.err && again)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
 
-struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *counts,
-				const struct route *route, uint16_t nlm_flags)
+/* Consecutive messages for one destination are one run. */
+static void count_run(struct rib *rib, const struct route *route)
+{
+	if (rib->last_table == route->table && prefix_equal(&rib->last_dst, &route->dst))
+		return;
+	rib->last_table = route->table;
+	rib->last_dst = route->dst;
+	rib->run++;
+}
+
+int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 {
 	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
+	struct rib_table *table;
+	struct rib_dest *dest;
+	struct outcome outcome;
 
-	return rib_route_is_set(route) ? add_set(counts, list, route, flags)
-				       : add_single(counts, list, route, flags);
+	if (route->cloned)
+		return 0;
+	dest = rib_dest_open(rib, route->table, &route->dst, true, &table);
+	if (!dest)
+		return -ENOMEM;
+	count_run(rib, route);
+	rib->object_sources |= route->next_hop_id && route->own_source;
+	if (rib_route_is_set(route))
+		outcome = add_set(table, &dest->routes, route, flags);
+	else
+		outcome = add_single(table, &dest->routes, route, flags);
+	rib_dest_close(table, dest, outcome.changed);
+	return outcome.err;
 }
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
@@ -408,7 +371,7 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
 	uint16_t n = 0, matched = 0;
 
 	for (uint16_t i = 0; i < from->n_hops; i++) {
-		if (match_hop(gone, taken, &from->hops[i]) == gone->n_hops)
+		if (rib_hop_match(gone, taken, &from->hops[i], false) == gone->n_hops)
 			left[n++] = from->hops[i];
 		else
 			matched++;
@@ -421,15 +384,15 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
  * Reduce a set to the hops that are left. If they may be unlike, their attributes are unknown. A
  * stale set without hops stays as a trace.
  */
-static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route **link,
-				     const struct route *route, const struct route_hop *left,
-				     uint16_t n)
+static struct outcome set_shrink(struct rib_table *table, struct rib_route **link,
+				 const struct route *route, const struct route_hop *left,
+				 uint16_t n)
 {
 	const struct rib_route *old = *link;
 	const struct route view = rib_route_view(old, route->table, &route->dst);
 	const bool stale = old->stale || old->unlike || old->encap || old->unknown;
 	struct rib_route *copy = rib_route_new(&view, left, n);
-	struct rib_outcome outcome = put(counts, link, true, copy);
+	struct outcome outcome = put(table, link, true, copy);
 
 	if (outcome.err)
 		return outcome;
@@ -440,41 +403,41 @@ static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route
 }
 
 /* Delete hops of a set. */
-static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route **link,
-				   const struct route *route)
+static struct outcome del_hops(struct rib_table *table, struct rib_route **link,
+			       const struct route *route)
 {
 	struct rib_route *old = *link;
 	struct route_hop left[ROUTE_MAX_HOPS];
-	struct rib_outcome outcome = { .changed = true };
+	struct outcome outcome = { .changed = true };
 	bool unknown, missed;
 	uint16_t n;
 
 	n = subtract_hops(old, route, left, &unknown);
 	if (n == old->n_hops)
-		return (struct rib_outcome){ .err = -EAGAIN };
+		return (struct outcome){ .err = -EAGAIN };
 	missed = unknown || (n && (old->truncated || route->n_hops > 1));
 	if (!n && !old->stale) {
 		missed |= old->truncated && !route->truncated;
-		rib_list_remove(link, counts);
+		rib_remove(table, link);
 	} else {
-		outcome = set_shrink(counts, link, route, left, n);
+		outcome = set_shrink(table, link, route, left, n);
 	}
 	if (missed && outcome.err != -ENOMEM)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
 
-struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
-				const struct route *route)
+static struct outcome del(struct rib_table *table, struct rib_route **list,
+			  const struct route *route)
 {
 	struct rib_route **set = NULL, **link = NULL;
-	struct rib_outcome outcome = { .err = -EAGAIN };
+	struct outcome outcome = { .err = -EAGAIN };
 
 	if (!route->next_hop_id && route->n_hops)
 		set = list_find_kind(list, route, true);
 	/* If the message names no hop of the set, it means another route. */
 	if (set)
-		outcome = del_hops(counts, set, route);
+		outcome = del_hops(table, set, route);
 	if (outcome.changed || outcome.err != -EAGAIN)
 		return outcome;
 	link = list_find_same(list, route);
@@ -483,6 +446,22 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 	/* of two that look the same either may be gone */
 	outcome.err = list_find_same(&(*link)->next, route) ? -EAGAIN : 0;
 	outcome.changed = true;
-	rib_list_remove(link, counts);
+	rib_remove(table, link);
 	return outcome;
+}
+
+int rib_del(struct rib *rib, const struct route *route)
+{
+	struct rib_table *table;
+	struct rib_dest *dest;
+	struct outcome outcome;
+
+	if (route->cloned)
+		return 0;
+	dest = rib_dest_open(rib, route->table, &route->dst, false, &table);
+	if (!dest)
+		return -EAGAIN;
+	outcome = del(table, &dest->routes, route);
+	rib_dest_close(table, dest, outcome.changed);
+	return outcome.err;
 }
