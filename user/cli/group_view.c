@@ -60,7 +60,7 @@ static uint32_t scale(uint64_t share, double smallest, uint32_t k, double *rest)
 
 /*
  * Whether all shares are multiples of the smallest one / k, but for the rounding of the buckets'
- * bounds: fib/alias.c errs by at most half a unit a member.
+ * bounds: fib/group.c errs by at most half a unit a member.
  */
 static bool are_multiples(const struct group_view *group, double smallest, uint32_t k)
 {

@@ -1,10 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Nodes from routes, in the planned shape. Private to compiled/. */
+/*
+ * Nodes from routes: their shape (plan.c), making them (build.c), and one change while packets read
+ * them (change.c). Private to compiled/.
+ */
 #ifndef USER_COMPILED_BUILD_H
 #define USER_COMPILED_BUILD_H
 
+#include "compiled.h"
 #include "node.h"
-#include "plan.h"
+
+/* --- plan.c ----------------------------------------------------------------------------------- */
+
+/*
+ * Choose the shape of all at and below top, and store it in the routes' plan. Routes that are no
+ * vertex of the shape (deleted from the map, still in the trie) are marked so.
+ */
+void compiled_plan(struct radix_node *top, compiled_value_fn value);
+
+/* After compiled_plan(): the topmost vertex at or below route, NULL: none. */
+struct radix_node *compiled_vertex(struct radix_node *route);
+/* Bits to branch on at a vertex. from_above: the node starts above the vertex, and skips bits. */
+uint32_t compiled_stride(const struct radix_node *vertex, bool from_above);
+/* The same for a wide node, which skips none; 0: a plain node is better. */
+uint32_t compiled_wide_stride(const struct radix_node *vertex);
+
+/* --- build.c ---------------------------------------------------------------------------------- */
 
 struct compiled_build {
 	struct compiled_store *store;
@@ -44,5 +64,15 @@ struct compiled_replaced {
 
 void compiled_retire_replaced(struct compiled_store *store,
 			      const struct compiled_replaced *replaced);
+
+/* --- change.c --------------------------------------------------------------------------------- */
+
+/*
+ * Update the nodes below *root after a change of routes at dst. same_prefixes: only a value
+ * changed. If *root changes, the caller publishes it, and then retires *replaced. 0 or -ENOSPC.
+ */
+int compiled_change_in(struct compiled_store *store, uint32_t *root, const struct radix *routes,
+		       compiled_value_fn value, const struct prefix *dst, bool same_prefixes,
+		       struct compiled_replaced *replaced);
 
 #endif

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "change.h"
+#include "build.h"
 
 /* A subtree with at most so many prefixes is rebuilt at every change, so that its shape stays good.
  */
@@ -41,9 +41,9 @@ struct change {
 	struct compiled_build build;
 };
 
-static uint32_t value_of(const struct change *change, const struct radix_node *node)
+static uint32_t value_of(const struct change *change, const struct radix_node *route)
 {
-	return node->glue ? 0 : change->build.value(node);
+	return route->glue ? 0 : change->build.value(route);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
@@ -203,17 +203,17 @@ static uint32_t covering_value(const struct change *change, const struct cells *
 }
 
 /*
- * Set n cells from first on, except those of longer prefixes. They belong to node, which has no
+ * Set n cells from first on, except those of longer prefixes. They belong to route, which has no
  * value or is the prefix itself. No cell is written twice.
  */
-static void set_around(struct change *change, struct cells *cells, const struct radix_node *node,
+static void set_around(struct change *change, struct cells *cells, const struct radix_node *route,
 		       uint64_t first, uint64_t n, uint32_t value)
 {
 	uint32_t end = cells->begin + cells->node.stride;
 	uint64_t at = first;
 
-	for (int i = 0; node && i < 2; i++) {
-		const struct radix_node *child = node->child[i];
+	for (int i = 0; route && i < 2; i++) {
+		const struct radix_node *child = route->child[i];
 		uint64_t child_first, child_n;
 
 		if (!child || child->prefix.len > end)
@@ -231,7 +231,7 @@ static void set_around(struct change *change, struct cells *cells, const struct 
 		set_cell(change, cells, at, value);
 }
 
-/* The prefix's new value, 0: none. top: the topmost node that it covers. */
+/* The prefix's new value, 0: none. top: the topmost route that it covers. */
 static uint32_t new_value(const struct change *change, const struct radix_node *top)
 {
 	return top && top->prefix.len == change->dst->len ? value_of(change, top) : 0;
@@ -240,14 +240,14 @@ static uint32_t new_value(const struct change *change, const struct radix_node *
 /* Set all cells of the prefix. 0 or -ENOSPC. */
 static int set_cells(struct change *change, struct cells *cells)
 {
-	const struct radix_node *node = radix_top_under(change->routes, change->dst);
-	struct radix_node above = { .child = { (struct radix_node *)node } };
+	const struct radix_node *route = radix_top_under(change->routes, change->dst);
+	struct radix_node above = { .child = { (struct radix_node *)route } };
 	uint64_t first = compiled_slice(change->addr, cells->begin, cells->node.stride);
 	uint64_t n = 1ull << (cells->begin + cells->node.stride - change->dst->len);
-	bool here = node && node->prefix.len == change->dst->len;
+	bool here = route && route->prefix.len == change->dst->len;
 
-	set_around(change, cells, here ? node : &above, first, n,
-		   new_value(change, node) ?: covering_value(change, cells));
+	set_around(change, cells, here ? route : &above, first, n,
+		   new_value(change, route) ?: covering_value(change, cells));
 	if (change->build.failed)
 		return -ENOSPC;
 	if (cells->copy)
@@ -320,15 +320,15 @@ static int improve(struct change *change, const struct place *place)
 	return err;
 }
 
-/* There are at most *left prefixes, glue included, at and below node. */
-static bool has_at_most(const struct radix_node *node, uint32_t *left)
+/* There are at most *left prefixes, glue included, at and below route. */
+static bool has_at_most(const struct radix_node *route, uint32_t *left)
 {
-	if (!node)
+	if (!route)
 		return true;
 	if (!*left)
 		return false;
 	--*left;
-	return has_at_most(node->child[0], left) && has_at_most(node->child[1], left);
+	return has_at_most(route->child[0], left) && has_at_most(route->child[1], left);
 }
 
 /* Nodes on the path to the prefix. */

@@ -9,18 +9,11 @@
 
 #include "../lib/util.h"
 #include "build.h"
-#include "change.h"
-#include "compiled.h"
 
 static const struct prefix all;
 
 /* A shape is chosen again after changes to half of the prefixes, and these. */
 #define REPLAN_CHANGES 256u
-
-static struct compiled_table *table_of(struct radix_node *node)
-{
-	return (struct compiled_table *)node; /* its first member */
-}
 
 /* The value of a table in the trie over table ids: its root, as a leaf. */
 static uint32_t root_value(const struct radix_node *node)
@@ -28,30 +21,19 @@ static uint32_t root_value(const struct radix_node *node)
 	return ((const struct compiled_table *)node)->root & ~SIXLANE_FIB_NODE;
 }
 
-static struct prefix prefix_of(uint32_t table)
-{
-	struct prefix prefix = { .len = SIXLANE_TABLE_BITS };
-
-	prefix.addr.words[0] = htonl(table);
-	return prefix;
-}
-
-static struct compiled_table *find_table(struct compiled *compiled, uint32_t id)
-{
-	struct prefix prefix = prefix_of(id);
-
-	if (id == SIXLANE_TABLE_MAIN)
-		return &compiled->main;
-	return table_of(radix_find(&compiled->tables, &prefix));
-}
-
 /* NULL on lack of memory. */
 static struct compiled_table *get_table(struct compiled *compiled, uint32_t id)
 {
-	const struct prefix prefix = prefix_of(id);
+	struct prefix prefix = { .len = SIXLANE_TABLE_BITS };
+	struct radix_node *node;
 
-	return find_table(compiled, id)
-		       ?: radix_add(&compiled->tables, &prefix, sizeof(struct compiled_table));
+	if (id == SIXLANE_TABLE_MAIN)
+		return &compiled->main;
+	prefix.addr.words[0] = htonl(id);
+	node = radix_find(&compiled->tables, &prefix);
+	if (node)
+		return (struct compiled_table *)node; /* its first member */
+	return radix_add(&compiled->tables, &prefix, sizeof(struct compiled_table));
 }
 
 static void free_tables(struct compiled *compiled)
@@ -89,12 +71,25 @@ bool compiled_is_live(const struct compiled *compiled)
 	return compiled->live;
 }
 
+static union sixlane_fib roots(const struct compiled *compiled)
+{
+	return (union sixlane_fib){ .main = compiled->main.root, .tables = compiled->tables_root };
+}
+
+struct compiled_view compiled_as_published(const struct compiled *compiled)
+{
+	struct compiled_view view = { .lent = true };
+
+	if (compiled->live)
+		view.fib = roots(compiled);
+	for (uint32_t n = 0; n < compiled->store.n_chunks; n++)
+		view.chunks[n] = compiled->store.chunks[n].bytes;
+	return view;
+}
+
 static void publish(struct compiled *compiled)
 {
-	const union sixlane_fib fib = { .main = compiled->main.root,
-					.tables = compiled->tables_root };
-
-	compiled->store.memory.publish(compiled->store.memory.ctx, fib);
+	compiled->store.memory.publish(compiled->store.memory.ctx, roots(compiled));
 	compiled->published = true;
 }
 

@@ -14,9 +14,20 @@
 #ifndef USER_COMPILED_COMPILED_H
 #define USER_COMPILED_COMPILED_H
 
-#include "find.h"
+#include "../rib/radix.h"
 #include "memory.h"
-#include "plan.h"
+
+/*
+ * The value in the map sl_routes (sixlane_route_value() and flags); 0: the map has no such entry.
+ * route is never glue.
+ */
+typedef uint32_t (*compiled_value_fn)(const struct radix_node *route);
+
+struct compiled_view {
+	union sixlane_fib fib;
+	const uint8_t *chunks[SIXLANE_FIB_CHUNKS];
+	bool lent; /* the chunks belong to someone else */
+};
 
 struct compiled_stats {
 	uint64_t chunk_bytes; /* of all chunks */
@@ -73,9 +84,21 @@ bool compiled_is_live(const struct compiled *compiled);
 int compiled_change(struct compiled *compiled, uint32_t table, const struct radix *routes,
 		    const struct prefix *dst, bool same_prefix);
 
+/* What readers see now. */
+struct compiled_view compiled_as_published(const struct compiled *compiled);
+
 /* Publish it as absent: the LPM trie answers from now on. */
 void compiled_drop(struct compiled *compiled);
 
 void compiled_get_stats(const struct compiled *compiled, struct compiled_stats *out);
+
+/* --- find.c: lookups, step by step as bpf/compiled.h does them -------------------------------- */
+
+/* 0 and *value (0: no route); -ENODATA: the LPM trie has to answer. addr is in network order. */
+int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
+		  uint32_t *value);
+/* How many nodes the lookup visits. */
+uint32_t compiled_depth(const struct compiled_view *view, uint32_t table,
+			const union sixlane_addr *addr);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lookups in user space, see find.h. */
+/* Lookups in user space, step by step as bpf/compiled.h does them. */
 #include <errno.h>
 #include <stddef.h>
 
-#include "find.h"
+#include "compiled.h"
 #include "node.h"
 
 /* Masks the offset, so that even a corrupt entry is read within the chunk. */

@@ -6,26 +6,21 @@
  * The cost is bytes, plus a price for each node on the path of each prefix, as if all prefixes were
  * looked up equally often. It ignores that a node may need a long header.
  *
- * A vertex is a node of the trie that has a value or branches. A prefix that is deleted from
- * sl_routes, but still in the trie, is no vertex.
+ * A vertex is a route, a node of the trie, that has a value or branches. A prefix that is deleted
+ * from sl_routes, but still in the trie, is no vertex.
  */
 #include <stddef.h>
 
-#include "node.h"
-#include "plan.h"
+#include "build.h"
 
 /* Bytes worth spending to save one node on the path of one prefix. */
-#ifndef COMPILED_VISIT_BYTES
-#define COMPILED_VISIT_BYTES 32
-#endif
+#define VISIT_BYTES 32
 
 /*
  * Bytes for each prefix below by which a wide node must be cheaper than a plain one. Lookups that
  * meet both kinds mispredict more often, which costs more than a node.
  */
-#ifndef COMPILED_WIDE_SAVES_BYTES
-#define COMPILED_WIDE_SAVES_BYTES 16
-#endif
+#define WIDE_SAVES_BYTES 16
 
 /* radix_node.plan */
 #define PLAN_STRIDE 0x0fu  /* of a node that begins here */
@@ -50,7 +45,7 @@ struct cost {
 static uint64_t node_cost(uint32_t skip_code, uint32_t stride, uint64_t n_prefixes)
 {
 	return compiled_units(skip_code, stride) * SIXLANE_FIB_UNIT_BYTES +
-	       COMPILED_VISIT_BYTES * n_prefixes;
+	       VISIT_BYTES * n_prefixes;
 }
 
 /* A child's node from above that skips so many bits. */
@@ -121,7 +116,7 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 			consider(&wide, k,
 				 below_wide + node_cost(SIXLANE_FIB_SKIP_WIDE, k, out->n));
 	}
-	if (!wide.stride || wide.cost + COMPILED_WIDE_SAVES_BYTES * out->n >= node.cost)
+	if (!wide.stride || wide.cost + WIDE_SAVES_BYTES * out->n >= node.cost)
 		wide = (struct choice){ 0, node.cost };
 	/* Children are at least one bit longer: the node above leads to a node here. */
 	out->below[false][0] = branches ? wide.cost : below_children(vertex, children, 0, false);
@@ -132,7 +127,7 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 				  (value && alone <= node.cost ? PLAN_ALONE : 0));
 }
 
-static void plan(struct radix_node *node, compiled_value_fn value_of, struct cost *out)
+static void plan(struct radix_node *route, compiled_value_fn value_of, struct cost *out)
 {
 	struct cost children[2];
 	uint32_t value;
@@ -140,16 +135,16 @@ static void plan(struct radix_node *node, compiled_value_fn value_of, struct cos
 	for (int i = 0; i < 2; i++) {
 		children[i].vertex = NULL;
 		children[i].n = 0;
-		if (node->child[i])
-			plan(node->child[i], value_of, &children[i]);
+		if (route->child[i])
+			plan(route->child[i], value_of, &children[i]);
 	}
-	value = node->glue ? 0 : value_of(node);
+	value = route->glue ? 0 : value_of(route);
 	if (value || (children[0].vertex && children[1].vertex)) {
-		choose(node, value, children, out);
+		choose(route, value, children, out);
 		return;
 	}
-	node->plan = children[0].vertex || children[1].vertex ? PLAN_PASS : PLAN_NOTHING;
-	if (node->plan == PLAN_PASS)
+	route->plan = children[0].vertex || children[1].vertex ? PLAN_PASS : PLAN_NOTHING;
+	if (route->plan == PLAN_PASS)
 		*out = children[children[1].vertex != NULL];
 }
 
@@ -161,11 +156,11 @@ void compiled_plan(struct radix_node *top, compiled_value_fn value)
 		plan(top, value, &cost);
 }
 
-struct radix_node *compiled_vertex(struct radix_node *node)
+struct radix_node *compiled_vertex(struct radix_node *route)
 {
-	while (node && node->plan & PLAN_PASS)
-		node = node->child[!node->child[0] || node->child[0]->plan & PLAN_NOTHING];
-	return node && !(node->plan & PLAN_NOTHING) ? node : NULL;
+	while (route && route->plan & PLAN_PASS)
+		route = route->child[!route->child[0] || route->child[0]->plan & PLAN_NOTHING];
+	return route && !(route->plan & PLAN_NOTHING) ? route : NULL;
 }
 
 uint32_t compiled_stride(const struct radix_node *vertex, bool from_above)

@@ -14,14 +14,11 @@
 #include <string.h>
 
 #include "adopt.h"
-#include "cover.h"
-#include "group.h"
+#include "entry.h"
 #include "neigh.h"
 #include "object.h"
-#include "parts.h"
 #include "port.h"
 #include "source.h"
-#include "write.h"
 
 /* --- recording -------------------------------------------------------------------------------- */
 
@@ -110,11 +107,8 @@ static struct fib_source_table *grow_table(struct fib *fib, uint32_t id)
 	if (table)
 		fib_hash_remove(&fib->source_tables, table);
 	grown = realloc(table, sizeof(*table) + (n ? 2 * n : 1) * sizeof(table->entries[0]));
-	if (grown && !table) {
-		/* dying: until a next hop is found to lead to it */
+	if (grown && !table) /* dying: until a next hop is found to lead to it */
 		*grown = (struct fib_source_table){ .id = id, .dying = true };
-		fib->n_dying_tables++;
-	}
 	if (grown)
 		table = grown;
 	if (table)
@@ -149,19 +143,9 @@ int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint3
 
 /* --- interpreting ----------------------------------------------------------------------------- */
 
-static bool is_object(const struct fib_next_hop *next_hop)
+static bool has(const struct fib_next_hop *next_hop, uint32_t flag)
 {
-	return next_hop->content.flags & SIXLANE_NEXT_HOP_OBJECT;
-}
-
-static bool is_locked(const struct fib_next_hop *next_hop)
-{
-	return next_hop->content.flags & SIXLANE_NEXT_HOP_LOCKED;
-}
-
-static bool has_own_source(const struct fib_next_hop *next_hop)
-{
-	return next_hop->content.flags & SIXLANE_NEXT_HOP_NO_ANSWER;
+	return next_hop->content.flags & flag;
 }
 
 /* Of every kind of next hop. */
@@ -210,24 +194,25 @@ static bool interpret_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	struct fib_leaf_key leaf;
 	struct fib_key_hop hop;
 
-	if (nh_entry.type >= SIXLANE_N_VERDICTS || (content->expires_ns && !is_object(next_hop)))
+	if (nh_entry.type >= SIXLANE_N_VERDICTS ||
+	    (content->expires_ns && !has(next_hop, SIXLANE_NEXT_HOP_OBJECT)))
 		return false;
 	if (nh_entry.type == SIXLANE_FORWARD) {
 		if (!interpret_hop(fib, next_hop, &hop))
 			return false;
 		fib_key_of_hop(&leaf, &hop);
-		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
-		leaf.key.own_source = has_own_source(next_hop);
+		fib_key_set_mtu(&leaf.key, content->mtu, has(next_hop, SIXLANE_NEXT_HOP_LOCKED));
+		leaf.key.own_source = has(next_hop, SIXLANE_NEXT_HOP_NO_ANSWER);
 	} else {
 		if (nh_entry.port || nh_entry.neighbour)
 			return false;
 		/* Others than FIB_ID_FULL were punted in place. */
 		if (nh_entry.type == SIXLANE_PUNT_MAP_FULL ||
-		    (content->mtu && !is_object(next_hop)))
+		    (content->mtu && !has(next_hop, SIXLANE_NEXT_HOP_OBJECT)))
 			return false;
 		fib_key_of_verdict(&leaf, nh_entry.type);
 	}
-	if (!is_object(next_hop))
+	if (!has(next_hop, SIXLANE_NEXT_HOP_OBJECT))
 		memcpy(&next_hop->key, &leaf, leaf.key.bytes);
 	return true;
 }
@@ -237,11 +222,12 @@ static bool adopt_members(struct fib *fib, struct fib_group *group)
 {
 	for (uint32_t i = 0; i < 2 * group->n_buckets; i++) {
 		const union sixlane_nh_bucket *bucket =
-			&fib->buckets.written[group->first_bucket + i / 2];
+			&fib->written_buckets[group->first_bucket + i / 2];
 		struct fib_next_hop *member = fib->by_id[i % 2 ? bucket->above : bucket->below];
 
 		if (!member || !member->valid ||
-		    member->content.nh_entry.type >= SIXLANE_NH_GROUP || is_object(member))
+		    member->content.nh_entry.type >= SIXLANE_NH_GROUP ||
+		    has(member, SIXLANE_NEXT_HOP_OBJECT))
 			return false;
 		member->refs++;
 		group->members[group->n_members++] = member;
@@ -266,12 +252,14 @@ static bool interpret_group(struct fib *fib, struct fib_next_hop *next_hop, stru
 	if (nh_entry.type == SIXLANE_NH_EQUAL_METRIC &&
 	    nh_entry.n_buckets > SIXLANE_MAX_EQUAL_METRIC)
 		return false;
-	if (!fib_buckets_adopt(&fib->buckets, first_bucket, nh_entry.n_buckets,
-			       fib->adopted_buckets))
+	if (!fib->adopted_buckets ||
+	    !fib_ids_adopt(&fib->buckets, first_bucket, nh_entry.n_buckets))
 		return false;
+	memcpy(&fib->written_buckets[first_bucket], &fib->adopted_buckets[first_bucket],
+	       nh_entry.n_buckets * sizeof(*fib->written_buckets));
 	group = calloc(1, sizeof(*group) + 2u * nh_entry.n_buckets * sizeof(group->members[0]));
 	if (!group) {
-		fib_buckets_give(&fib->buckets, first_bucket, nh_entry.n_buckets);
+		fib_ids_give(&fib->buckets, first_bucket, nh_entry.n_buckets);
 		return false;
 	}
 	group->refs = 1;
@@ -300,7 +288,7 @@ static bool interpret_sources(struct fib *fib, struct fib_next_hop *next_hop)
 	const uint32_t id = next_hop->content.nh_entry.source_table;
 	struct fib_source_table *table = fib_hash_find(&fib->source_tables, &id);
 
-	if (!table || !table->dying || is_object(next_hop))
+	if (!table || !table->dying || has(next_hop, SIXLANE_NEXT_HOP_OBJECT))
 		return false;
 	for (size_t i = 0; i < table->n; i++) {
 		const struct fib_next_hop *to = fib->by_id[table->entries[i].id];
@@ -310,7 +298,6 @@ static bool interpret_sources(struct fib *fib, struct fib_next_hop *next_hop)
 			return false;
 	}
 	table->dying = false;
-	fib->n_dying_tables--;
 	next_hop->sources = table;
 	return true;
 }
@@ -362,11 +349,12 @@ static void set_key(struct fib *fib, struct fib_next_hop *next_hop)
 			       fib_verdict_entry(SIXLANE_PUNT_MAP_FULL).word);
 		return;
 	}
-	if (is_object(next_hop)) {
+	if (has(next_hop, SIXLANE_NEXT_HOP_OBJECT)) {
 		fib_key_of_object(&leaf, (uint32_t)next_hop->content.reserved,
 				  next_hop->content.expires_ns);
-		fib_key_set_mtu(&leaf.key, next_hop->content.mtu, is_locked(next_hop));
-		leaf.key.own_source = has_own_source(next_hop);
+		fib_key_set_mtu(&leaf.key, next_hop->content.mtu,
+				has(next_hop, SIXLANE_NEXT_HOP_LOCKED));
+		leaf.key.own_source = has(next_hop, SIXLANE_NEXT_HOP_NO_ANSWER);
 		if (!fib_hash_find(&fib->next_hops, &leaf.key))
 			object = fib_object_get(fib, leaf.key.object);
 		if (!object)
@@ -419,24 +407,24 @@ static void keep_next_hop(struct fib *fib, struct fib_entry *entry)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static bool port_is_taken(const void *fib, uint32_t slot)
+/* Of all ids and slots those that something in the maps names are taken; the others wait. */
+static void adopt_ids(struct fib *fib)
 {
-	return ((const struct fib *)fib)->port_by_slot[slot] != NULL;
-}
+	struct fib_source_table *table, *after;
 
-static bool neigh_is_taken(const void *fib, uint32_t slot)
-{
-	return ((const struct fib *)fib)->neigh_by_slot[slot] != NULL;
-}
-
-static bool next_hop_is_taken(const void *fib, uint32_t id)
-{
-	return ((const struct fib *)fib)->by_id[id] != NULL;
-}
-
-static bool source_table_is_taken(const void *fib, uint32_t id)
-{
-	return fib_hash_find(&((const struct fib *)fib)->source_tables, &id) != NULL;
+	fib_ids_adopt_all(&fib->port_ids);
+	fib_ids_adopt_all(&fib->neigh_ids);
+	fib_ids_adopt_all(&fib->next_hop_ids);
+	fib_ids_adopt_all(&fib->source_ids);
+	fib_ids_adopt_all(&fib->buckets);
+	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++)
+		fib_ids_adopt(&fib->port_ids, slot, fib->port_by_slot[slot] != NULL);
+	for (uint32_t slot = 0; slot < SIXLANE_MAX_NEIGHBOURS; slot++)
+		fib_ids_adopt(&fib->neigh_ids, slot, fib->neigh_by_slot[slot] != NULL);
+	for (uint32_t id = 0; id < SIXLANE_MAX_NEXT_HOPS; id++)
+		fib_ids_adopt(&fib->next_hop_ids, id, fib->by_id[id] != NULL);
+	FIB_HASH_EACH(table, after, &fib->source_tables)
+	fib_ids_adopt(&fib->source_ids, table->id, 1);
 }
 
 void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets)
@@ -446,15 +434,12 @@ void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets)
 	if (!fib->adopted)
 		return;
 	/* Before interpreting, which gives back what is of no use: no id may be in a pool twice. */
-	fib_pool_adopt(&fib->port_pool, port_is_taken, fib);
-	fib_pool_adopt(&fib->neigh_pool, neigh_is_taken, fib);
-	fib_pool_adopt(&fib->next_hop_pool, next_hop_is_taken, fib);
-	fib_pool_adopt(&fib->source_pool, source_table_is_taken, fib);
-	fib_buckets_adopt_all(&fib->buckets);
+	adopt_ids(fib);
 	fib->adopted_buckets = buckets;
 	FIB_HASH_EACH(table, after, &fib->source_tables)
 	qsort(table->entries, table->n, sizeof(table->entries[0]), compare_entries);
 	interpret_next_hops(fib);
 	fib_entry_each(fib, keep_next_hop);
 	fib->adopted_buckets = NULL;
+	fib->unswept = true;
 }

@@ -1,67 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See compile.h. */
+/*
+ * The compiled FIB (../compiled/) beside the trie, and comparing both. It is read there as the
+ * datapath does it, from the published roots.
+ */
 #include <errno.h>
+#include <stdlib.h>
 
-#include "compile.h"
+#include "entry.h"
 #include "fib.h"
-
-uint32_t fib_compile_value(const struct radix_node *node)
-{
-	const struct fib_entry *entry = fib_entry_of(node);
-	uint32_t id = entry->unrecognised ? FIB_ID_FULL : entry->written;
-
-	if (!entry->written)
-		return 0;
-	return sixlane_route_value(id, node->prefix.len) |
-	       (entry->flag_written ? SIXLANE_ROUTE_EXCEPTIONS : 0);
-}
-
-/* The view follows what readers are given, for verify.c. */
-static void *give_chunk(void *ctx, uint32_t n)
-{
-	struct fib *fib = ctx;
-	void *chunk = fib->writer.chunk(fib->writer.ctx, n);
-
-	fib->view.chunks[n] = chunk;
-	return chunk;
-}
-
-static void publish(void *ctx, union sixlane_fib at)
-{
-	struct fib *fib = ctx;
-
-	fib->view.fib = at;
-	fib->writer.publish(fib->writer.ctx, at);
-}
-
-static int wait_grace(void *ctx)
-{
-	struct fib *fib = ctx;
-
-	return fib->writer.grace(fib->writer.ctx);
-}
 
 int fib_compile_init(struct fib *fib)
 {
 	const struct compiled_memory memory = {
-		.ctx = fib,
-		.chunk = give_chunk,
-		.publish = publish,
-		.grace = wait_grace,
+		.ctx = fib->writer.ctx,
+		.chunk = fib->writer.chunk,
+		.publish = fib->writer.publish,
+		.grace = fib->writer.grace,
 	};
 
 	if (!fib->writer.chunk)
 		return 0;
-	fib->compiled = compiled_new(&memory, fib_compile_value);
+	fib->compiled = compiled_new(&memory, fib_entry_value);
 	return fib->compiled ? 0 : -ENOMEM;
-}
-
-void fib_compile_change(struct fib *fib, const struct fib_entry *entry, bool same_prefix)
-{
-	/* A failure shows in fib_is_compiled(). */
-	if (fib->compiled)
-		compiled_change(fib->compiled, entry->table->id, &entry->table->entries,
-				&entry->node.prefix, same_prefix);
 }
 
 int fib_compile(struct fib *fib)
@@ -96,4 +56,87 @@ void fib_decompile(struct fib *fib)
 		return;
 	compiled_drop(fib->compiled);
 	fib->n_distrusted++;
+}
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+static const struct prefix all;
+
+int fib_verify_begin(const struct fib *fib, struct fib_verify *verify)
+{
+	const struct fib_table *table, *after;
+
+	*verify = (struct fib_verify){ 0 };
+	if (!fib_is_compiled(fib))
+		return -ENODATA;
+	verify->tables = calloc(fib->tables.count + 1, sizeof(*verify->tables));
+	if (!verify->tables)
+		return -ENOMEM;
+	FIB_HASH_EACH(table, after, &fib->tables)
+	verify->tables[verify->n_tables++] = table->id;
+	return 0;
+}
+
+void fib_verify_end(struct fib_verify *verify)
+{
+	free(verify->tables);
+	verify->tables = NULL;
+}
+
+/* What the trie holds for an address, by what the entries remember. */
+static uint32_t expected(const struct radix *routes, const union sixlane_addr *addr)
+{
+	const struct prefix host = { .addr = *addr, .len = 128 };
+	const struct radix_node *at = radix_match(routes, &host);
+
+	while (at && !fib_entry_value(at))
+		at = radix_cover(at);
+	return at ? fib_entry_value(at) : 0;
+}
+
+static void check(const struct fib *fib, struct fib_verify *verify, const struct fib_table *table,
+		  const struct prefix *prefix, fib_verify_fn fn, void *ctx)
+{
+	const struct compiled_view view = compiled_as_published(fib->compiled);
+	union sixlane_addr edges[PREFIX_EDGES];
+
+	prefix_edges(prefix, edges);
+	for (size_t i = 0; i < PREFIX_EDGES; i++) {
+		uint32_t want = expected(&table->entries, &edges[i]), found;
+
+		if (compiled_find(&view, table->id, &edges[i], &found))
+			continue; /* the trie answers this */
+		verify->checked++;
+		if (found == want)
+			continue;
+		verify->wrong++;
+		fn(ctx, table->id, &edges[i], want, found);
+	}
+}
+
+int fib_verify_some(const struct fib *fib, struct fib_verify *verify, size_t max, fib_verify_fn fn,
+		    void *ctx)
+{
+	while (verify->table < verify->n_tables) {
+		const struct fib_table *table =
+			fib_hash_find(&fib->tables, &verify->tables[verify->table]);
+		const struct radix_node *at = NULL;
+
+		if (!fib_is_compiled(fib))
+			return -ENODATA;
+		if (table && verify->began)
+			at = radix_after(&table->entries, &verify->last);
+		else if (table)
+			at = radix_first_under(&table->entries, &all);
+		for (; at; at = radix_next_under(at, &all)) {
+			if (!max--)
+				return 1;
+			check(fib, verify, table, &at->prefix, fn, ctx);
+			verify->last = at->prefix;
+			verify->began = true;
+		}
+		verify->table++;
+		verify->began = false;
+	}
+	return 0;
 }

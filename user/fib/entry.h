@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables, and their prefixes: an entry for each prefix that is in the trie or should be. Knows not
- * how an entry gets into the trie: see cover.h.
+ * Tables, and their prefixes: an entry for each prefix that is in the trie or should be. Keeps its
+ * value in the trie and in the compiled FIB as it should be, and its covers right while that fails.
+ *
+ * Invariants
+ * - An absent entry is counted in all entries that cover it in its table, and these are
+ *   PUNT_MAP_FULL. SIXLANE_META_GAPS does the same for other tables.
+ * - Covers are punted before an entry leaves the trie against its will, and restored after it is
+ *   back.
+ * - Of every destination that was given to fib_set_exception_flag(), the longest prefix in the trie
+ *   that covers it has SIXLANE_ROUTE_EXCEPTIONS. If none covers it, the next prefix that comes
+ *   without a cover has the flag.
  */
 #ifndef USER_FIB_ENTRY_H
 #define USER_FIB_ENTRY_H
@@ -44,19 +53,31 @@ static inline struct fib_entry *fib_entry_of(const struct radix_node *node)
 
 /* NULL: no memory. */
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id);
-void fib_table_free_if_empty(struct fib *fib, struct fib_table *table);
 /* dst must not be in the table. NULL: no memory. */
 struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const struct prefix *dst);
-/* The entry at dst, and the longest one that covers it; NULL: none. */
-struct fib_entry *fib_entry_find(const struct fib *fib, uint32_t table, const struct prefix *dst);
+/* The longest entry that covers dst; NULL: none. */
 struct fib_entry *fib_entry_match(const struct fib *fib, uint32_t table, const struct prefix *dst);
 /* The next shorter one that covers it; NULL: none. */
 struct fib_entry *fib_entry_cover(const struct fib_entry *entry);
+/* The prefix has no route any more. */
+void fib_entry_withdraw(struct fib *fib, struct fib_entry *entry);
 /* Free a withdrawn entry that has left the trie, and its table if that is empty then. */
 void fib_entry_free_if_unused(struct fib *fib, struct fib_entry *entry);
 /* Calls fn for every entry; it may free its own. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
 /* For fib_hash_free(). */
 void fib_table_free(void *table);
+
+/* Make the trie have the value that the entry wants. What fails is counted, and retried later. */
+void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry);
+/* Set the flag of the entry if it is in the trie, else that of its nearest cover there. NULL: no
+ * entry covers the destination. */
+void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry);
+/* Write SIXLANE_META_GAPS if it is not as written last. */
+void fib_update_gaps(struct fib *fib);
+
+/* The value that the trie has at an entry; 0: none. Adopted values that were not recognised, and
+ * not replaced yet, are punted in the compiled FIB. A compiled_value_fn. */
+uint32_t fib_entry_value(const struct radix_node *node);
 
 #endif

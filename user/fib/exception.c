@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "adopt.h"
-#include "cover.h"
+#include "entry.h"
 #include "exception.h"
-#include "parts.h"
-#include "write.h"
+#include "nexthop.h"
 
 struct exact {
 	struct fib_hash_node node;
@@ -117,7 +116,7 @@ static void forget(struct fib *fib, struct exact *exact)
 static void withdraw(struct fib *fib, struct exact *exact)
 {
 	if (exact->written && fib_write_del(fib, FIB_MAP_EXCEPTIONS, &exact->dst)) {
-		exact->undeleted = fib->exception_undeleted = true;
+		exact->undeleted = true;
 		return;
 	}
 	fib->n_exceptions -= exact->written;
@@ -180,9 +179,6 @@ void fib_exception_retry(struct fib *fib)
 {
 	struct exact *exact, *after;
 
-	if (!fib->exception_undeleted)
-		return;
-	fib->exception_undeleted = false;
 	FIB_HASH_EACH(exact, after, &fib->exceptions)
 	{
 		if (exact->undeleted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Exact exceptions: destinations with an entry of sl_exceptions, and the route flag that makes the
- * datapath look for them (the invariant of the flag is in cover.h). Knows no kernel: the caller
+ * datapath look for them (the invariant of the flag is in entry.h). Knows no kernel: the caller
  * decides whether an exception holds.
  */
 #ifndef USER_FIB_EXCEPTION_H

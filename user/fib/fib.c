@@ -3,16 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../lib/util.h"
-#include "compile.h"
 #include "entry.h"
 #include "fib.h"
 #include "neigh.h"
 #include "object.h"
-#include "parts.h"
 #include "port.h"
 #include "source.h"
-#include "vlan.h"
 
 /* The next hop for what finds no room, made before anything can fail. */
 static int reserve_full(struct fib *fib)
@@ -38,26 +34,30 @@ static int init_hashes(struct fib *fib)
 	       fib_exception_init(fib);
 }
 
-static int init_pools(struct fib *fib)
+static int init_ids(struct fib *fib)
 {
-	return fib_pool_init(&fib->port_pool, SIXLANE_MAX_PORTS) |
-	       fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS) |
-	       fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS) |
+	return fib_ids_init(&fib->port_ids, 1, SIXLANE_MAX_PORTS) |
+	       fib_ids_init(&fib->neigh_ids, 1, SIXLANE_MAX_NEIGHBOURS) |
+	       fib_ids_init(&fib->next_hop_ids, 1, SIXLANE_MAX_NEXT_HOPS) |
 	       /* A table has at least one entry. */
-	       fib_pool_init(&fib->source_pool, SIXLANE_MAX_SOURCES + 1) |
-	       fib_buckets_init(&fib->buckets, SIXLANE_MAX_NH_BUCKETS);
+	       fib_ids_init(&fib->source_ids, 1, SIXLANE_MAX_SOURCES + 1) |
+	       fib_ids_init(&fib->buckets, 0, SIXLANE_MAX_NH_BUCKETS);
 }
 
 static int init_all(struct fib *fib)
 {
-	int err = init_hashes(fib) | init_pools(fib) | fib_compile_init(fib);
+	int err = init_hashes(fib) | init_ids(fib) | fib_compile_init(fib);
 
 	fib_list_init(&fib->retry);
 	fib_list_init(&fib->unused);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
 	fib->neigh_by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->neigh_by_slot));
 	fib->port_by_slot = calloc(SIXLANE_MAX_PORTS, sizeof(*fib->port_by_slot));
-	return err || !fib->by_id || !fib->neigh_by_slot || !fib->port_by_slot ? -ENOMEM : 0;
+	fib->written_buckets = calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*fib->written_buckets));
+	return err || !fib->by_id || !fib->neigh_by_slot || !fib->port_by_slot ||
+			       !fib->written_buckets
+		       ? -ENOMEM
+		       : 0;
 }
 
 struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes)
@@ -89,15 +89,16 @@ void fib_free(struct fib *fib)
 	fib_hash_free(&fib->neighs, free);
 	fib_hash_free(&fib->vlans, free);
 	fib_hash_free(&fib->ports, free);
-	fib_pool_free(&fib->port_pool);
-	fib_pool_free(&fib->neigh_pool);
-	fib_pool_free(&fib->next_hop_pool);
-	fib_pool_free(&fib->source_pool);
-	fib_buckets_free(&fib->buckets);
+	fib_ids_free(&fib->port_ids);
+	fib_ids_free(&fib->neigh_ids);
+	fib_ids_free(&fib->next_hop_ids);
+	fib_ids_free(&fib->source_ids);
+	fib_ids_free(&fib->buckets);
 	fib_key_buffer_free(&fib->scratch);
 	free(fib->by_id);
 	free(fib->neigh_by_slot);
 	free(fib->port_by_slot);
+	free(fib->written_buckets);
 	free(fib->orphans);
 	free(fib);
 }

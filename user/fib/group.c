@@ -1,14 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See group.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../lib/util.h"
-#include "alias.h"
-#include "grace.h"
 #include "group.h"
-#include "nexthop.h"
-#include "write.h"
+
+/* --- weighted choice -------------------------------------------------------------------------- */
+
+/*
+ * Walker's alias method in Vose's order, in integers. A group of n members has n buckets, each
+ * shared by at most two of them. A member's probability is exact to within 2^-33, the rounding of a
+ * bound.
+ */
+static uint32_t bound_of(uint64_t part, uint64_t whole)
+{
+	uint64_t bound = ((part << 32) + whole / 2) / whole;
+
+	return bound > UINT32_MAX ? UINT32_MAX : (uint32_t)bound;
+}
+
+/* left: what a member still needs; a bucket holds the sum of all weights. queue: of members. */
+struct share {
+	uint64_t left;
+	uint32_t queue;
+};
+
+/* Members that need less than a bucket are at the front of the queue, the others at its end. */
+static void share_out(struct share *shares, uint64_t total, uint32_t n,
+		      union sixlane_nh_bucket *buckets)
+{
+	uint32_t n_small = 0, n_large = 0, small, large;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (shares[i].left < total)
+			shares[n_small++].queue = i;
+		else
+			shares[n - ++n_large].queue = i;
+	}
+	while (n_small) {
+		/* The needs fill the buckets exactly, so some member needs more than one bucket. */
+		small = shares[--n_small].queue;
+		large = shares[n - n_large].queue;
+		buckets[small] =
+			(union sixlane_nh_bucket){ .bound = bound_of(shares[small].left, total),
+						   .below = (uint16_t)small,
+						   .above = (uint16_t)large };
+		shares[large].left -= total - shares[small].left;
+		if (shares[large].left < total) {
+			n_large--;
+			shares[n_small++].queue = large;
+		}
+	}
+	for (; n_large; n_large--) {
+		large = shares[n - n_large].queue;
+		buckets[large] = (union sixlane_nh_bucket){ .below = (uint16_t)large,
+							    .above = (uint16_t)large };
+	}
+}
+
+int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_nh_bucket *buckets)
+{
+	struct share *shares = calloc(n, sizeof(*shares));
+	uint64_t total = 0;
+
+	if (!shares)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		shares[i].left = (uint64_t)hops[i].weight * n;
+		total += hops[i].weight;
+	}
+	share_out(shares, total, n, buckets);
+	free(shares);
+	return 0;
+}
+
+/* --- making groups ---------------------------------------------------------------------------- */
 
 static void put_members(struct fib *fib, struct fib_group *group)
 {
@@ -20,7 +88,7 @@ static void put_members(struct fib *fib, struct fib_group *group)
 static void undo(struct fib *fib, struct fib_group *group)
 {
 	if (group->n_buckets)
-		fib_buckets_give_unused(&fib->buckets, group->first_bucket, group->n_buckets);
+		fib_ids_give_unused(&fib->buckets, group->first_bucket, group->n_buckets);
 	put_members(fib, group);
 	free(group);
 }
@@ -30,7 +98,7 @@ void fib_group_put(struct fib *fib, struct fib_group *group)
 	if (--group->refs)
 		return;
 	if (group->n_buckets)
-		fib_buckets_give(&fib->buckets, group->first_bucket, group->n_buckets);
+		fib_ids_give(&fib->buckets, group->first_bucket, group->n_buckets);
 	put_members(fib, group);
 	free(group);
 }
@@ -44,33 +112,29 @@ static bool add_member(struct fib *fib, struct fib_group *group, const struct fi
 	return member;
 }
 
-static bool add_hops(struct fib *fib, struct fib_group *group, const struct fib_key_hop *hops,
-		     uint32_t n)
-{
-	struct fib_leaf_key leaf;
-
-	for (uint32_t i = 0; i < n; i++) {
-		fib_key_of_hop(&leaf, &hops[i]);
-		if (!add_member(fib, group, &leaf))
-			return false;
-	}
-	return true;
-}
-
-/* With room for one member more, and n_buckets buckets. NULL: no memory or no room. */
-static struct fib_group *group_new(struct fib *fib, uint32_t n_hops, uint32_t n_buckets)
+/* With its members, room for one more, and n_buckets buckets. NULL: no memory or no room. */
+static struct fib_group *group_new(struct fib *fib, const struct fib_key_hop *hops, uint32_t n_hops,
+				   uint32_t n_buckets)
 {
 	struct fib_group *group =
 		calloc(1, sizeof(*group) + (n_hops + 1) * sizeof(group->members[0]));
+	struct fib_leaf_key leaf;
 
 	if (!group)
 		return NULL;
 	group->refs = 1;
-	if (n_buckets && !fib_take_buckets(fib, n_buckets, &group->first_bucket)) {
+	if (n_buckets && !fib_ids_take(fib, &fib->buckets, n_buckets, &group->first_bucket)) {
 		free(group);
 		return NULL;
 	}
 	group->n_buckets = n_buckets;
+	for (uint32_t i = 0; i < n_hops; i++) {
+		fib_key_of_hop(&leaf, &hops[i]);
+		if (!add_member(fib, group, &leaf)) {
+			undo(fib, group);
+			return NULL;
+		}
+	}
 	return group;
 }
 
@@ -93,12 +157,9 @@ static bool write_weighted(struct fib *fib, const struct fib_group *group,
 struct fib_group *fib_group_new_hashed(struct fib *fib, const struct fib_key_hop *hops, uint32_t n,
 				       bool always)
 {
-	struct fib_group *group = group_new(fib, n, n > 1 || always ? n : 0);
+	struct fib_group *group = group_new(fib, hops, n, n > 1 || always ? n : 0);
 
-	if (!group)
-		return NULL;
-	if (add_hops(fib, group, hops, n) &&
-	    (!group->n_buckets || write_weighted(fib, group, hops)))
+	if (!group || !group->n_buckets || write_weighted(fib, group, hops))
 		return group;
 	undo(fib, group);
 	return NULL;
@@ -112,33 +173,29 @@ static union sixlane_nh_bucket bucket_of(const struct fib_next_hop *member)
 
 struct fib_group *fib_group_new_ordered(struct fib *fib, const struct fib_key_hop *hops, uint32_t n)
 {
-	struct fib_group *group = group_new(fib, n, n);
+	struct fib_group *group = group_new(fib, hops, n, n);
 
-	if (!group)
-		return NULL;
-	if (!add_hops(fib, group, hops, n)) {
-		undo(fib, group);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; group && i < n; i++)
 		fib_write_bucket(fib, group->first_bucket + i, bucket_of(group->members[i]));
 	return group;
 }
 
 /* --- resilient groups ------------------------------------------------------------------------- */
 
-/* The hops, and after them the punt for hops that are not known. */
-static bool add_bucket_members(struct fib *fib, struct fib_group *group,
-			       const struct fib_group_buckets *buckets)
+/* Its members are the hops, and after them the punt for hops that are not known. */
+static struct fib_group *resilient_new(struct fib *fib, const struct fib_group_buckets *buckets,
+				       uint32_t n_buckets)
 {
+	struct fib_group *group = group_new(fib, buckets->hops, buckets->n_hops, n_buckets);
 	struct fib_leaf_key punt;
 
 	fib_key_of_verdict(&punt, SIXLANE_PUNT_MULTIPATH);
-	return add_hops(fib, group, buckets->hops, buckets->n_hops) &&
-	       add_member(fib, group, &punt);
+	if (!group || add_member(fib, group, &punt))
+		return group;
+	undo(fib, group);
+	return NULL;
 }
 
-/* With members, in which the last is the punt. */
 static union sixlane_nh_bucket bucket_at(const struct fib_group *group,
 					 const struct fib_group_buckets *buckets, uint32_t i)
 {
@@ -149,15 +206,9 @@ static union sixlane_nh_bucket bucket_at(const struct fib_group *group,
 
 struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_group_buckets *buckets)
 {
-	struct fib_group *group = group_new(fib, buckets->n_hops, buckets->n_buckets);
+	struct fib_group *group = resilient_new(fib, buckets, buckets->n_buckets);
 
-	if (!group)
-		return NULL;
-	if (!add_bucket_members(fib, group, buckets)) {
-		undo(fib, group);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < group->n_buckets; i++)
+	for (uint32_t i = 0; group && i < group->n_buckets; i++)
 		fib_write_bucket(fib, group->first_bucket + i, bucket_at(group, buckets, i));
 	return group;
 }
@@ -165,20 +216,16 @@ struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_group_
 bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 			   const struct fib_group_buckets *buckets)
 {
-	struct fib_group *old = *group, *new = group_new(fib, buckets->n_hops, 0);
+	struct fib_group *old = *group, *new = resilient_new(fib, buckets, 0);
 
 	if (!new)
 		return false;
-	if (!add_bucket_members(fib, new, buckets)) {
-		undo(fib, new);
-		return false;
-	}
 	new->first_bucket = old->first_bucket;
 	new->n_buckets = old->n_buckets;
 	for (uint32_t i = 0; i < new->n_buckets; i++) {
 		const union sixlane_nh_bucket bucket = bucket_at(new, buckets, i);
 
-		if (fib->buckets.written[new->first_bucket + i].word != bucket.word)
+		if (fib->written_buckets[new->first_bucket + i].word != bucket.word)
 			fib_write_bucket(fib, new->first_bucket + i, bucket);
 	}
 	/* The new group has its buckets. */

@@ -7,7 +7,7 @@
 #ifndef USER_FIB_GROUP_H
 #define USER_FIB_GROUP_H
 
-#include "desired.h"
+#include "nexthop.h"
 
 struct fib_group {
 	struct fib_hash_node node; /* by first_bucket, while adopting */
@@ -39,6 +39,12 @@ struct fib_group *fib_group_new_buckets(struct fib *fib, const struct fib_group_
 /* Change *group, which has as many buckets, bucket by bucket. False: nothing was changed. */
 bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 			   const struct fib_group_buckets *buckets);
+
+/*
+ * Fill n buckets, which name members by index, for a weighted choice: member i wins with
+ * probability hops[i].weight / sum. Weights are at least 1. 0 or -ENOMEM.
+ */
+int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_nh_bucket *buckets);
 
 /* type: SIXLANE_NH_GROUP or SIXLANE_NH_EQUAL_METRIC. */
 union sixlane_nh_entry fib_group_entry(const struct fib_group *group, uint16_t type);

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "fib.h"
-#include "grace.h"
 #include "neigh.h"
-#include "write.h"
 
 static const union sixlane_mac unresolved;
 
@@ -30,13 +28,13 @@ static struct fib_neigh *neigh_new(struct fib *fib, const struct sixlane_neigh_k
 	neigh->key = *key;
 	neigh->mac = mac;
 	*err = -ENOSPC;
-	neigh->slot = fib_take_id(fib, &fib->neigh_pool);
+	neigh->slot = fib_ids_take_one(fib, &fib->neigh_ids);
 	if (!neigh->slot)
 		goto out_free;
 	fib_write_store(fib, FIB_MAP_NEIGHS, neigh->slot, &content);
 	*err = fib_write_set(fib, FIB_MAP_NEIGH_INDEX, key, &neigh->slot);
 	if (*err) {
-		fib_pool_give_unused(&fib->neigh_pool, neigh->slot);
+		fib_ids_give_unused(&fib->neigh_ids, neigh->slot, 1);
 		goto out_free;
 	}
 	insert(fib, neigh);
@@ -63,7 +61,7 @@ static void free_if_unused(struct fib *fib, struct fib_neigh *neigh)
 	if (fib_write_del(fib, FIB_MAP_NEIGH_INDEX, &neigh->key))
 		return;
 	fib->neigh_by_slot[neigh->slot] = NULL;
-	fib_pool_give(&fib->neigh_pool, neigh->slot);
+	fib_ids_give(&fib->neigh_ids, neigh->slot, 1);
 	fib_hash_remove(&fib->neighs, neigh);
 	free(neigh);
 }

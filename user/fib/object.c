@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group.h"
-#include "nexthop.h"
 #include "object.h"
 
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
@@ -53,14 +51,18 @@ static struct fib_object_def *def_new(const struct fib_object *object)
 	const size_t n_hops = forwards ? object->n_hops : 0;
 	const size_t n_buckets = forwards ? object->n_buckets : 0;
 	struct fib_object_def *def = calloc(1, sizeof(*def) + n_hops * sizeof(def->hops[0]) +
-						       n_buckets * sizeof(def->buckets[0]));
+						       n_buckets * sizeof(uint16_t));
+
+	uint16_t *members;
 
 	if (!def)
 		return NULL;
+	members = (uint16_t *)(def->hops + n_hops);
 	def->verdict = verdict;
-	def->n_hops = (uint32_t)n_hops;
-	def->n_buckets = (uint32_t)n_buckets;
-	def->buckets = (uint16_t *)(def->hops + n_hops);
+	def->buckets = (struct fib_group_buckets){ .hops = def->hops,
+						   .members = members,
+						   .n_hops = (uint32_t)n_hops,
+						   .n_buckets = (uint32_t)n_buckets };
 	for (uint32_t i = 0; i < n_hops; i++) {
 		def->hops[i] = fib_key_hop(&object->hops[i]);
 		/* Buckets make weights meaningless, and so does a single hop. */
@@ -70,24 +72,17 @@ static struct fib_object_def *def_new(const struct fib_object *object)
 			def->hops[i].weight = 1;
 	}
 	if (n_buckets)
-		memcpy(def->buckets, object->buckets, n_buckets * sizeof(def->buckets[0]));
+		memcpy(members, object->buckets, n_buckets * sizeof(members[0]));
 	return def;
 }
 
 static bool def_equal(const struct fib_object_def *a, const struct fib_object_def *b)
 {
-	return a && b && a->verdict == b->verdict && a->n_buckets == b->n_buckets &&
-	       a->n_hops == b->n_hops &&
-	       !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0])) &&
-	       !memcmp(a->buckets, b->buckets, a->n_buckets * sizeof(a->buckets[0]));
-}
+	const struct fib_group_buckets *p = &a->buckets, *q = &b->buckets;
 
-static struct fib_group_buckets buckets_of(const struct fib_object_def *def)
-{
-	return (struct fib_group_buckets){ .hops = def->hops,
-					   .members = def->buckets,
-					   .n_hops = def->n_hops,
-					   .n_buckets = def->n_buckets };
+	return a->verdict == b->verdict && p->n_buckets == q->n_buckets && p->n_hops == q->n_hops &&
+	       !memcmp(p->hops, q->hops, p->n_hops * sizeof(p->hops[0])) &&
+	       !memcmp(p->members, q->members, p->n_buckets * sizeof(p->members[0]));
 }
 
 /* --- publishing ------------------------------------------------------------------------------- */
@@ -114,14 +109,12 @@ static bool needs_group(const struct fib_object_state *object)
 static struct fib_group *group_new(struct fib *fib, const struct fib_object_state *object)
 {
 	const struct fib_object_def *def = object->def;
-	struct fib_group_buckets buckets;
 
 	if (!needs_group(object))
 		return NULL;
-	if (!def->n_buckets)
-		return fib_group_new_hashed(fib, def->hops, def->n_hops, object->n_expiring != 0);
-	buckets = buckets_of(def);
-	return fib_group_new_buckets(fib, &buckets);
+	return def->buckets.n_buckets ? fib_group_new_buckets(fib, &def->buckets)
+				      : fib_group_new_hashed(fib, def->hops, def->buckets.n_hops,
+							     object->n_expiring != 0);
 }
 
 static void set_pending(struct fib *fib, struct fib_object_state *object, bool pending)
@@ -134,7 +127,7 @@ static void set_pending(struct fib *fib, struct fib_object_state *object, bool p
 /* They are equal, or groups with equal buckets. */
 static bool same_meaning(const struct fib *fib, union sixlane_nh_entry a, union sixlane_nh_entry b)
 {
-	const union sixlane_nh_bucket *buckets = fib->buckets.written;
+	const union sixlane_nh_bucket *buckets = fib->written_buckets;
 
 	if (a.word == b.word)
 		return true;
@@ -188,13 +181,9 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 static bool set_in_place(struct fib *fib, struct fib_object_state *object,
 			 const struct fib_object_def *def)
 {
-	struct fib_group_buckets buckets;
-
-	if (!def || !object->def || !object->group || !def->n_buckets || fib->syncing ||
-	    def->n_buckets != object->def->n_buckets)
-		return false;
-	buckets = buckets_of(def);
-	return fib_group_set_buckets(fib, &object->group, &buckets);
+	return def && object->def && object->group && def->buckets.n_buckets && !fib->syncing &&
+	       def->buckets.n_buckets == object->def->buckets.n_buckets &&
+	       fib_group_set_buckets(fib, &object->group, &def->buckets);
 }
 
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
@@ -220,7 +209,7 @@ int fib_object_set(struct fib *fib, uint32_t id, const struct fib_object *value)
 	object->generation = fib->generation;
 	if (value)
 		def = def_new(value);
-	if (def && def_equal(object->def, def)) {
+	if (def && object->def && def_equal(object->def, def)) {
 		free(def);
 		return 0;
 	}

@@ -8,14 +8,13 @@
 #ifndef USER_FIB_OBJECT_H
 #define USER_FIB_OBJECT_H
 
-#include "desired.h"
+#include "group.h"
 
 /* A copy of the caller's struct fib_object. */
 struct fib_object_def {
 	uint32_t verdict;
-	uint32_t n_hops, n_buckets;
-	uint16_t *buckets;	   /* stored after hops */
-	struct fib_key_hop hops[]; /* in the caller's order, which buckets refer to */
+	struct fib_group_buckets buckets; /* of a group that is not resilient: n_buckets 0 */
+	struct fib_key_hop hops[];	  /* in the caller's order; then the buckets' members */
 };
 
 struct fib_object_state {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See parts.h. */
+/*
+ * What next hops consist of: getting the parts of each kind, all or none, and giving them back when
+ * the last reference is gone. The layer above leaves, groups, objects and source-specific tables.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "group.h"
 #include "object.h"
-#include "parts.h"
 #include "source.h"
 
 static struct fib_next_hop *get_with_id(struct fib *fib, const struct fib_key *key);
@@ -121,15 +122,10 @@ static void fill(struct fib *fib, struct fib_next_hop *next_hop)
 	fib_next_hop_free_unused(fib);
 }
 
-struct fib_next_hop *fib_next_hop_get(struct fib *fib, const struct fib_key *key)
+struct fib_next_hop *fib_next_hop_make(struct fib *fib, const struct fib_key *key)
 {
-	struct fib_next_hop *next_hop = fib_hash_find(&fib->next_hops, key);
+	struct fib_next_hop *next_hop = fib_next_hop_new(fib, key);
 
-	if (next_hop) {
-		next_hop->refs++;
-		return next_hop;
-	}
-	next_hop = fib_next_hop_new(fib, key);
 	if (next_hop)
 		fill(fib, next_hop);
 	return next_hop;
@@ -137,7 +133,7 @@ struct fib_next_hop *fib_next_hop_get(struct fib *fib, const struct fib_key *key
 
 static struct fib_next_hop *get_with_id(struct fib *fib, const struct fib_key *key)
 {
-	struct fib_next_hop *next_hop = fib_next_hop_get(fib, key);
+	struct fib_next_hop *next_hop = fib_next_hop_find(fib, key) ?: fib_next_hop_make(fib, key);
 
 	if (next_hop && !next_hop->id)
 		fill(fib, next_hop);
@@ -170,7 +166,7 @@ static void release(struct fib *fib, struct fib_next_hop *next_hop)
 	if (next_hop->id) {
 		fib->by_id[next_hop->id] = NULL;
 		fib->n_ids--;
-		fib_pool_give(&fib->next_hop_pool, next_hop->id);
+		fib_ids_give(&fib->next_hop_ids, next_hop->id, 1);
 	}
 	put_parts(fib, next_hop);
 	free(next_hop);

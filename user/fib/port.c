@@ -5,12 +5,115 @@
 #include <string.h>
 
 #include "fib.h"
-#include "grace.h"
 #include "port.h"
-#include "vlan.h"
-#include "write.h"
 
 static const struct sixlane_port none;
+
+/* --- tags ------------------------------------------------------------------------------------- */
+
+static bool key_is(const struct sixlane_vlan_key *key, uint32_t lower, union sixlane_tag tag)
+{
+	return key->lower == lower && key->tag.word == tag.word;
+}
+
+static struct fib_vlan *vlan_new(struct fib *fib, const struct sixlane_vlan_key *key)
+{
+	struct fib_vlan *vlan = calloc(1, sizeof(*vlan));
+
+	if (!vlan)
+		return NULL;
+	vlan->key = *key;
+	fib_hash_insert(&fib->vlans, vlan);
+	return vlan;
+}
+
+/* If this fails, the entry stays without a port. Another port may have waited for the tag. */
+static void delete_vlan(struct fib *fib, struct fib_vlan *vlan)
+{
+	vlan->port = NULL;
+	fib->unswept = true;
+	if (vlan->slot && fib_write_del(fib, FIB_MAP_VLANS, &vlan->key))
+		return;
+	fib_hash_remove(&fib->vlans, vlan);
+	free(vlan);
+}
+
+/* Call before the port is written with this content; NULL: before it is removed. */
+static void vlan_before(struct fib *fib, struct fib_port *port, const struct sixlane_port *content)
+{
+	struct fib_vlan *vlan = port->vlan;
+
+	if (!vlan || (content && content->flags & SIXLANE_PORT_TAGGED &&
+		      key_is(&vlan->key, content->lower, content->tag)))
+		return;
+	port->vlan = NULL;
+	delete_vlan(fib, vlan);
+}
+
+/*
+ * Call after the port was written. Gives the port its tag. If another port has the tag, it is taken
+ * from that one, unless this is a retry.
+ */
+static void vlan_after(struct fib *fib, struct fib_port *port, bool retry)
+{
+	const struct sixlane_vlan_key key = { .lower = port->port.lower, .tag = port->port.tag };
+	struct fib_vlan *vlan;
+
+	if (port->vlan || !(port->port.flags & SIXLANE_PORT_TAGGED))
+		return;
+	vlan = fib_hash_find(&fib->vlans, &key);
+	if (retry && vlan && vlan->port)
+		return;
+	if (!vlan)
+		vlan = vlan_new(fib, &key);
+	if (!vlan) {
+		fib->unswept = true;
+		return;
+	}
+	if (vlan->slot != port->slot) {
+		if (fib_write_set(fib, FIB_MAP_VLANS, &key, &port->slot)) {
+			if (!vlan->slot)
+				delete_vlan(fib, vlan);
+			return;
+		}
+		vlan->slot = port->slot;
+	}
+	/* A device may be announced before the removal of its predecessor. */
+	if (vlan->port)
+		vlan->port->vlan = NULL;
+	vlan->port = port;
+	vlan->adopted = false;
+	port->vlan = vlan;
+}
+
+int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	struct fib_vlan *vlan;
+
+	fib->adopted = true;
+	if (fib_hash_find(&fib->vlans, key))
+		return -EINVAL;
+	vlan = vlan_new(fib, key);
+	if (!vlan)
+		return -ENOMEM;
+	/* An entry for slot 0 is deleted like any other that no port has. */
+	vlan->slot = slot ? slot : UINT32_MAX;
+	vlan->adopted = true;
+	return 0;
+}
+
+void fib_vlan_sweep(struct fib *fib, bool confirm)
+{
+	struct fib_vlan *vlan, *after;
+
+	FIB_HASH_EACH(vlan, after, &fib->vlans)
+	{
+		if (!vlan->port && (confirm || !vlan->adopted))
+			delete_vlan(fib, vlan);
+	}
+}
+
+/* --- ports ------------------------------------------------------------------------------------ */
 
 static void insert(struct fib *fib, struct fib_port *port)
 {
@@ -23,8 +126,8 @@ static uint32_t take_slot(struct fib *fib, uint32_t ifindex)
 	/* The datapath looks there first. */
 	const uint32_t home = sixlane_port_home(ifindex);
 
-	return fib_take_this_id(fib, &fib->port_pool, home) ? home
-							    : fib_take_id(fib, &fib->port_pool);
+	return fib_ids_take_this(fib, &fib->port_ids, home) ? home
+							    : fib_ids_take_one(fib, &fib->port_ids);
 }
 
 /* Returns NULL with *err: -ENOMEM, -ENOSPC, or the writer's error. */
@@ -44,11 +147,11 @@ static struct fib_port *port_new(struct fib *fib, const struct sixlane_port *con
 	*err = fib_write_set(fib, FIB_MAP_PORT_INDEX, &content->ifindex, &port->slot);
 	if (*err) {
 		fib_write_store(fib, FIB_MAP_PORTS, port->slot, &none);
-		fib_pool_give_unused(&fib->port_pool, port->slot);
+		fib_ids_give_unused(&fib->port_ids, port->slot, 1);
 		goto out_free;
 	}
 	insert(fib, port);
-	fib_vlan_after(fib, port, false);
+	vlan_after(fib, port, false);
 	return port;
 out_free:
 	free(port);
@@ -60,13 +163,13 @@ static void free_if_unused(struct fib *fib, struct fib_port *port)
 {
 	if (port->refs || port->known || port->adopted)
 		return;
-	fib_vlan_before(fib, port, NULL);
+	vlan_before(fib, port, NULL);
 	if (fib_write_del(fib, FIB_MAP_PORT_INDEX, &port->port.ifindex))
 		return;
 	/* The datapath takes a port without ifindex for one that is down, at any moment. */
 	fib_write_store(fib, FIB_MAP_PORTS, port->slot, &none);
 	fib->port_by_slot[port->slot] = NULL;
-	fib_pool_give(&fib->port_pool, port->slot);
+	fib_ids_give(&fib->port_ids, port->slot, 1);
 	fib_hash_remove(&fib->ports, port);
 	free(port);
 }
@@ -117,12 +220,12 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *content)
 		port = port_new(fib, content, &err);
 	if (!port)
 		return err;
-	fib_vlan_before(fib, port, content);
+	vlan_before(fib, port, content);
 	if (port->held || memcmp(&port->port, content, sizeof(*content)) != 0) {
 		fib_write_store(fib, FIB_MAP_PORTS, port->slot, content);
 		port->port = *content;
 	}
-	fib_vlan_after(fib, port, false);
+	vlan_after(fib, port, false);
 	port->known = content->flags != 0;
 	port->adopted = port->held = false;
 	free_if_unused(fib, port);
@@ -160,7 +263,7 @@ void fib_port_sweep(struct fib *fib, bool confirm)
 	{
 		port->adopted &= !confirm;
 		if (port->known)
-			fib_vlan_after(fib, port, true);
+			vlan_after(fib, port, true);
 		free_if_unused(fib, port);
 	}
 }

@@ -6,13 +6,10 @@
  */
 #include "entry.h"
 #include "fib.h"
-#include "group.h"
 #include "neigh.h"
-#include "nexthop.h"
 #include "object.h"
 #include "port.h"
 #include "source.h"
-#include "write.h"
 
 static struct fib_entry *find_entry(const struct fib *fib, uint32_t table,
 				    const struct prefix *prefix)
@@ -75,7 +72,7 @@ static void rewrite_group(struct fib *fib, const struct fib_group *group)
 	for (uint32_t i = 0; i < group->n_members; i++)
 		rewrite_next_hop(fib, group->members[i]);
 	for (uint32_t i = group->first_bucket; i < group->first_bucket + group->n_buckets; i++)
-		fib_write_bucket(fib, i, fib->buckets.written[i]);
+		fib_write_bucket(fib, i, fib->written_buckets[i]);
 }
 
 static void rewrite_parts(struct fib *fib, const struct fib_next_hop *next_hop)

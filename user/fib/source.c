@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "grace.h"
-#include "nexthop.h"
 #include "source.h"
-#include "write.h"
 
 static int write_entry(struct fib *fib, struct fib_source_entry *entry)
 {
@@ -61,10 +58,9 @@ static bool delete_entries(struct fib *fib, struct fib_source_table *table)
 	}
 	fib_hash_remove(&fib->source_tables, table);
 	/* The id of an adopted table may be out of range. */
-	if (table->id && table->id < fib->source_pool.limit)
-		fib_pool_give(&fib->source_pool, table->id);
+	if (table->id && table->id < fib->source_ids.limit)
+		fib_ids_give(&fib->source_ids, table->id, 1);
 	free(table);
-	fib->n_dying_tables--;
 	return true;
 }
 
@@ -76,7 +72,6 @@ void fib_source_table_drop(struct fib *fib, struct fib_source_table *table)
 		table->entries[i].next_hop = NULL;
 	}
 	table->dying = true;
-	fib->n_dying_tables++;
 	delete_entries(fib, table);
 }
 
@@ -88,7 +83,7 @@ struct fib_source_table *fib_source_table_new(struct fib *fib, const struct fib_
 	table = calloc(1, sizeof(*table) + key->n * sizeof(table->entries[0]));
 	if (!table)
 		return NULL;
-	table->id = fib_take_id(fib, &fib->source_pool);
+	table->id = fib_ids_take_one(fib, &fib->source_ids);
 	if (!table->id) {
 		free(table);
 		return NULL;
@@ -110,8 +105,6 @@ void fib_source_table_sweep(struct fib *fib)
 {
 	struct fib_source_table *table, *after;
 
-	if (!fib->n_dying_tables)
-		return;
 	FIB_HASH_EACH(table, after, &fib->source_tables)
 	{
 		if (table->dying)

@@ -7,7 +7,7 @@
 #ifndef USER_FIB_SOURCE_H
 #define USER_FIB_SOURCE_H
 
-#include "desired.h"
+#include "nexthop.h"
 
 struct fib_source_entry {
 	struct sixlane_route_key key;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See write.h. */
+/*
+ * Writes to the maps through the writer. Other files of fib/ call the writer directly only where a
+ * write is more than a key and a value.
+ */
 #include <errno.h>
 
 #include "desired.h"
-#include "write.h"
 
 /*
  * Linux 6.18 refills the allocators of tries and hashes in the background, so there may be memory
@@ -20,6 +22,7 @@ int fib_write_set(struct fib *fib, enum fib_map map, const void *key, const void
 		fib->writes += map == FIB_MAP_ROUTES;
 		fib->write_errors += err != 0;
 	}
+	fib->unswept |= err && map != FIB_MAP_ROUTES;
 	return err;
 }
 
@@ -31,6 +34,7 @@ int fib_write_del(struct fib *fib, enum fib_map map, const void *key)
 	if (!err || err == -ENOENT)
 		return 0;
 	fib->write_errors++;
+	fib->unswept |= map != FIB_MAP_ROUTES;
 	return err;
 }
 
@@ -47,5 +51,5 @@ void fib_write_word(struct fib *fib, enum fib_map map, uint32_t index, uint64_t 
 void fib_write_bucket(struct fib *fib, uint32_t index, union sixlane_nh_bucket bucket)
 {
 	fib_write_word(fib, FIB_MAP_BUCKETS, index, bucket.word);
-	fib->buckets.written[index] = bucket;
+	fib->written_buckets[index] = bucket;
 }

@@ -27,6 +27,10 @@
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
 int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
 
+/* Longest match for addr in a trie. 0 and *value, -ENOENT, or -errno. */
+int maps_trie_lookup(const struct maps *maps, enum loader_map trie, uint32_t table,
+		     const union sixlane_addr *addr, uint32_t *value);
+
 /* Wait until every packet that was under way at the call has left. 0 or -errno. */
 int maps_write_grace(void *ctx);
 

@@ -19,7 +19,7 @@
 _Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
 _Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
 
-/* --- readers ----------------------------------------------------------------------------- */
+/* --- readers ---------------------------------------------------------------------------------- */
 
 static struct sixlane_exception sum_up(const struct sixlane_exception *values, size_t n)
 {
@@ -76,7 +76,7 @@ int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx
 	});
 }
 
-/* --- operator ---------------------------------------------------------------------------- */
+/* --- operator --------------------------------------------------------------------------------- */
 
 int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_operator *out)
@@ -138,7 +138,7 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
 		bpf_map_update_elem(fd, dst, &was, BPF_NOEXIST);
 }
 
-/* --- the writer -------------------------------------------------------------------------- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 /* Write the same on all CPUs. What they have counted since the values were read is lost. */
 static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,

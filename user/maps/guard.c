@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See guard.h. */
-#include <arpa/inet.h>
-#include <bpf/bpf.h>
+/* sl_guard and sl_policies: what firewall rules and IPsec policies hold back. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,25 +27,13 @@ void maps_guard_clear(struct maps *maps, uint32_t slot)
 		maps_set_pair(maps, in, slot, false);
 }
 
-static bool policy_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
-			  uint32_t *value)
-{
-	const struct sixlane_route_key key = {
-		.prefix_len = SIXLANE_TABLE_BITS + 8 * sizeof(*addr),
-		.table = htonl(table),
-		.addr = *addr,
-	};
-
-	return !bpf_map_lookup_elem(maps->fd[LOADER_POLICIES], &key, value);
-}
-
 bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 		     const union sixlane_addr *dst)
 {
 	uint32_t sources, value;
 
-	return policy_lookup(maps, 0, dst, &sources) &&
-	       (!src || policy_lookup(maps, sources, src, &value));
+	return !maps_trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
+	       (!src || !maps_trie_lookup(maps, LOADER_POLICIES, sources, src, &value));
 }
 
 /* The policies that a walk has found and that are not in the new list. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See leads.h. */
+/*
+ * Where the maps send the packets of a flow, read as the datapath reads them. Knows neither what
+ * the daemon believes to have written nor what the kernel would do.
+ */
 #include <string.h>
 
 #include "access.h"
@@ -43,13 +46,15 @@ static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
 	       !memcmp(next_hop, &flow->next_hop, sizeof(*next_hop));
 }
 
+static union sixlane_nh_entry entry_at(const struct maps *maps, uint32_t id)
+{
+	return (union sixlane_nh_entry){ .word = ATOMIC_LOAD(&maps->next_hops[id].nh_entry.word) };
+}
+
 static bool member_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
 			      uint32_t skip)
 {
-	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
-							  &maps->next_hops[id].nh_entry.word) };
-
-	return goes_there(maps, flow, nh_entry, skip);
+	return goes_there(maps, flow, entry_at(maps, id), skip);
 }
 
 static bool group_goes_there(const struct maps *maps, const struct maps_flow *flow,
@@ -72,8 +77,7 @@ static bool group_goes_there(const struct maps *maps, const struct maps_flow *fl
 static uint32_t find_next_hop(const struct maps *maps, const struct maps_flow *flow, uint32_t value)
 {
 	const uint32_t id = sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS;
-	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
-							  &maps->next_hops[id].nh_entry.word) };
+	const union sixlane_nh_entry nh_entry = entry_at(maps, id);
 	uint32_t by_source;
 
 	if (nh_entry.type != SIXLANE_NH_SOURCES)
@@ -86,8 +90,7 @@ static uint32_t find_next_hop(const struct maps *maps, const struct maps_flow *f
 static bool next_hop_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
 				uint64_t now_ns)
 {
-	const union sixlane_nh_entry nh_entry = { .word = ATOMIC_LOAD(
-							  &maps->next_hops[id].nh_entry.word) };
+	const union sixlane_nh_entry nh_entry = entry_at(maps, id);
 	const uint64_t expires_ns = ATOMIC_LOAD(&maps->next_hops[id].expires_ns);
 	const uint32_t skip = maps->next_hops[id].flags & SIXLANE_NEXT_HOP_OBJECT
 				      ? SIXLANE_PORT_SKIP_OBJECT

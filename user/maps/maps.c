@@ -86,12 +86,12 @@ void maps_close(struct maps *maps)
 	*maps = (struct maps){ 0 };
 }
 
-/* --- readers ----------------------------------------------------------------------------- */
+/* --- readers ---------------------------------------------------------------------------------- */
 
-static int trie_lookup(const struct maps *maps, enum loader_map trie, uint32_t table,
-		       const union sixlane_addr *addr, uint32_t *value)
+int maps_trie_lookup(const struct maps *maps, enum loader_map trie, uint32_t table,
+		     const union sixlane_addr *addr, uint32_t *value)
 {
-	struct sixlane_route_key key = {
+	const struct sixlane_route_key key = {
 		.prefix_len = SIXLANE_TABLE_BITS + 8 * sizeof(*addr),
 		.table = htonl(table),
 		.addr = *addr,
@@ -103,7 +103,7 @@ static int trie_lookup(const struct maps *maps, enum loader_map trie, uint32_t t
 int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value)
 {
-	return trie_lookup(maps, LOADER_ROUTES, table, addr, value);
+	return maps_trie_lookup(maps, LOADER_ROUTES, table, addr, value);
 }
 
 int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
@@ -117,7 +117,7 @@ int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	return trie_lookup(maps, LOADER_SOURCES, set, addr, value);
+	return maps_trie_lookup(maps, LOADER_SOURCES, set, addr, value);
 }
 
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See punted.h. A destination has some bits of sl_punted. In sl_fresh it has some bytes, each
- * twice: one in either half.
+ * sl_punted and sl_fresh: filters of destinations whose packets are the kernel's unless they have
+ * an entry in sl_exceptions. The daemon owns the first, in which a destination has some bits. In
+ * sl_fresh it has some bytes, each twice: the program adds to one half, and the daemon clears the
+ * other.
  */
 #include <string.h>
 
@@ -16,7 +18,7 @@
 #define LOOK 1u
 #define LOOK_UNLESS_STORED 3u
 
-/* --- sl_punted ------------------------------------------------------------------------------ */
+/* --- sl_punted -------------------------------------------------------------------------------- */
 
 void maps_punted_add(uint64_t *filter, const union sixlane_addr *dst)
 {
@@ -50,7 +52,7 @@ void maps_punted_set(const struct maps *maps, const uint64_t *filter)
 			ATOMIC_STORE(&maps->punted[word], filter[word]);
 }
 
-/* --- sl_fresh ------------------------------------------------------------------------------- */
+/* --- sl_fresh --------------------------------------------------------------------------------- */
 
 bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst)
 {

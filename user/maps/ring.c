@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See ring.h. */
+/* The reader of a ring of records that the datapath writes: sl_icmp_events, sl_samples. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See rules.h. */
+/* sl_rules: two lists of policy-routing rules, of which sl_meta names the one in use. */
 #include <errno.h>
 #include <string.h>
 

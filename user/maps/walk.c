@@ -11,46 +11,15 @@
 #define BATCH_LEAST 256u
 #define BATCH_BYTES (1u << 18)
 #define SOME 1024u
-#define MAX_KEY MAPS_MAX_KEY
 /* A walk of a changing trie may restart and see entries twice: this bounds it. */
 #define MAX_WALK (4ull * SIXLANE_MAX_ROUTES)
 #define WALK_RETRIES 16
 
-#define ENOTSUPP_KERNEL 524 /* ENOTSUPP is internal to the kernel; libc has no name for it */
-
-_Static_assert(sizeof(union sixlane_addr) <= MAX_KEY, "keys of all maps fit");
+_Static_assert(sizeof(union sixlane_addr) <= MAPS_MAX_KEY, "keys of all maps fit");
 
 static size_t aligned(size_t bytes)
 {
 	return (bytes + 7) / 8 * 8;
-}
-
-/* Entry by entry. fn may delete the entry that it is given. */
-static int each_single(const struct maps_walk *walk)
-{
-	_cleanup_free_ void *value = NULL;
-	_Alignas(uint64_t) uint8_t key[MAX_KEY], next[MAX_KEY];
-	bool found, more;
-	int rc;
-
-	if (bpf_map_get_next_key(walk->fd, NULL, key))
-		return errno == ENOENT ? 0 : -errno;
-	value = malloc(aligned(walk->value_bytes));
-	if (!value)
-		return -ENOMEM;
-	for (uint64_t n = 0; n < MAX_WALK; n++) {
-		found = !bpf_map_lookup_elem(walk->fd, key, value);
-		if (!found && errno != ENOENT)
-			return -errno;
-		more = !bpf_map_get_next_key(walk->fd, key, next);
-		if (!more && errno != ENOENT)
-			return -errno;
-		rc = found ? walk->fn(walk->ctx, key, value) : 0;
-		if (rc || !more)
-			return rc;
-		memcpy(key, next, walk->key_bytes);
-	}
-	return -EAGAIN;
 }
 
 struct batch {
@@ -103,11 +72,11 @@ static int next_batch(const struct maps_walk *walk, struct maps_cursor *cursor, 
 	return error != ENOENT;
 }
 
-/* cursor->started: entries were given to fn, so it is too late for each_single(). */
-static int each_batched(const struct maps_walk *walk, struct maps_cursor *cursor)
+int maps_walk(const struct maps_walk *walk)
 {
 	uint32_t n = batch_size(walk), count;
 	_cleanup_free_ struct batch *b = batch_new(walk, n);
+	struct maps_cursor cursor = { 0 };
 	uint64_t walked = 0;
 	int retries = 0, rc;
 
@@ -115,7 +84,7 @@ static int each_batched(const struct maps_walk *walk, struct maps_cursor *cursor
 		return -ENOMEM;
 	while (walked < MAX_WALK) {
 		count = n;
-		rc = next_batch(walk, cursor, b, &count);
+		rc = next_batch(walk, &cursor, b, &count);
 		if (rc <= 0)
 			return rc;
 		if (!count && ++retries > WALK_RETRIES)
@@ -123,16 +92,6 @@ static int each_batched(const struct maps_walk *walk, struct maps_cursor *cursor
 		walked += count;
 	}
 	return -EAGAIN;
-}
-
-int maps_walk(const struct maps_walk *walk)
-{
-	struct maps_cursor cursor = { 0 };
-	int rc = each_batched(walk, &cursor);
-
-	if (!cursor.started && (rc == -EINVAL || rc == -ENOTSUPP_KERNEL || rc == -EOPNOTSUPP))
-		return each_single(walk);
-	return rc;
 }
 
 int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Walks over whole maps, which may change meanwhile: in batches, or entry by entry on kernels that
- * have no batches for the kind of map.
- */
+/* Walks in batches over whole maps, which may change meanwhile. */
 #ifndef USER_MAPS_WALK_H
 #define USER_MAPS_WALK_H
 

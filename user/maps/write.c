@@ -3,6 +3,7 @@
  * The writer of fib/ (fib/writer.h). The datapath reads the mapped arrays while they are written,
  * so every word that it may read is stored whole, and what makes a slot usable is stored last.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -18,16 +19,20 @@ static const enum loader_map loader_maps[] = {
 
 static int set_entry(void *ctx, enum fib_map map, const void *key, const void *value)
 {
+	const struct maps *maps = ctx;
+
 	if (map == FIB_MAP_EXCEPTIONS)
 		return maps_write_exception(ctx, key, value);
-	return maps_update(ctx, loader_maps[map], key, value);
+	return bpf_map_update_elem(maps->fd[loader_maps[map]], key, value, BPF_ANY) ? -errno : 0;
 }
 
 static int del_entry(void *ctx, enum fib_map map, const void *key)
 {
+	const struct maps *maps = ctx;
+
 	if (map == FIB_MAP_EXCEPTIONS)
 		return maps_write_exception_del(ctx, key);
-	return maps_erase(ctx, loader_maps[map], key);
+	return bpf_map_delete_elem(maps->fd[loader_maps[map]], key) ? -errno : 0;
 }
 
 /* --- ports ------------------------------------------------------------------------------------ */

@@ -189,7 +189,7 @@ void model_init(struct model *model, struct sim *sim)
 	model->before = model->now;
 }
 
-/* --- arguments ------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 struct fib_target model_target(const struct model_leaf *leaf)
 {

@@ -97,9 +97,9 @@ static void set_knob(struct run *run, char *text)
 		KNOB("routes", sim->routes.capacity),
 		KNOB("sources", sim->sources.capacity),
 		KNOB("max_routes", fib->max_routes),
-		KNOB("ports", fib->port_pool.limit),
-		KNOB("ids", fib->next_hop_pool.limit),
-		KNOB("tables", fib->source_pool.limit),
+		KNOB("ports", fib->port_ids.limit),
+		KNOB("ids", fib->next_hop_ids.limit),
+		KNOB("tables", fib->source_ids.limit),
 		KNOB("buckets", fib->buckets.limit),
 	};
 	const char *name = script_word(&text);

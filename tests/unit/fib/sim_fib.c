@@ -33,31 +33,29 @@ void sim_fib_drop(struct sim *sim)
 	}
 }
 
-/* --- values in it ------------------------------------------------------------------------------
- */
+/* --- values in it ----------------------------------------------------------------------------- */
 
 static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 		 void (*fn)(void *ctx, uint32_t value), void *ctx)
 {
 	const uint8_t *at = sim->view.chunks[sixlane_fib_chunk_of(entry)];
 	uint32_t skip = sixlane_fib_skip(entry), n = 1u << sixlane_fib_stride(entry);
-	uint32_t words = skip == SIXLANE_FIB_SKIP_WIDE ? 2 : 1; /* of a bucket */
-	const uint32_t *buckets;
+	uint32_t words = skip == SIXLANE_FIB_SKIP_WIDE ? 2 : 1; /* of a cell */
+	const uint32_t *cells;
 
 	assert_non_null(at);
 	assert_true(level <= 128);
 	at += sixlane_fib_offset(entry);
 	at += skip == SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_long_header)
 					    : sizeof(struct sixlane_fib_header);
-	buckets = (const uint32_t *)at;
+	cells = (const uint32_t *)at;
 	/* the default leaf */
-	if (buckets[-1])
-		fn(ctx, buckets[-1]);
+	if (cells[-1])
+		fn(ctx, cells[-1]);
 	for (uint32_t i = 0; i < n * words; i += words) {
 		uint32_t below =
-			words == 1
-				? buckets[i]
-				: sixlane_fib_entry(*(const uint64_t *)(const void *)&buckets[i]);
+			words == 1 ? cells[i]
+				   : sixlane_fib_entry(*(const uint64_t *)(const void *)&cells[i]);
 
 		if (below & SIXLANE_FIB_NODE)
 			walk(sim, below, level + 1, fn, ctx);
@@ -89,7 +87,7 @@ void sim_fib_each(const struct sim *sim, void (*fn)(void *ctx, uint32_t value), 
 	walk(sim, sim->view.fib.tables, 0, walk_table, &named);
 }
 
-/* --- agreement ------------------------------------------------------------------------------- */
+/* --- agreement -------------------------------------------------------------------------------- */
 
 void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane_addr *addr)
 {

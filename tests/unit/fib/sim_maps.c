@@ -16,13 +16,13 @@ uint32_t sim_random(struct sim *sim, uint32_t n)
 	return (uint32_t)(sim->random >> 33) % n;
 }
 
-static bool fails(struct sim *sim, unsigned int one_in)
+bool sim_fails(struct sim *sim, unsigned int one_in)
 {
 	return one_in && sim_random(sim, one_in) == 0;
 }
 
 /* Packets see something else from now on. */
-static void report(struct sim *sim)
+void sim_report(struct sim *sim)
 {
 	sim->stale = true;
 	if (sim->written)
@@ -47,9 +47,9 @@ static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane
 
 	assert_in_range(key->prefix_len, SIXLANE_TABLE_BITS, SIXLANE_TABLE_BITS + 128);
 	trie->writes++;
-	if (fails(sim, sim->enomem))
+	if (sim_fails(sim, sim->enomem))
 		return -ENOMEM;
-	if (fails(sim, sim->set_fails))
+	if (sim_fails(sim, sim->set_fails))
 		return -EBUSY;
 	if (trie->n >= trie->capacity && (!route || sim->full_refuses_replace))
 		return -ENOSPC;
@@ -59,7 +59,7 @@ static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane
 		route->key = *key;
 	}
 	route->value = value;
-	report(sim);
+	sim_report(sim);
 	return 0;
 }
 
@@ -70,10 +70,10 @@ static int trie_del(struct sim *sim, struct sim_trie *trie, const struct sixlane
 	trie->writes++;
 	if (!route)
 		return -ENOENT;
-	if (fails(sim, sim->del_fails))
+	if (sim_fails(sim, sim->del_fails))
 		return -EBUSY;
 	*route = trie->routes[--trie->n];
-	report(sim);
+	sim_report(sim);
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static int source_del(struct sim *sim, const struct sixlane_route_key *key)
 	return trie_del(sim, &sim->sources, key);
 }
 
-/* --- exceptions --------------------------------------------------------------------------- */
+/* --- exceptions ------------------------------------------------------------------------------- */
 
 static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
 {
@@ -174,16 +174,16 @@ static int exception_set(struct sim *sim, const union sixlane_addr *dst,
 	sim_use_refresh(sim);
 	check_exception(sim, value);
 	sim->exception_writes++;
-	if (fails(sim, sim->enomem))
+	if (sim_fails(sim, sim->enomem))
 		return -ENOMEM;
-	if (fails(sim, sim->exception_fails))
+	if (sim_fails(sim, sim->exception_fails))
 		return -EBUSY;
 	if (i == sim->n_exceptions && i >= sim->exceptions_capacity)
 		return -ENOSPC;
 	assert_true(i < SIM_MAX_EXCEPTIONS);
 	sim->n_exceptions += i == sim->n_exceptions;
 	sim->exceptions[i] = (struct sim_exception){ *dst, *value };
-	report(sim);
+	sim_report(sim);
 	return 0;
 }
 
@@ -193,12 +193,12 @@ static int exception_del(struct sim *sim, const union sixlane_addr *dst)
 
 	sim_use_refresh(sim);
 	sim->exception_writes++;
-	if (fails(sim, sim->exception_fails))
+	if (sim_fails(sim, sim->exception_fails))
 		return -EBUSY;
 	if (i == sim->n_exceptions)
 		return -ENOENT;
 	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
-	report(sim);
+	sim_report(sim);
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static void next_hop_set(struct sim *sim, uint32_t id, const struct sixlane_next
 	if (sim_use_is_recent(sim, &sim->next_hop_use[id]))
 		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
 	sim->next_hops[id] = *next_hop;
-	report(sim);
+	sim_report(sim);
 }
 
 static bool is_punt(union sixlane_nh_entry nh_entry)
@@ -234,7 +234,7 @@ static void next_hop_set_entry(struct sim *sim, uint32_t id, union sixlane_nh_en
 		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
 	sim->entry_writes++;
 	next_hop->nh_entry = nh_entry;
-	report(sim);
+	sim_report(sim);
 }
 
 /* A bucket in use may only change its single member for another. */
@@ -251,73 +251,7 @@ static void bucket_set(struct sim *sim, uint32_t index, union sixlane_nh_bucket 
 	sim->bucket_writes++;
 	sim->buckets[index] = bucket;
 	if (sim_use_is_recent(sim, &sim->bucket_use[index]))
-		report(sim);
-}
-
-static void neigh_set(struct sim *sim, uint32_t slot, const struct sixlane_neigh *neigh)
-{
-	sim_use_refresh(sim);
-	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
-	assert_int_equal(neigh->used, 0);
-	assert_int_equal(neigh->key.zero, 0);
-	assert_false(sim_use_is_recent(sim, &sim->neigh_use[slot]));
-	for (size_t i = 0; i < sim->n_neigh_index; i++)
-		assert_int_not_equal(sim->neigh_index[i].slot, slot);
-	sim->array_writes++;
-	sim->neighs[slot] = *neigh;
-}
-
-static void neigh_set_mac(struct sim *sim, uint32_t slot, union sixlane_mac mac)
-{
-	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
-	sim->array_writes++;
-	sim->neighs[slot].mac = mac;
-	report(sim);
-}
-
-static bool is_vlan(const struct sixlane_port *port, const struct sixlane_vlan_key *key)
-{
-	return port->lower == key->lower && port->tag.word == key->tag.word;
-}
-
-/* While a tag leads to a slot, the port there keeps it, unless the entry could not be deleted. */
-static void check_vlans(const struct sim *sim, uint32_t slot, const struct sixlane_port *port)
-{
-	for (size_t i = 0; i < sim->n_vlans && !sim->index_errors; i++) {
-		if (sim->vlans[i].slot != slot || !is_vlan(&sim->ports[slot], &sim->vlans[i].key))
-			continue;
-		assert_true(port->flags & SIXLANE_PORT_TAGGED);
-		assert_true(is_vlan(port, &sim->vlans[i].key));
-	}
-}
-
-static bool port_hold(void *ctx, uint32_t slot, const struct sixlane_port *port)
-{
-	struct sim *sim = ctx;
-
-	sim->ports[slot].flags &= port->flags;
-	report(sim);
-	return true;
-}
-
-static void port_set(struct sim *sim, uint32_t slot, const struct sixlane_port *port)
-{
-	struct sixlane_port *old = &sim->ports[slot];
-
-	sim_use_refresh(sim);
-	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
-	check_vlans(sim, slot, port);
-	if (old->ifindex != port->ifindex) {
-		assert_false(sim_use_is_named(sim, &sim->port_use[slot]));
-		/* Without ifindex it is down, at any moment. */
-		if (port->ifindex)
-			assert_false(sim_use_is_recent(sim, &sim->port_use[slot]));
-		for (size_t i = 0; i < sim->n_port_index; i++)
-			assert_int_not_equal(sim->port_index[i].slot, slot);
-	}
-	sim->array_writes++;
-	*old = *port;
-	report(sim);
+		sim_report(sim);
 }
 
 static void gaps_set(void *ctx, bool gaps)
@@ -326,120 +260,7 @@ static void gaps_set(void *ctx, bool gaps)
 
 	sim->gaps_writes++;
 	sim->gaps = gaps;
-	report(sim);
-}
-
-/* --- indices ---------------------------------------------------------------------------------- */
-
-static bool index_fails(struct sim *sim)
-{
-	bool failed = fails(sim, sim->index_fails);
-
-	sim->index_writes++;
-	sim->index_errors += failed;
-	return failed;
-}
-
-static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
-		     const struct sixlane_neigh_key *key, uint32_t slot)
-{
-	if (index_fails(sim))
-		return -ENOSPC;
-	for (size_t i = 0; i < *n; i++) {
-		if (!memcmp(&index[i].key, key, sizeof(*key)))
-			fail_msg("an index entry is overwritten");
-		assert_int_not_equal(index[i].slot, slot);
-	}
-	index[*n].key = *key;
-	index[(*n)++].slot = slot;
-	return 0;
-}
-
-static int index_del(struct sim *sim, struct sim_index *index, size_t *n,
-		     const struct sixlane_neigh_key *key, struct sim_use *uses)
-{
-	if (index_fails(sim))
-		return -EBUSY;
-	for (size_t i = 0; i < *n; i++) {
-		if (memcmp(&index[i].key, key, sizeof(*key)))
-			continue;
-		uses[index[i].slot].until = sim->epoch;
-		index[i] = index[--(*n)];
-		return 0;
-	}
-	return -ENOENT;
-}
-
-static int neigh_index_set(struct sim *sim, const struct sixlane_neigh_key *key, uint32_t slot)
-{
-	assert_memory_equal(&sim->neighs[slot].key, key, sizeof(*key));
-	return index_set(sim, sim->neigh_index, &sim->n_neigh_index, key, slot);
-}
-
-static int neigh_index_del(struct sim *sim, const struct sixlane_neigh_key *key)
-{
-	sim_use_refresh(sim);
-	for (size_t i = 0; i < sim->n_neigh_index; i++) {
-		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
-			assert_false(
-				sim_use_is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
-	}
-	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
-}
-
-static int port_index_set(struct sim *sim, uint32_t ifindex, uint32_t slot)
-{
-	const struct sixlane_neigh_key key = { .ifindex = ifindex };
-
-	assert_int_equal(sim->ports[slot].ifindex, ifindex);
-	return index_set(sim, sim->port_index, &sim->n_port_index, &key, slot);
-}
-
-static int port_index_del(struct sim *sim, uint32_t ifindex)
-{
-	const struct sixlane_neigh_key key = { .ifindex = ifindex };
-
-	sim_use_refresh(sim);
-	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
-}
-
-static size_t find_vlan(const struct sim *sim, const struct sixlane_vlan_key *key)
-{
-	size_t i = 0;
-
-	while (i < sim->n_vlans && memcmp(&sim->vlans[i].key, key, sizeof(*key)))
-		i++;
-	return i;
-}
-
-static int vlan_set(struct sim *sim, const struct sixlane_vlan_key *key, uint32_t slot)
-{
-	size_t i = find_vlan(sim, key);
-
-	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
-	assert_int_not_equal(sim->ports[slot].ifindex, 0);
-	assert_true(sim->ports[slot].flags & SIXLANE_PORT_TAGGED);
-	assert_true(is_vlan(&sim->ports[slot], key));
-	if (index_fails(sim))
-		return -ENOMEM;
-	assert_true(i < sizeof(sim->vlans) / sizeof(sim->vlans[0]));
-	sim->n_vlans += i == sim->n_vlans;
-	sim->vlans[i] = (struct sim_vlan){ *key, slot };
-	report(sim);
-	return 0;
-}
-
-static int vlan_del(struct sim *sim, const struct sixlane_vlan_key *key)
-{
-	size_t i = find_vlan(sim, key);
-
-	if (index_fails(sim))
-		return -EBUSY;
-	if (i == sim->n_vlans)
-		return -ENOENT;
-	sim->vlans[i] = sim->vlans[--sim->n_vlans];
-	report(sim);
-	return 0;
+	sim_report(sim);
 }
 
 static void fib_publish(void *ctx, union sixlane_fib fib)
@@ -448,7 +269,7 @@ static void fib_publish(void *ctx, union sixlane_fib fib)
 
 	sim_use_refresh(sim);
 	sim->view.fib = fib;
-	report(sim);
+	sim_report(sim);
 }
 
 static int grace(void *ctx)
@@ -512,11 +333,11 @@ static int set_entry(void *ctx, enum fib_map map, const void *key, const void *v
 	case FIB_MAP_SOURCES:
 		return source_set(ctx, key, *(const uint32_t *)value);
 	case FIB_MAP_NEIGH_INDEX:
-		return neigh_index_set(ctx, key, *(const uint32_t *)value);
+		return sim_neigh_index_set(ctx, key, *(const uint32_t *)value);
 	case FIB_MAP_PORT_INDEX:
-		return port_index_set(ctx, *(const uint32_t *)key, *(const uint32_t *)value);
+		return sim_port_index_set(ctx, *(const uint32_t *)key, *(const uint32_t *)value);
 	case FIB_MAP_VLANS:
-		return vlan_set(ctx, key, *(const uint32_t *)value);
+		return sim_vlan_set(ctx, key, *(const uint32_t *)value);
 	default:
 		return exception_set(ctx, key, value);
 	}
@@ -530,11 +351,11 @@ static int del_entry(void *ctx, enum fib_map map, const void *key)
 	case FIB_MAP_SOURCES:
 		return source_del(ctx, key);
 	case FIB_MAP_NEIGH_INDEX:
-		return neigh_index_del(ctx, key);
+		return sim_neigh_index_del(ctx, key);
 	case FIB_MAP_PORT_INDEX:
-		return port_index_del(ctx, *(const uint32_t *)key);
+		return sim_port_index_del(ctx, *(const uint32_t *)key);
 	case FIB_MAP_VLANS:
-		return vlan_del(ctx, key);
+		return sim_vlan_del(ctx, key);
 	default:
 		return exception_del(ctx, key);
 	}
@@ -545,9 +366,9 @@ static void store(void *ctx, enum fib_map map, uint32_t index, const void *value
 	if (map == FIB_MAP_NEXT_HOPS)
 		next_hop_set(ctx, index, value);
 	else if (map == FIB_MAP_NEIGHS)
-		neigh_set(ctx, index, value);
+		sim_neigh_set(ctx, index, value);
 	else
-		port_set(ctx, index, value);
+		sim_port_set(ctx, index, value);
 }
 
 static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t word)
@@ -557,7 +378,7 @@ static void store_word(void *ctx, enum fib_map map, uint32_t index, uint64_t wor
 	else if (map == FIB_MAP_BUCKETS)
 		bucket_set(ctx, index, (union sixlane_nh_bucket){ .word = word });
 	else
-		neigh_set_mac(ctx, index, (union sixlane_mac){ .word = word });
+		sim_neigh_set_mac(ctx, index, (union sixlane_mac){ .word = word });
 }
 
 struct fib_writer sim_writer(struct sim *sim)
@@ -568,7 +389,7 @@ struct fib_writer sim_writer(struct sim *sim)
 		.del = del_entry,
 		.store = store,
 		.store_word = store_word,
-		.hold_port = port_hold,
+		.hold_port = sim_port_hold,
 		.set_gaps = gaps_set,
 		.chunk = sim_fib_chunk,
 		.publish = fib_publish,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Weighted choice: whatever the weights, each member has its share of all hashes to within 2^-31,
- * and buckets name no others. And the allocator of buckets.
+ * and buckets name no others. And the allocator of ids and buckets.
  */
 #include "../unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../user/fib/alias.h"
-#include "../../../user/fib/grace.h"
+#include "../../../user/fib/group.h"
 #include "../../../user/lib/util.h"
 
 #define MAX_MEMBERS 65535u
@@ -120,59 +119,55 @@ static void test_ranges(void **state)
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a, b, c, d;
 
-	assert_int_equal(fib_buckets_init(&fib.buckets, 200), 0);
-	assert_true(fib_take_buckets(&fib, 64, &a));
-	assert_true(fib_take_buckets(&fib, 65, &b));
-	assert_true(fib_take_buckets(&fib, 71, &c));
-	assert_false(fib_take_buckets(&fib, 1, &d));
+	assert_int_equal(fib_ids_init(&fib.buckets, 0, 200), 0);
+	assert_true(fib_ids_take(&fib, &fib.buckets, 64, &a));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 65, &b));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 71, &c));
+	assert_false(fib_ids_take(&fib, &fib.buckets, 1, &d));
 	assert_true(a == 0 && b == 64 && c == 129);
 	assert_int_equal(graces, 0);
 	/* Unpublished buckets are free at once, others after a grace period. */
-	fib_buckets_give_unused(&fib.buckets, c, 71);
-	assert_true(fib_take_buckets(&fib, 70, &c));
+	fib_ids_give_unused(&fib.buckets, c, 71);
+	assert_true(fib_ids_take(&fib, &fib.buckets, 70, &c));
 	assert_int_equal(c, 129);
-	fib_buckets_give(&fib.buckets, b, 65);
+	fib_ids_give(&fib.buckets, b, 65);
 	grace_fails = true;
-	assert_false(fib_take_buckets(&fib, 2, &d));
-	assert_true(fib_take_buckets(&fib, 1, &d));
+	assert_false(fib_ids_take(&fib, &fib.buckets, 2, &d));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 1, &d));
 	assert_int_equal(d, 199);
 	assert_int_equal(graces, 1);
 	grace_fails = false;
-	assert_true(fib_take_buckets(&fib, 65, &d));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 65, &d));
 	assert_int_equal(d, 64);
 	assert_int_equal(fib.buckets.n_taken, 200);
 	/* Two gaps do not add up. */
-	fib_buckets_give_unused(&fib.buckets, 10, 5);
-	fib_buckets_give_unused(&fib.buckets, 20, 5);
-	assert_false(fib_take_buckets(&fib, 6, &d));
-	assert_true(fib_take_buckets(&fib, 5, &d));
-	assert_true(fib_take_buckets(&fib, 3, &d));
+	fib_ids_give_unused(&fib.buckets, 10, 5);
+	fib_ids_give_unused(&fib.buckets, 20, 5);
+	assert_false(fib_ids_take(&fib, &fib.buckets, 6, &d));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 5, &d));
+	assert_true(fib_ids_take(&fib, &fib.buckets, 3, &d));
 	assert_int_equal(d, 20);
-	fib_buckets_free(&fib.buckets);
+	fib_ids_free(&fib.buckets);
 }
 
 static void test_adopted_ranges(void **state)
 {
-	static const union sixlane_nh_bucket contents[SIXLANE_MAX_NH_BUCKETS] = { { .word = 0 },
-										  { .word = 7 } };
 	static struct fib fib = { .writer.grace = count_grace };
 	uint32_t a;
 
-	assert_int_equal(fib_buckets_init(&fib.buckets, SIXLANE_MAX_NH_BUCKETS), 0);
-	fib_buckets_adopt_all(&fib.buckets);
-	assert_true(fib_buckets_adopt(&fib.buckets, 0, 4, contents));
-	assert_int_equal(fib.buckets.written[1].word, 7);
-	assert_false(fib_buckets_adopt(&fib.buckets, 3, 4, contents)); /* part of it is taken */
-	assert_false(fib_buckets_adopt(&fib.buckets, 4, 0, contents));
-	assert_false(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 2, contents));
-	assert_false(fib_buckets_adopt(&fib.buckets, UINT32_MAX, 2, contents));
-	assert_false(fib_buckets_adopt(&fib.buckets, 4, 4, NULL));
-	assert_true(fib_buckets_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 1, contents));
+	assert_int_equal(fib_ids_init(&fib.buckets, 0, SIXLANE_MAX_NH_BUCKETS), 0);
+	fib_ids_adopt_all(&fib.buckets);
+	assert_true(fib_ids_adopt(&fib.buckets, 0, 4));
+	assert_false(fib_ids_adopt(&fib.buckets, 3, 4)); /* part of it is taken */
+	assert_false(fib_ids_adopt(&fib.buckets, 4, 0));
+	assert_false(fib_ids_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 2));
+	assert_false(fib_ids_adopt(&fib.buckets, UINT32_MAX, 2));
+	assert_true(fib_ids_adopt(&fib.buckets, SIXLANE_MAX_NH_BUCKETS - 1, 1));
 	graces = 0;
-	assert_true(fib_take_buckets(&fib, SIXLANE_MAX_NH_BUCKETS - 5, &a));
+	assert_true(fib_ids_take(&fib, &fib.buckets, SIXLANE_MAX_NH_BUCKETS - 5, &a));
 	assert_int_equal(a, 4);
 	assert_int_equal(graces, 1);
-	fib_buckets_free(&fib.buckets);
+	fib_ids_free(&fib.buckets);
 }
 
 UNIT_TESTS()

@@ -5,7 +5,7 @@
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/fib/alias.h"
+#include "../../../../user/fib/group.h"
 #include "../../unit.h"
 
 #define GROUP 50u

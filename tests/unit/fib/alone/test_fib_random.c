@@ -195,9 +195,9 @@ static void tighten(struct history *history)
 {
 	if (!history->tight)
 		return;
-	history->fib->next_hop_pool.limit = 32;
-	history->fib->source_pool.limit = 6;
-	history->fib->neigh_pool.limit = 16;
+	history->fib->next_hop_ids.limit = 32;
+	history->fib->source_ids.limit = 6;
+	history->fib->neigh_ids.limit = 16;
 	history->fib->buckets.limit = 64;
 }
 
