@@ -14,7 +14,7 @@
 #include "apply_rule.h"
 #include "audit_place.h"
 #include "daemon.h"
-#include "exceptions_event.h"
+#include "exceptions.h"
 #include "guard_apply.h"
 #include "guard_ports.h"
 #include "operator.h"

@@ -6,7 +6,7 @@
 
 #include "../netlink/parse.h"
 #include "daemon.h"
-#include "exceptions_event.h"
+#include "exceptions.h"
 #include "report.h"
 #include "schedule.h"
 

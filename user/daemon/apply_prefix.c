@@ -7,7 +7,7 @@
 #include "../resolve/affected.h"
 #include "audit_place.h"
 #include "daemon.h"
-#include "exceptions_event.h"
+#include "exceptions.h"
 #include "exceptions_store.h"
 #include "ports.h"
 #include "quarantine.h"
@@ -52,7 +52,7 @@ void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (ret > 0)
 		add_egress_ports(sync, target);
-	if (!exceptions_is_empty(sync->exceptions))
+	if (sync->exceptions->store.entries)
 		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
 	if (ret >= 0)
 		ret = fib_set(

@@ -14,7 +14,7 @@
 #include "audit_place.h"
 #include "audit_table.h"
 #include "daemon.h"
-#include "exceptions_event.h"
+#include "exceptions.h"
 #include "exceptions_store.h"
 #include "report.h"
 
@@ -136,7 +136,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = error ? error : ret;
 	}
 	/* the route's exceptions go with it, even if the same route replaces it */
-	if (!sync->schedule.dumping && !exceptions_is_empty(sync->exceptions))
+	if (!sync->schedule.dumping && sync->exceptions->store.entries)
 		exceptions_route_changed(sync, route.table, &route.dst);
 	/* it changes all other routes by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)

@@ -7,7 +7,6 @@
 
 #include "audit.h"
 #include "daemon.h"
-#include "exceptions_store.h"
 
 static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
 

@@ -2,18 +2,11 @@
 /*
  * See exceptions.h. The passes of the audit read all exceptions. A single destination is read a
  * moment after an event or a change of its route, within a budget of CPU time. What has not been
- * read is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
+ * read is punt, by sl_fresh (exceptions_store.c) or by sl_punted.
  */
-#include "exceptions.h"
-
 #include <string.h>
 
 #include "audit_table.h"
-#include "daemon.h"
-#include "exceptions_decide.h"
-#include "exceptions_event.h"
-#include "exceptions_fresh.h"
-#include "exceptions_note.h"
 #include "exceptions_store.h"
 #include "kernel_reader.h"
 #include "operator.h"

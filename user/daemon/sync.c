@@ -18,7 +18,6 @@
 #include "daemon.h"
 #include "dump.h"
 #include "exceptions.h"
-#include "exceptions_fresh.h"
 #include "guard_apply.h"
 #include "meta.h"
 #include "neigh_refresh.h"
