@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#include "audit_place.h"
-#include "audit_table.h"
+#include "audit.h"
 
 #define NS_PER_MS 1000000ull
 /* Without a kernel reader: the kernel forgets exceptions in less time. */
@@ -133,7 +132,7 @@ uint64_t exceptions_read_since_ns(const struct sync *sync)
 {
 	const uint64_t now_ns = util_now_ns();
 
-	if (audit_reader(sync->audit))
+	if (sync->audit->reader)
 		return audit_read_since_ns(sync->audit);
 	return now_ns > FORGOTTEN_NS ? now_ns - FORGOTTEN_NS : 0;
 }
@@ -154,7 +153,7 @@ static void note_destination(struct sync *sync, const union sixlane_addr *dst)
 	struct exceptions *exceptions = sync->exceptions;
 	struct exception_dest *dest = NULL;
 
-	if (!audit_reader(sync->audit)) {
+	if (!sync->audit->reader) {
 		exceptions_punt_untracked(sync, dst);
 		return;
 	}

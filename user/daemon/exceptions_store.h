@@ -76,7 +76,7 @@ struct exceptions {
 	bool ready;		  /* everything was read once: sl_punted may lose bits */
 	uint64_t paused_until_ns; /* no reading before, by the budget */
 	uint64_t start_ns;
-	uint64_t passes, passes_counted; /* audit_passes() at the last check; counted in sl_meta */
+	uint64_t passes, passes_counted; /* of the audit at the last check; counted in sl_meta */
 	bool reported;			 /* the log says that some found no room */
 	/* exceptions_decide.c */
 	uint64_t mtu_check_ns; /* next check for a device's new MTU; UINT64_MAX: none */
