@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See apply_link.h. Also what follows for routes when a device goes down or loses IPv6, which the
- * kernel does not always report.
+ * Devices, their addresses and neighbours. Also what follows for routes when a device goes down or
+ * loses IPv6, or when an address gets another lifetime, which the kernel does not always report.
  */
-#include "apply_link.h"
+#include "apply.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "../netlink/parse.h"
-#include "apply_prefix.h"
-#include "apply_rule.h"
-#include "audit_place.h"
+#include "audit.h"
 #include "daemon.h"
-#include "exceptions_event.h"
+#include "exceptions.h"
 #include "guard_apply.h"
 #include "guard_ports.h"
 #include "operator.h"
 #include "port_names.h"
 #include "ports.h"
-#include "report.h"
-#include "schedule.h"
 #include "upper_devices.h"
 
 /*
@@ -77,45 +73,6 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 		apply_all_prefixes(sync);
 }
 
-static bool skip_notify_on_dev_down(void)
-{
-	_cleanup_fclose_ FILE *file =
-		fopen("/proc/sys/net/ipv6/route/skip_notify_on_dev_down", "re");
-	int value = 0;
-
-	return file && fscanf(file, "%d", &value) == 1 && value;
-}
-
-/*
- * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
- * down or loses IPv6 without a message. Packets that would leave by it pass until all tables are
- * read again: after a moment, since the message may come before the removal.
- */
-#define AFTER_DOWN_NS 200000000u
-
-static void mark_routes_stale(struct sync *sync, uint32_t ifindex)
-{
-	struct device *device = links_find(&sync->stores.links, ifindex);
-
-	if (!device || !skip_notify_on_dev_down())
-		return;
-	device->routes_stale = true;
-	schedule_tables(&sync->schedule, AFTER_DOWN_NS);
-	if (!sync->schedule.quiet)
-		ports_update(sync, ifindex);
-}
-
-/*
- * ff00::/8 of a device in the local table comes and goes with its IPv6. Nothing else announces
- * disable_ipv6=1, or that it was set and reset between two polls.
- */
-void apply_link_ipv6_toggled(struct sync *sync, const struct route *route)
-{
-	sync->schedule.next_poll_ns = 0;
-	for (uint16_t i = 0; i < route->n_hops; i++)
-		mark_routes_stale(sync, route->hops[i].ifindex);
-}
-
 /* Its features may have been announced while an old device still had that ifindex. */
 static void note_new(struct sync *sync, const struct link *link)
 {
@@ -150,7 +107,7 @@ static int set_link(struct sync *sync, const struct link *link, bool *changed)
 	note_mtu(sync, link);
 	ret = links_set(&sync->stores.links, link, changed);
 	if (!ret && known && was_up != !!(link->flags & IFF_UP))
-		mark_routes_stale(sync, link->ifindex);
+		apply_routes_stale(sync, link->ifindex);
 	if (!ret && was_up && !(link->flags & IFF_UP))
 		if (addrs_device_down(&sync->stores.addrs, link->ifindex))
 			sync->schedule.wanted |= SCHEDULE_SOURCES;
@@ -165,7 +122,7 @@ static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *chang
 	int ret = links_set_ipv6(&sync->stores.links, ipv6, changed);
 
 	if (!ret && goes)
-		mark_routes_stale(sync, ipv6->ifindex);
+		apply_routes_stale(sync, ipv6->ifindex);
 	if (!ret && mtu_changed)
 		audit_place_read_unsteady(sync, 0);
 	return ret;
@@ -176,7 +133,7 @@ static bool clear_ipv6(struct sync *sync, uint32_t ifindex)
 	bool changed = links_clear_ipv6(&sync->stores.links, ifindex);
 
 	if (changed)
-		mark_routes_stale(sync, ifindex);
+		apply_routes_stale(sync, ifindex);
 	return changed;
 }
 
@@ -198,7 +155,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!ret && port_names_update(sync->stores.port_names, nlh, link.ifindex, &names_changed))
 		return -EBADMSG;
 	if (!ret)
-		report_unknown_attr(&sync->statistics, REPORT_DEVICE, link.unknown_attr);
+		sockets_report_attr(&sync->statistics, REPORT_DEVICE, link.unknown_attr);
 	was = former_of(&sync->stores.links, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
@@ -263,7 +220,7 @@ int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 				former_of(&sync->stores.links, (uint32_t)netconf.ifindex);
 
 			clear_ipv6(sync, (uint32_t)netconf.ifindex);
-			mark_routes_stale(sync, (uint32_t)netconf.ifindex);
+			apply_routes_stale(sync, (uint32_t)netconf.ifindex);
 			device_changed(sync, (uint32_t)netconf.ifindex, &was);
 		}
 		return 0;
@@ -288,4 +245,108 @@ int apply_features(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!ret && changed && !sync->schedule.quiet)
 		ports_update(sync, ifindex);
 	return ret;
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* The table of the routes to a device's prefixes: addrconf_prefix_route(). */
+static uint32_t prefix_table(const struct links *links, uint32_t ifindex)
+{
+	const struct device *device = links_find(links, ifindex);
+	const struct device *vrf = device ? links_vrf(links, device) : NULL;
+
+	return vrf ? vrf->link.vrf_table : RT_TABLE_MAIN;
+}
+
+/* The route of an address's prefix may get another lifetime, or none, without a message:
+ * modify_prefix_route(), cleanup_prefix_route(). */
+static void read_prefixes(struct sync *sync, const struct address *address)
+{
+	const uint32_t table = prefix_table(&sync->stores.links, address->ifindex);
+	const struct prefix peer = { .addr = address->peer, .len = 128 };
+
+	if (sync->schedule.dumping)
+		return;
+	audit_place_read_soon(sync, table, &address->prefix);
+	if (!addr_is_zero(&peer.addr))
+		audit_place_read_soon(sync, table, &peer);
+}
+
+/* From a router advertisement: addrconf_prefix_rcv(). */
+int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct prefix prefix;
+	uint32_t ifindex;
+	int ret = parse_advertised(nlh, &prefix, &ifindex);
+
+	if (ret)
+		return ret;
+	audit_place_read_soon(sync, prefix_table(&sync->stores.links, ifindex), &prefix);
+	audit_place_read_unsteady(sync, ifindex);
+	return 0;
+}
+
+int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct address address;
+	bool changed = false;
+	int ret = parse_address(nlh, &address);
+
+	if (ret)
+		return ret;
+	sockets_report_attr(&sync->statistics, REPORT_ADDRESS, address.unknown_attr);
+	if (nlh->nlmsg_type == RTM_DELADDR)
+		changed = addrs_delete(&sync->stores.addrs, address.ifindex, &address.addr);
+	else
+		ret = addrs_set(&sync->stores.addrs, &address, &changed);
+	if (changed)
+		sync->schedule.wanted |= SCHEDULE_SOURCES;
+	read_prefixes(sync, &address);
+	return ret;
+}
+
+/* --- neighbours ------------------------------------------------------------------------------- */
+
+static void set_neigh(void *ctx, const struct neigh *neigh)
+{
+	struct sync *sync = ctx;
+
+	int ret = fib_set_neigh(sync->fib, neigh->ifindex, &neigh->addr,
+				neigh_usable(neigh) ? neigh->mac : NULL);
+
+	if (ret == -ENOSPC)
+		log_warning_limited(
+			"there are more than %u neighbours: packets to the others pass to the kernel",
+			SIXLANE_MAX_NEIGHBOURS - 1);
+	else if (ret)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
+}
+
+int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	const struct neigh *known;
+	struct neigh neigh;
+	int ret = parse_neigh(nlh, &neigh);
+
+	if (ret || neigh.addr.bytes[0] == 0xff)
+		return ret;
+	sockets_report_attr(&sync->statistics, REPORT_NEIGHBOUR, neigh.unknown_attr);
+	if (nlh->nlmsg_type == RTM_DELNEIGH)
+		neigh.state = NUD_NONE;
+	known = neighs_find(sync->stores.neighs, neigh.ifindex, &neigh.addr);
+	if (known && ((neigh_usable(known) && !neigh_usable(&neigh)) ||
+		      known->flags & ~neigh.flags & NTF_ROUTER))
+		exceptions_neigh_changed(sync, neigh.ifindex, &neigh.addr);
+	if (nlh->nlmsg_type == RTM_DELNEIGH)
+		neighs_delete(sync->stores.neighs, neigh.ifindex, &neigh.addr);
+	else
+		ret = neighs_set(sync->stores.neighs, &neigh);
+	if (!ret && !sync->schedule.quiet)
+		set_neigh(sync, &neigh);
+	return ret;
+}
+
+void apply_all_neighs(struct sync *sync)
+{
+	neighs_each(sync->stores.neighs, set_neigh, sync);
 }

@@ -1,18 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See apply_nexthop.h. The FIB brings a changed object to all its routes in one store. Routes go
- * with their object; with net.ipv4.nexthop_compat_mode=0 no message says so.
+ * Next-hop objects and buckets of resilient groups. The FIB brings a changed object to all its
+ * routes in one store. Routes go with their object; with net.ipv4.nexthop_compat_mode=0 no message
+ * says so.
  */
-#include "apply_nexthop.h"
+#include "apply.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
+#include "../loader/loader.h"
 #include "../netlink/parse.h"
 #include "daemon.h"
 #include "ports.h"
-#include "report.h"
 #include "schedule.h"
+
+/* --- routes that the kernel caches at hops ---------------------------------------------------- */
+
+/* fib6_ifup() needs lo to be up and to have IPv6, and so a route to ::1. */
+static bool has_loopback(const struct rib *rib)
+{
+	static const struct prefix loopback = { .addr.bytes = { [15] = 1 }, .len = 128 };
+	const struct rib_dest *dest = rib_find(rib, RT_TABLE_LOCAL, &loopback);
+	const struct rib_route *route = dest ? dest->routes : NULL;
+
+	return route && !route->next_hop_id && route->n_hops == 1 &&
+	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
+}
+
+void apply_flush_cached_routes(struct stores *stores)
+{
+	int ret;
+
+	if (!nexthops_count(stores->nexthops))
+		return;
+	ret = has_loopback(stores->rib) ? loader_announce_device(LOOPBACK_IFINDEX) : -ENETDOWN;
+	if (!ret) {
+		nexthops_cache_flushed(stores->nexthops);
+		return;
+	}
+	nexthops_cache_set_stale(stores->nexthops);
+	log_warning_limited(
+		"routes with next-hop objects pass to the kernel until a route is added: cannot flush the routes that the kernel cached: %s%s",
+		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");
+}
+
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static bool uses_next_hop(const struct route *route, void *ctx)
 {
@@ -103,7 +137,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	report_unknown_attr(&sync->statistics, REPORT_NEXT_HOP, next_hop.unknown_attr);
+	sockets_report_attr(&sync->statistics, REPORT_NEXT_HOP, next_hop.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
 		nexthops_delete(sync->stores.nexthops, next_hop.id);
 		/* the buckets of a member that goes move to others without a message */
@@ -127,7 +161,7 @@ int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	report_unknown_attr(&sync->statistics, REPORT_NEXT_HOP, bucket.unknown_attr);
+	sockets_report_attr(&sync->statistics, REPORT_NEXT_HOP, bucket.unknown_attr);
 	ret = nexthops_set_bucket(sync->stores.nexthops, &bucket);
 	if (ret != -ENOENT)
 		return ret;

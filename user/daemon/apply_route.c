@@ -1,24 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which reports each changed prefix to apply_prefix.c.
- * What a message leaves out is read from the kernel's own table (audit_place.c).
+ * RTM_NEWROUTE and RTM_DELROUTE into the RIB, and each prefix that changed there into the FIB: what
+ * the kernel would do with packets to it (its target) is resolved, and becomes the desired state of
+ * the maps. What a message leaves out is read from the kernel's own table (audit_store.c).
  */
-#include "apply_route.h"
+#include "apply.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
+#include "../lib/kernel.h"
 #include "../netlink/parse.h"
-#include "apply_link.h"
-#include "apply_prefix.h"
-#include "audit_place.h"
-#include "audit_table.h"
+#include "../resolve/resolve.h"
+#include "audit.h"
 #include "daemon.h"
-#include "exceptions_event.h"
 #include "exceptions_store.h"
-#include "report.h"
+#include "ports.h"
+#include "quarantine.h"
 
 #define NS_PER_MS 1000000u
+
+/* --- a prefix --------------------------------------------------------------------------------- */
+
+/* Gives each egress device of the target a slot in sl_ports. */
+static void add_egress_ports(struct sync *sync, const struct fib_target *target)
+{
+	for (size_t i = 0; i < target->n_hops; i++)
+		if (!fib_port_slot(sync->fib, target->hops[i].ifindex))
+			ports_add_egress(sync, target->hops[i].ifindex);
+	/* source-specific routes */
+	for (size_t i = 0; i < target->n_sources; i++)
+		add_egress_ports(sync, &target->sources[i].target);
+}
+
+/*
+ * The target for the FIB: a punt while the prefix is in quarantine, since the parity check saw XDP
+ * and the kernel choose different next hops, else the given one. A prefix that is gone leaves the
+ * quarantine.
+ */
+static const struct fib_target *target_or_quarantine(struct quarantine *quarantine, uint32_t table,
+						     const struct prefix *dst,
+						     const struct fib_target *target)
+{
+	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
+
+	if (!quarantine->n_active)
+		return target;
+	if (target)
+		return quarantine_has(quarantine, table, dst) ? &punt : target;
+	quarantine_end(quarantine, table, dst, util_now_ns());
+	return NULL;
+}
+
+void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+	const struct fib_target *target = NULL;
+	/* 1: a target; 0: the prefix has no route; or -errno */
+	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
+
+	if (ret > 0)
+		add_egress_ports(sync, target);
+	if (sync->exceptions->store.entries)
+		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
+	if (ret >= 0)
+		ret = fib_set(
+			sync->fib, table, dst,
+			target_or_quarantine(&sync->quarantine, table, dst, ret ? target : NULL));
+	/* What does not fit into the maps is retried by fib/. */
+	if (ret == -ENOMEM)
+		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
+}
+
+void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+
+	audit_place_route_changed(sync, table, dst);
+	/* A synchronisation applies all prefixes at its end. */
+	if (!sync->schedule.quiet)
+		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
+}
+
+void apply_all_prefixes(struct sync *sync)
+{
+	resolve_each(sync->stores.resolve, apply_prefix, sync);
+}
+
+void apply_prefixes_in(struct sync *sync, uint32_t table)
+{
+	resolve_each_in(sync->stores.resolve, table, apply_prefix, sync);
+}
+
+/* --- a message -------------------------------------------------------------------------------- */
+
+/*
+ * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
+ * down or loses IPv6 without a message. Packets that would leave by it pass until all tables are
+ * read again: after a moment, since the message may come before the removal.
+ */
+#define AFTER_DOWN_NS 200000000u
+
+void apply_routes_stale(struct sync *sync, uint32_t ifindex)
+{
+	struct device *device = links_find(&sync->stores.links, ifindex);
+
+	if (!device || !kernel_sysctl("net/ipv6/route/skip_notify_on_dev_down", 0))
+		return;
+	device->routes_stale = true;
+	schedule_tables(&sync->schedule, AFTER_DOWN_NS);
+	if (!sync->schedule.quiet)
+		ports_update(sync, ifindex);
+}
+
+/*
+ * ff00::/8 of a device in the local table comes and goes with its IPv6. Nothing else announces
+ * disable_ipv6=1, or that it was set and reset between two polls.
+ */
+static void ipv6_toggled(struct sync *sync, const struct route *route)
+{
+	sync->schedule.next_poll_ns = 0;
+	for (uint16_t i = 0; i < route->n_hops; i++)
+		apply_routes_stale(sync, route->hops[i].ifindex);
+}
 
 /*
  * A route was added just now, so that fib6 has a new serial number, which flushes what is cached at
@@ -81,7 +185,7 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 	if (route->expires)
 		route->expires_ns =
 			sync->sockets.sent_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (expires_now(end_ns) && !audit_reader(sync->audit)) { /* as it was known */
+	else if (expires_now(end_ns) && !sync->audit->reader) { /* as it was known */
 		route->expires = true;
 		route->expires_ns = end_ns;
 	}
@@ -118,12 +222,12 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret)
 		return ret;
 	if (nlh->nlmsg_type == RTM_NEWROUTE && route.unknown_attr)
-		report_unknown_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
+		sockets_report_attr(&sync->statistics, REPORT_ROUTE, route.unknown_attr);
 	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
 		end_ns = known_end_ns(&sync->stores, &route);
 	set_lifetime(sync, &route, end_ns);
 	if (!sync->schedule.dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
-		apply_link_ipv6_toggled(sync, &route);
+		ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		/* fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
 		ret = rib_add(sync->stores.rib, &route,
@@ -136,7 +240,7 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = error ? error : ret;
 	}
 	/* the route's exceptions go with it, even if the same route replaces it */
-	if (!sync->schedule.dumping && !exceptions_is_empty(sync->exceptions))
+	if (!sync->schedule.dumping && sync->exceptions->store.entries)
 		exceptions_route_changed(sync, route.table, &route.dst);
 	/* it changes all other routes by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->stores.rib) && !sync->schedule.quiet)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See apply_rule.h. While the list is being read or changed every packet passes; so it does for
- * good if the list cannot be expressed.
+ * Rules: read as a whole, compiled, published as a whole. While the list is being read or changed
+ * every packet passes; so it does for good if the list cannot be expressed.
  */
-#include "apply_rule.h"
+#include "apply.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -11,11 +11,9 @@
 
 #include "../lib/kernel.h"
 #include "../netlink/parse.h"
-#include "apply_prefix.h"
 #include "daemon.h"
 #include "meta.h"
 #include "ports.h"
-#include "report.h"
 #include "schedule.h"
 
 /*
@@ -57,7 +55,7 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 	ret = parse_rule(nlh, &rule);
 	if (ret)
 		return ret;
-	report_unknown_attr(&sync->statistics, REPORT_RULE, rule.unknown_attr);
+	sockets_report_attr(&sync->statistics, REPORT_RULE, rule.unknown_attr);
 	/* Older kernels compare the ECN bits as well as the DSCP. */
 	if (rule.tclass_mask && kernel_before(5, 18))
 		rule.unknown = true;

@@ -2,11 +2,11 @@
 /*
  * Passes through all tables, in pieces. A pass goes through the kernel's table and the RIB side by
  * side, in their common order. A destination that differs is read once more and corrected
- * (audit_place.c). Tables take turns, some pieces each, within the budget. With the usual budget no
+ * (a place). Tables take turns, some pieces each, within the budget. With the usual budget no
  * table is passed through more than once a second. The exceptions behind the routes go to
- * exceptions_note.c; those of next-hop objects count as a table of their own.
+ * exceptions_decide.c; those of next-hop objects count as a table of their own.
  *
- * A piece is not compared if neither the kernel nor the RIB has changed there (audit_table.c).
+ * A piece is not compared if neither the kernel nor the RIB has changed there .
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -15,13 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "audit_place.h"
-#include "audit_table.h"
 #include "daemon.h"
-#include "exceptions_note.h"
-#include "exceptions_store.h"
-#include "kernel_reader.h"
-#include "kernel_routes.h"
+#include "exceptions.h"
 #include "schedule.h"
 
 #define NS_PER_S 1000000000ull

@@ -9,7 +9,7 @@
 #include "../maps/maps.h"
 #include "compile.h"
 #include "config.h"
-#include "exceptions_fresh.h"
+#include "exceptions.h"
 #include "flows.h"
 #include "guard_ports.h"
 #include "neigh_refresh.h"

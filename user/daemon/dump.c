@@ -14,7 +14,7 @@
 #include <linux/rtnetlink.h>
 
 #include "../netlink/socket_query.h"
-#include "audit_table.h"
+#include "audit.h"
 #include "daemon.h"
 #include "guard_apply.h"
 
@@ -57,7 +57,7 @@ static int dump(struct sync *sync, uint16_t type, uint8_t family, size_t body_by
 	*body = family;
 	if (ext_mask)
 		mnl_attr_put_u32(nlh, IFLA_EXT_MASK, ext_mask);
-	return run(sync, sync->sockets.dump, nlh, sync->sockets.apply);
+	return run(sync, sync->sockets.dump, nlh, sockets_apply);
 }
 
 int dump_links(struct sync *sync)
@@ -88,7 +88,7 @@ int dump_features(struct sync *sync)
 	if (!sync->sockets.netdev_family)
 		return 0;
 	return run(sync, sync->sockets.genl, nl_features_request(buf, sync->sockets.netdev_family),
-		   sync->sockets.apply_genl);
+		   sockets_apply_features);
 }
 
 int dump_rules(struct sync *sync)
@@ -131,7 +131,7 @@ int dump_routes(struct sync *sync)
 
 		rib_dump_again(sync->stores.rib);
 		ret = dump(sync, RTM_GETROUTE, AF_INET6, sizeof(struct rtmsg), 0);
-		if (ret || queue->routes_deleted == deleted || audit_reader(sync->audit))
+		if (ret || queue->routes_deleted == deleted || sync->audit->reader)
 			return ret;
 		if (round &&
 		    rib_routes(sync->stores.rib) <= routes + queue->routes_added - added_before)

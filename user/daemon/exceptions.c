@@ -2,18 +2,11 @@
 /*
  * See exceptions.h. The passes of the audit read all exceptions. A single destination is read a
  * moment after an event or a change of its route, within a budget of CPU time. What has not been
- * read is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
+ * read is punt, by sl_fresh (exceptions_store.c) or by sl_punted.
  */
-#include "exceptions.h"
-
 #include <string.h>
 
-#include "audit_table.h"
-#include "daemon.h"
-#include "exceptions_decide.h"
-#include "exceptions_event.h"
-#include "exceptions_fresh.h"
-#include "exceptions_note.h"
+#include "audit.h"
 #include "exceptions_store.h"
 #include "kernel_reader.h"
 #include "operator.h"
@@ -69,7 +62,7 @@ static void read_one(struct sync *sync, struct exception_dest *dest)
 {
 	struct reading reading = {
 		.sync = sync,
-		.reader = audit_reader(sync->audit),
+		.reader = sync->audit->reader,
 		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE, .dst = dest->node.prefix.addr },
 	};
 
@@ -182,7 +175,7 @@ static uint64_t count_overflow(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
-	if (!audit_reader(sync->audit))
+	if (!sync->audit->reader)
 		return 0;
 	return exceptions->n[EXCEPTION_NO_ROOM] + exceptions->overflow.n + exceptions->older.n;
 }
@@ -236,7 +229,7 @@ void exceptions_check(struct sync *sync)
 	const uint64_t read_since_ns = exceptions_read_since_ns(sync);
 	struct exception_dest *at = exceptions_first(exceptions), *after;
 
-	exceptions->passes = audit_passes(sync->audit);
+	exceptions->passes = sync->audit->passes;
 	for (; at; at = after) {
 		after = exceptions_next(at);
 		check_one(sync, at, now_ns, read_since_ns);
@@ -279,7 +272,7 @@ static uint64_t check_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
-	return exceptions->passes != audit_passes(sync->audit)
+	return exceptions->passes != sync->audit->passes
 		       ? util_earlier(exceptions->next_check_ns, exceptions->not_before_ns)
 		       : exceptions->next_check_ns;
 }

@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "daemon.h"
+#include "exceptions.h"
 
 /* One exception of the kernel: where it is stored, and its content. */
 struct finding {
@@ -75,12 +76,12 @@ struct exceptions {
 	bool ready;		  /* everything was read once: sl_punted may lose bits */
 	uint64_t paused_until_ns; /* no reading before, by the budget */
 	uint64_t start_ns;
-	uint64_t passes, passes_counted; /* audit_passes() at the last check; counted in sl_meta */
+	uint64_t passes, passes_counted; /* of the audit at the last check; counted in sl_meta */
 	bool reported;			 /* the log says that some found no room */
-	/* exceptions_event.c */
+	/* exceptions_decide.c */
 	uint64_t mtu_check_ns; /* next check for a device's new MTU; UINT64_MAX: none */
 	uint64_t mtu_until_ns; /* the last such check */
-	/* exceptions_fresh.c */
+	/* exceptions_store.c: sl_fresh */
 	struct {
 		bool draining;	 /* the half of before turned_ns is to be cleared */
 		bool lost;	 /* an event of that half was lost */
@@ -93,6 +94,8 @@ struct exceptions {
 
 /* More at once are left to the next pass, which is cheaper. */
 #define EXCEPTIONS_MAX_QUEUED 1024u
+/* Lifetime of an exact redirect, from the last time that it was found. */
+#define EXCEPTIONS_LEASE_NS 90000000000ull
 /* The kernel acts on a message, or a change, within this time. */
 #define EXCEPTIONS_DELAY_NS 300000000u
 
@@ -102,8 +105,6 @@ struct exception_dest *exceptions_find(const struct exceptions *exceptions,
 struct exception_dest *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
 /* Punt until everything was read again, without a place in the store. */
 void exceptions_punt_untracked(struct sync *sync, const union sixlane_addr *dst);
-void exceptions_set_state(struct exceptions *exceptions, struct exception_dest *dest,
-			  enum exception_state state);
 /* Remove it if the kernel is known to have nothing of it, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct exception_dest *dest);
 
@@ -119,13 +120,23 @@ void exceptions_dequeue(struct exceptions *exceptions, struct exception_dest *de
  */
 uint64_t exceptions_read_since_ns(const struct sync *sync);
 
-/* The kernel has an exception of dst, or may have: the operator's does not apply. */
-bool exceptions_override(const struct sync *sync, const union sixlane_addr *dst);
-/* Something remains punt until the audit has read everything. */
-bool exceptions_need_pass(const struct sync *sync);
-/* One of the operator's was removed. */
-void exceptions_operator_removed(struct sync *sync);
-bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b);
+/* Clear the half of sl_fresh whose destinations were all read. */
+void exceptions_fresh_run(struct sync *sync, uint64_t now_ns);
+uint64_t exceptions_fresh_due_ns(const struct sync *sync);
+
+/* --- exceptions_decide.c */
+
+/* Exact, punt or neither, by what was found. */
+void exceptions_decide(struct sync *sync, struct exception_dest *dest);
+/* Punt until it is decided about. */
+void exceptions_punt(struct sync *sync, struct exception_dest *dest);
+/* Whether it may be exact. True: *out is its entry. */
+bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *dest,
+			 struct fib_exception *out);
+/* Checks whether IPv6 has taken over a device's new MTU. */
+void exceptions_mtu_run(struct sync *sync, uint64_t now_ns);
+
+/* --- inline */
 
 static inline bool exceptions_counts(const struct exception_dest *dest, uint64_t seen_ns)
 {
@@ -149,11 +160,6 @@ static inline bool exceptions_is_known(const struct exception_dest *dest)
 	return dest->since_ns > dest->event_ns;
 }
 
-static inline bool exceptions_is_empty(const struct exceptions *exceptions)
-{
-	return !exceptions->store.entries;
-}
-
 /* Some destinations are punt without a place in the store. */
 static inline bool exceptions_any_untracked(const struct exceptions *exceptions)
 {
@@ -175,14 +181,6 @@ static inline struct exception_dest *exceptions_first(const struct exceptions *e
 static inline struct exception_dest *exceptions_next(const struct exception_dest *dest)
 {
 	return exception_dest_of(radix_next_under(&dest->node, &(const struct prefix){ 0 }));
-}
-
-/* The neighbour that its packets go to. */
-static inline const union sixlane_addr *exceptions_neighbour(const struct exception_dest *dest)
-{
-	const struct fib_hop *hop = &dest->found.hop;
-
-	return hop->has_gateway ? &hop->gateway : &dest->node.prefix.addr;
 }
 
 static inline bool exceptions_observe(const struct sync *sync)

@@ -11,7 +11,7 @@
 
 #include "../lib/wakeup.h"
 #include "daemon.h"
-#include "exceptions_store.h"
+#include "exceptions.h"
 #include "neigh_refresh.h"
 #include "ports.h"
 

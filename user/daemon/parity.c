@@ -11,7 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "apply_prefix.h"
+#include "apply.h"
 #include "compile.h"
 #include "daemon.h"
 #include "neigh_refresh.h"
@@ -241,8 +241,7 @@ static enum parity compare_again(struct sync *sync, const struct pending *pendin
 
 	if (parity != PARITY_DIFFERS)
 		return parity;
-	sync->schedule.backlog =
-		!sockets_follow(&sync->sockets, &sync->schedule, &sync->statistics);
+	sync->schedule.backlog = !sockets_follow(sync);
 	if (!may_compare(&sync->schedule) || sync->maps->meta->rules.word != pending->rules ||
 	    !still_forwards(sync->maps, &pending->sample, len))
 		return PARITY_UNKNOWN;

@@ -2,15 +2,13 @@
 #include "start.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "../guard/uppers.h"
 #include "../loader/flows.h"
 #include "apply.h"
-#include "apply_nexthop.h"
-#include "apply_prefix.h"
 #include "audit.h"
-#include "audit_table.h"
 #include "daemon.h"
 #include "exceptions.h"
 #include "operator.h"
@@ -21,6 +19,25 @@
 #include "watchdog.h"
 
 #define NS_PER_S 1000000000ull
+
+static const struct sockets_handler handlers[SOCKETS_N_TYPES] = {
+	[RTM_NEWROUTE] = { apply_route, "route" },
+	[RTM_DELROUTE] = { apply_route, "route" },
+	[RTM_NEWLINK] = { apply_link, "link" },
+	[RTM_DELLINK] = { apply_link_gone, "link" },
+	[RTM_NEWNEIGH] = { apply_neigh, "neighbour" },
+	[RTM_DELNEIGH] = { apply_neigh, "neighbour" },
+	[RTM_NEWNETCONF] = { apply_netconf, "netconf" },
+	[RTM_DELNETCONF] = { apply_netconf, "netconf" },
+	[RTM_NEWRULE] = { apply_rule, "rule" },
+	[RTM_DELRULE] = { apply_rule, "rule" },
+	[RTM_NEWPREFIX] = { apply_advertised, "prefix" },
+	[RTM_NEWADDR] = { apply_address, "address" },
+	[RTM_DELADDR] = { apply_address, "address" },
+	[RTM_NEWNEXTHOP] = { apply_next_hop, "next-hop" },
+	[RTM_DELNEXTHOP] = { apply_next_hop, "next-hop" },
+	[RTM_NEWNEXTHOPBUCKET] = { apply_next_hop_bucket, "next-hop bucket" },
+};
 
 static int new_stores(struct sync *sync)
 {
@@ -35,7 +52,7 @@ static int new_stores(struct sync *sync)
 	if (!stores->rib || !stores->neighs || !stores->nexthops || !stores->resolve ||
 	    !stores->port_names)
 		return -ENOMEM;
-	stores->view.kernel_read = audit_reader(sync->audit) != NULL;
+	stores->view.kernel_read = sync->audit->reader != NULL;
 	port_names_publish(stores->port_names);
 	nexthops_set_rib(stores->nexthops, stores->rib);
 	return 0;
@@ -146,9 +163,8 @@ int daemon_new(const struct config *config, struct maps *maps, const struct load
 	sync->config = config;
 	sync->maps = maps;
 	sync->fds = fds;
-	sync->sockets.apply = apply_message;
-	sync->sockets.apply_genl = apply_genl_message;
-	sync->sockets.ctx = sync;
+	sync->sockets.handlers = handlers;
+	sync->sockets.apply_features = apply_features;
 	/* before anything changes: it takes 100 ms, during which the old maps still apply */
 	sync->audit = audit_new();
 	sync->guard.due_ns = UINT64_MAX;

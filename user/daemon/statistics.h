@@ -8,17 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sync;
+#include "sockets.h"
 
-enum report_object {
-	REPORT_ROUTE,
-	REPORT_NEXT_HOP,
-	REPORT_RULE,
-	REPORT_DEVICE,
-	REPORT_NEIGHBOUR,
-	REPORT_ADDRESS,
-	REPORT_N_OBJECTS,
-};
+struct sync;
 
 struct statistics {
 	uint64_t generation; /* successful synchronisations, of earlier daemons too */

@@ -11,14 +11,11 @@
 #include <string.h>
 
 #include "apply.h"
-#include "apply_rule.h"
 #include "audit.h"
-#include "cached_routes.h"
 #include "compile.h"
 #include "daemon.h"
 #include "dump.h"
 #include "exceptions.h"
-#include "exceptions_fresh.h"
 #include "guard_apply.h"
 #include "meta.h"
 #include "neigh_refresh.h"
@@ -105,7 +102,7 @@ static void replay_queue(struct sync *sync)
 
 	sync->schedule.dumping = false;
 	sync->schedule.replaying = true;
-	all = sockets_replay(&sync->sockets);
+	all = sockets_replay(sync);
 	sync->schedule.replaying = false;
 	if (all)
 		return;
@@ -160,6 +157,19 @@ static void begin_dump(struct schedule *schedule)
 	schedule->dumping = true;
 }
 
+/* All stores into the FIB; what the stores lack is deleted there. */
+static void apply_all(struct sync *sync)
+{
+	apply_rules(sync);
+	fib_sync_begin(sync->fib);
+	ports_update_all(sync);
+	apply_all_neighs(sync);
+	apply_all_next_hops(sync);
+	apply_all_prefixes(sync);
+	fib_sync_end(sync->fib);
+	sync->schedule.held = false;
+}
+
 static void apply_tables(struct sync *sync)
 {
 	audit_read_all(sync);
@@ -204,7 +214,7 @@ static void synchronise(struct sync *sync)
 	usable = finish_dump(sync, dump_all(sync));
 	if (usable) {
 		links_clear_stale(&sync->stores.links);
-		cached_routes_flush(&sync->stores);
+		apply_flush_cached_routes(&sync->stores);
 	}
 	replay_queue(sync);
 	if (usable || again)
@@ -367,7 +377,7 @@ int sync_run(struct sync *sync)
 	struct schedule *schedule = &sync->schedule;
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
-	schedule->backlog = !sockets_follow(&sync->sockets, schedule, &sync->statistics);
+	schedule->backlog = !sockets_follow(sync);
 	/* before the guard, which may take tens of milliseconds */
 	if (schedule->complete)
 		audit_run(sync);

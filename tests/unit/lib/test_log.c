@@ -150,14 +150,19 @@ static void each_place_has_its_own_limit(void **state)
 static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
 {
 	mnl_attr_put_u32(nlh, unknown_type, 1);
-	apply_message(nlh, sync);
+	sockets_apply(nlh, sync);
 }
 
 /* For each kind of object and each attribute, however often the kernel sends it. */
 static void unknown_attributes_are_logged_once(void **state)
 {
+	static const struct sockets_handler handlers[SOCKETS_N_TYPES] = {
+		[RTM_NEWROUTE] = { apply_route, "route" },
+		[RTM_NEWRULE] = { apply_rule, "rule" },
+	};
 	struct audit audit = { 0 };
 	struct sync sync = {
+		.sockets.handlers = handlers,
 		.stores.rib = rib_new(NULL, NULL),
 		.audit = &audit,
 		.schedule = { .dumping = true, .quiet = true },

@@ -9,13 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../../user/daemon/audit_place.h"
-#include "../../../../user/daemon/audit_table.h"
+#include "../../../../user/daemon/audit.h"
 #include "../../../../user/daemon/exceptions.h"
-#include "../../../../user/daemon/exceptions_decide.h"
-#include "../../../../user/daemon/exceptions_event.h"
-#include "../../../../user/daemon/exceptions_fresh.h"
-#include "../../../../user/daemon/exceptions_note.h"
 #include "../../../../user/daemon/exceptions_store.h"
 #include "../../../../user/daemon/kernel_reader.h"
 #include "../../../../user/daemon/operator.h"
@@ -144,16 +139,6 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 	return read_since_ns;
 }
 
-uint64_t audit_passes(const struct audit *audit)
-{
-	return 0;
-}
-
-struct kernel_reader *audit_reader(const struct audit *audit)
-{
-	return (struct kernel_reader *)&read_since_ns; /* not NULL */
-}
-
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *out)
 {
 	*out = lost;
@@ -203,6 +188,7 @@ static struct maps maps = { .meta = &meta, .punted = punted, .fresh = fresh };
 static struct config config;
 static struct world *world;
 static struct sim *sim;
+static struct audit audit_ = { .reader = (struct kernel_reader *)&world }; /* not NULL */
 static struct sync sync_;
 
 /* All destinations are on the links of these devices. */
@@ -231,6 +217,7 @@ static int start(void **state)
 	sync_ = (struct sync){
 		.config = &config,
 		.maps = &maps,
+		.audit = &audit_,
 		.stores.rib = world->rib,
 		.stores.resolve = world->resolve,
 		.stores.view = world->view,
