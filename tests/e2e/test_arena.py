@@ -9,7 +9,7 @@ import struct
 import bpf
 import frames as fr
 import pytest
-from lab import BUILD, PINS, SIXLANE, SIXLANED, wait_for
+from lab import BUILD, OBJECT, PINS, SIXLANE, SIXLANED, wait_for
 from netns import CommandError
 from bpf import load_unpinned
 from test_changes import Numbered
@@ -46,12 +46,6 @@ def all_read(net, wanted=True):
              lambda reads: set(reads) == {wanted}, what="programs that read an arena")  # fmt: skip
 
 
-@pytest.fixture
-def jumbo(make):
-    """The same as routed, but its ports need the flavour for frames of several buffers."""
-    return make(Net, mtu={h: 9000 for h in "abc"}).add_routes()
-
-
 def assert_right(net, in_arena):
     """The compiled FIB answers from this memory, packets follow it through a change, and all agree."""
     all_read(net, in_arena)
@@ -79,16 +73,6 @@ def test_maps_made_by_ip_link(routed, first):
         routed.router.attach("ip")
     assert_right(routed, True)
     assert "p0: replaced its sixlane program by one that reads the arena" in routed.router.log()
-
-
-def test_the_object_for_arenas_by_ip_link(routed):
-    """Is left as it is."""
-    for port in routed.router.ports:
-        routed.r.ip("link set dev", port, "xdpdrv obj", ARENA, "sec xdp")
-    before = program(routed, "p0")["prog"]["id"]
-    routed.router.start()
-    assert_right(routed, True)
-    assert program(routed, "p0")["prog"]["id"] == before
 
 
 def test_no_other_object(routed):
@@ -147,29 +131,35 @@ def test_an_arena_that_nobody_writes(routed):
     assert_right(routed, True)
 
 
-def test_half_of_the_objects(jumbo):
+def test_half_of_the_objects(make):
     """Without sixlane.arena.frags.bpf.o these ports could not be served: arrays, then."""
+    jumbo = make(Net, mtu={h: 9000 for h in "abc"}).add_routes()
     own = jumbo.router.object_without_arena()
     shutil.copy(ARENA, os.path.dirname(own))
     jumbo.router.start("--object", own, ports=jumbo.router.ports)
     assert_right(jumbo, False)
 
 
-def test_generic_stays_generic(routed):
-    routed.router.attach("ip-generic")
-    routed.router.start()
-    all_read(routed)
-    serves(routed, "generic")
-    assert_right(routed, True)
+# By `ip link`: mode, object and section, and the port's MTU. The plain program would be refused at the last one.
+BY_IP = {
+    "the object for arenas": ("xdpdrv", ARENA, "xdp", 1500),
+    "generic mode": ("xdpgeneric", OBJECT, "xdp", 1500),
+    "several buffers": ("xdpdrv", FRAGS, "xdp.frags", 9000),
+}
 
 
-def test_several_buffers_stay(jumbo):
-    """The plain program would be refused on these ports."""
-    for port in jumbo.router.ports:
-        jumbo.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
-    jumbo.router.start()
-    assert_right(jumbo, True)
-    assert program(jumbo, "p0")["prog"]["name"] == "sixlane_frags"
+@pytest.mark.parametrize("mode, path, section, mtu", BY_IP.values(), ids=list(BY_IP))
+def test_what_stays_of_a_program(make, mode, path, section, mtu):
+    """Its mode and its flavour; a program that reads the arena is left as it is."""
+    net = make(Net, mtu={h: mtu for h in "abc"}).add_routes()
+    for port in net.router.ports:
+        net.r.ip("link set dev", port, mode, "obj", path, "sec", section)
+    before = program(net, "p0")
+    net.router.start()
+    assert_right(net, True)
+    after = program(net, "p0")
+    assert (after["mode"], after["prog"]["name"]) == (before["mode"], before["prog"]["name"])
+    assert (after["prog"]["id"] == before["prog"]["id"]) == (path == ARENA)
 
 
 def test_under_a_dispatcher(routed):

@@ -13,7 +13,7 @@ import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
-from explained import A, explain
+from test_explain import A, explain
 from lab import SIXLANE
 from netns import wait_until
 from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, SEED, Twins, host_addr, host_ll, router_addr

@@ -12,7 +12,7 @@ import bpf
 import frames as fr
 import kernel_reader as kr
 import pytest
-from explained import packet, where
+from test_explain import packet, where
 from lab import wait_for, wait_until
 from tables import wait_same
 from test_changes import Numbered

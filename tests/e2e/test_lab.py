@@ -9,7 +9,7 @@ import sys
 
 import frames as fr
 import pytest
-from lab import BPFFS, REPO, SIXLANE, Lab, wait_until
+from lab import BPFFS, REPO, SIXLANE, Lab, processes_inside, wait_until
 from topology import Net, host_addr
 
 VICTIM = """
@@ -27,31 +27,20 @@ time.sleep(60)
 """
 
 
-def users_of(inode):
-    users = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.stat("/proc/%s/ns/net" % pid).st_ino == inode:
-                users.append(pid)
-        except OSError:
-            pass
-    return users
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_is_left_after_a_signal(number):
     paths = [path for path in sys.path if path.endswith(("tests/lab", "tests/e2e"))]
     argv = [sys.executable, "-c", VICTIM % paths]
     victim = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     pid, inode = map(int, victim.stdout.readline().split())
-    users = wait_until(lambda: users_of(inode), 5, "the child in its namespace")
+    users = wait_until(lambda: processes_inside(inode), 5, "the child in its namespace")
     # before setpriv is through, nothing ties the child to the lab
     comm = pathlib.Path("/proc/%d/comm" % pid)
     wait_until(lambda: comm.read_text() == "sleep\n", 5, "the child's program")
     with open("/proc/%s/ns/net" % users[0], "rb"):  # or another lab might get its number
         victim.send_signal(number)
         assert victim.wait(10) != 0
-        wait_until(lambda: not users_of(inode), 5, "namespace without processes")
+        wait_until(lambda: not processes_inside(inode), 5, "namespace without processes")
     wait_until(lambda: not os.path.exists("/proc/%d" % pid), 5, "child is gone")
 
 

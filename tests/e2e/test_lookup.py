@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`sixlane lookup`, `routes` and `status`: groups, sources, tables, rules and ports."""
 
-from explained import explain
+from test_explain import explain
 from netns import wait_until
 from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr, next_hop_objects, router_addr
 

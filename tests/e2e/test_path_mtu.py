@@ -5,13 +5,13 @@ Two routers learn the same from the same message. A packet that XDP passes is an
 so the tests count what XDP answers. tests/bpf has a model of these answers; here the kernel checks it.
 """
 
+import json
 import random
 import re
 
 import exceptions as ex
 import frames as fr
 import pytest
-import tcp
 from bpf import bpftool
 from lab import PINS, wait_until
 from topology import FAR, HOST_MAC, PREFIX, SEED, Net, Twins, host_addr, host_ll, router_addr
@@ -196,6 +196,37 @@ def test_rate_of_answers(idle, rate, each_ns, burst):
 # --- real hosts -----------------------------------------------------------------------------------
 
 
+PYTHON = "/usr/bin/python3"
+SERVE = """
+import socket
+server = socket.create_server(("::", 7000), family=socket.AF_INET6)
+print("up", flush=True)
+peer, _ = server.accept()
+total = 0
+while data := peer.recv(65536):
+    total += len(data)
+peer.sendall(b"%d" % total)
+"""
+SEND = """
+import json, socket, sys
+peer = socket.create_connection((sys.argv[1], 7000), 30)
+peer.sendall(b"x" * int(sys.argv[2]))
+peer.shutdown(socket.SHUT_WR)
+print(json.dumps({"received": int(peer.recv(100)), "mtu": peer.getsockopt(41, 24)}))  # IPV6_MTU
+"""
+
+
+def listen(ns):
+    """A TCP server there, for one conversation."""
+    server = ns.popen(PYTHON, "-c", SERVE, stdout=-1, text=True)
+    assert server.stdout.readline() == "up\n"
+
+
+def send(ns, address, count):
+    """That many bytes to it: {"received": bytes that it got, "mtu": the sender's Path MTU at the end}."""
+    return json.loads(ns.run(PYTHON, "-c", SEND, address, count, timeout=100).stdout)
+
+
 @pytest.fixture
 def far(idle):
     b, far = idle.host["b"], idle.lab.ns("far")
@@ -220,9 +251,9 @@ def test_tcp_and_tracepath(idle, far, origin):
         # The router itself sends a packet that is too large, which b answers.
         net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)
     ex.wait_shown(net, FAR, mtu=MTU, origin=origin)
-    tcp.listen(far)
+    listen(far)
     net.clear()
-    done, rise = net.counted(lambda: tcp.send(a, FAR, BYTES))
+    done, rise = net.counted(lambda: send(a, FAR, BYTES))
     assert done == {"received": BYTES, "mtu": MTU}
     assert rise["answer_too_big"] >= 1 and rise["forward"] >= BYTES / MTU, rise
     assert "pass_too_big" not in rise, rise

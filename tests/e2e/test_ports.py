@@ -5,7 +5,7 @@ import signal
 
 import frames as fr
 import pytest
-from explained import devices
+from test_explain import devices
 from lab import assume_ndo_xmit, kernel_version, wait_until
 from netns import cpu_seconds
 from tap import Tap, pass_marker

@@ -223,12 +223,18 @@ class Lab:
 
     def _processes_inside(self):
         """Only while the namespaces exist: later ones may have their inode numbers."""
-        inodes, found = {namespace.inode for namespace in self.namespaces}, []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                if os.stat("/proc/%s/ns/net" % pid).st_ino in inodes:
-                    found.append("process %s in a namespace" % pid)
-        return found
+        pids = processes_inside(*(namespace.inode for namespace in self.namespaces))
+        return ["process %s in a namespace" % pid for pid in pids]
+
+
+def processes_inside(*inodes):
+    """Process ids, as text, in the network namespaces of these numbers."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat("/proc/%s/ns/net" % pid).st_ino in inodes:
+                found.append(pid)
+    return found
 
 
 @contextlib.contextmanager

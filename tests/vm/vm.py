@@ -48,7 +48,7 @@ LEFT_OUT = {
     # 80 ports, each made by commands of its own
     "test_ports.py": ["more_than_64_ports"],
     # the program is verified for each answer; test_multipath.py has packets under these policies
-    "test_explain_groups.py": ["hash_policies"],
+    "test_explain.py": ["hash_policies"],
 }
 PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
 
@@ -90,7 +90,7 @@ def jobs(parity_seconds):
         pytest_job("vm", "bench-nic", "test_bench_nic.py", cpus=2, nics=8, queues=8),
         pytest_job("vm", "arm64", "test_arm64.py", nics=4, arch="arm64"),
         pytest_job("e2e", "e2e-guard-devices", "test_guard_tc.py", "test_guard_uppers.py"),
-        pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_audit.py"),
+        pytest_job("e2e", "e2e-routes", "test_changes.py", "test_audit.py"),
         pytest_job("e2e", "e2e-kernel-reader", "test_kernel_reader.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_names.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py"),
@@ -100,8 +100,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
         pytest_job("e2e", "e2e-parity-check", "test_parity_check.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_follow.py"),
-        pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_refused.py",
-                   "test_lab.py", "test_bench.py", "test_bench_generator.py",
+        pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py", "test_bench_generator.py",
                    "test_bench_nic_setup.py"),
         pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py", "test_bench_nic.py"),
         pytest_job("e2e", "e2e-bench-exceptions", "test_bench_exceptions.py"),
@@ -115,7 +114,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-guard-firewalls", "test_guard_firewalls.py", "test_guard_hosts.py",
                    "test_guard_changes.py"),
         pytest_job("e2e", "e2e-guard-others", "test_guard_shaping.py", "test_guard_answers.py", "test_guard_bypass.py"),
-        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_explain_groups.py", "test_jumbo.py"),
+        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_jumbo.py"),
         pytest_job("e2e", "e2e-guard-random", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
