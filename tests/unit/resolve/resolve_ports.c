@@ -1,82 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "resolve_ports.h"
 
-#include <linux/if_ether.h>
-#include <net/if_arp.h>
+#include <arpa/inet.h>
+#include <stdio.h>
 
 struct rules_program ports_program;
 struct addrs ports_addrs;
-static const struct resolve_port_policy policy = {
-	.features_announced = true,
-	.rules = &ports_program,
-	.addrs = &ports_addrs,
-};
 
 void ports_set_rules(bool default_ones)
 {
-	const struct rule local = { .priority = 0, .table = 255, .action = 1, .suppress_len = -1 };
-	const struct rule other = { .priority = 9, .table = 100, .action = 1, .suppress_len = -1 };
-	const struct rule main_rule = {
-		.priority = 32766, .table = 254, .action = 1, .suppress_len = -1
+	static const struct rule list[] = {
+		{ .priority = 0, .table = 255, .action = 1, .suppress_len = -1 },
+		{ .priority = 9, .table = 100, .action = 1, .suppress_len = -1 },
+		{ .priority = 32766, .table = 254, .action = 1, .suppress_len = -1 },
 	};
 	struct rules rules = { 0 };
 	struct links links = { 0 };
 
-	assert_int_equal(rules_add(&rules, &local), 0);
-	if (!default_ones)
-		assert_int_equal(rules_add(&rules, &other), 0);
-	assert_int_equal(rules_add(&rules, &main_rule), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		if (i != 1 || !default_ones)
+			assert_int_equal(rules_add(&rules, &list[i]), 0);
+	}
 	rules_compile(&rules, &links, &ports_program);
 	rules_clear(&rules);
 }
 
-struct device *ports_add(struct links *links, uint32_t ifindex, const char *kind)
+struct sixlane_port ports_port(const struct links *links, uint32_t ifindex,
+			       enum ports_kernel kernel)
 {
-	struct link link = {
-		.ifindex = ifindex,
-		.flags = IFF_UP | IFF_RUNNING,
-		.mtu = 1500,
-		.type = ARPHRD_ETHER,
-		.mac = { 2, 0, 0, 0, 0, (uint8_t)ifindex },
-		.carrier = true,
-		.bond_choice = BOND_CHOICE_STATE,
+	const struct resolve_port_policy policy = {
+		.features_announced = kernel != KERNEL_WITHOUT_FEATURES,
+		.old_bonds = kernel == KERNEL_OLD_BONDS,
+		.rules = &ports_program,
+		.addrs = &ports_addrs,
 	};
-	const struct link_ipv6 ipv6 = { .ifindex = ifindex, .mtu6 = 1500, .hop_limit = 64 };
-	bool changed;
-
-	strcpy(link.kind, kind);
-	assert_int_equal(links_set(links, &link, &changed), 0);
-	assert_int_equal(links_set_ipv6(links, &ipv6, &changed), 0);
-	assert_int_equal(links_set_features(links, ifindex, NDO_XMIT, &changed), 0);
-	links->forwarding = true;
-	return links_find(links, ifindex);
-}
-
-struct device *ports_add_vlan(struct links *links, uint32_t ifindex, uint32_t lower, uint16_t id)
-{
-	struct device *device = ports_add(links, ifindex, "vlan");
-
-	device->link.lower = lower;
-	device->link.vlan_protocol = ETH_P_8021Q;
-	device->link.vlan_id = id;
-	device->link.vlan_reorders = true;
-	return device;
-}
-
-struct device *ports_add_slave(struct links *links, uint32_t ifindex, uint32_t bond)
-{
-	struct device *device = ports_add(links, ifindex, "");
-
-	device->link.master = bond;
-	strcpy(device->link.master_kind, "bond");
-	device->link.slave_active = device->link.slave_link = true;
-	device->slave_place = ifindex;
-	memset(device->link.mac, 0xaa, sizeof(device->link.mac));
-	return device;
-}
-
-struct sixlane_port ports_port(const struct links *links, uint32_t ifindex)
-{
 	struct sixlane_port port;
 
 	memset(&port, 0xa5, sizeof(port));
@@ -87,4 +44,57 @@ struct sixlane_port ports_port(const struct links *links, uint32_t ifindex)
 	for (size_t i = 0; i < ARRAY_SIZE(port.reserved1); i++)
 		assert_int_equal(port.reserved1[i], 0);
 	return port;
+}
+
+static void write_number(FILE *out, const char *word, uint32_t number, uint32_t usual)
+{
+	if (number != usual)
+		fprintf(out, "%s%s%u ", word, *word ? " " : "", number);
+}
+
+static void write_rest(FILE *out, const struct sixlane_port *port)
+{
+	uint32_t last = port->tags[1].word ? port->tags[1].word : port->tags[0].word;
+
+	write_number(out, "mtu", port->mtu, 1500);
+	write_number(out, "lower", port->lower, 0);
+	write_number(out, "tx", port->tx_ifindex, port->ifindex);
+	write_number(out, "iif", port->iif, port->ifindex);
+	write_number(out, "table", port->table, 254);
+	assert_int_equal(port->tag.word, last);
+	for (size_t i = 0; i < 2 && port->tags[i].word; i++)
+		fprintf(out, "%s%x:%u ", i ? "" : "tags ", ntohs(port->tags[i].tpid),
+			ntohs(port->tags[i].tci));
+	if (port->flags & P(SLAVES) || port->slaves_by || port->slaves_type)
+		fprintf(out, "slaves %u %x ", port->slaves_by, port->slaves_type);
+	assert_true(port->flags & P(SLAVES) || !port->n_slaves);
+	for (uint32_t i = 0; i < SIXLANE_MAX_SLAVES; i++) {
+		assert_int_equal(port->slaves[i] != 0, i < port->n_slaves);
+		write_number(out, "", port->slaves[i], 0);
+	}
+}
+
+void ports_check(const struct port_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct port_row *row = &rows[i];
+		struct links links = { .forwarding = true };
+		char rest[512] = "", expected[512] = "";
+		struct sixlane_port port;
+		FILE *out = fmemopen(rest, sizeof(rest), "w");
+
+		devices_set(&links, row->devices);
+		port = ports_port(&links, row->ifindex, row->kernel);
+		write_rest(out, &port);
+		fclose(out);
+		if (row->rest)
+			snprintf(expected, sizeof(expected), "%s ", row->rest);
+		if (port.flags != ((SERVED & ~row->lost) | row->gained) || strcmp(rest, expected))
+			fail_msg("%s: flags %#x are wrong; \"%s\"", row->what,
+				 port.flags ^ ((SERVED & ~row->lost) | row->gained), rest);
+		if (port.flags)
+			assert_memory_equal(port.mac.bytes,
+					    links_find(&links, row->ifindex)->link.mac, 6);
+		links_clear(&links);
+	}
 }

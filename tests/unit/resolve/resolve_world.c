@@ -46,6 +46,8 @@ struct world *world_new(bool local_first)
 
 void world_free(struct world *world)
 {
+	if (!world)
+		return;
 	for (size_t i = 0; i < world->n_entries; i++)
 		free(world->entries[i].results);
 	resolve_free(world->resolve);

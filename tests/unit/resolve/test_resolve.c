@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of the routes of one prefix, without sources: a table of cases; main with the local
- * table laid over it; and how far a change reaches.
+ * What becomes of the routes of one prefix, without sources; of main with the local table laid over
+ * it; and how far a change reaches.
  */
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -177,22 +177,6 @@ static void test_rows(void **state)
 	}
 }
 
-/* The kernel may have cached it at the object's hop, for whichever route. */
-static void test_sources_by_objects(void **state)
-{
-	struct world *world = world_new(true);
-
-	world_add(world, "2001:db8::/32 nhid 10 via 3");
-	world_add(world, "2001:db9::/32 via 4 src");
-	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10");
-	world_add(world, "2001:dba::/32 nhid 11 via 4 src");
-	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
-	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:dba::/32"), "object 11 src");
-	world_del(world, "2001:dba::/32 nhid 11 via 4 src");
-	assert_string_equal(result(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
-	world_free(world);
-}
-
 /* "2001:db8::/32" with devices 100 and so on at one metric. */
 static const char *result_of_equals(unsigned int n)
 {
@@ -289,166 +273,158 @@ static void test_transient_unread(void **state)
 	}
 }
 
-static void test_tables_apart(void **state)
-{
-	struct world *world = world_new(true);
+/* --- step by step ---------------------------------------------------------------------------- */
 
-	world_add(world, "2001:db8::/32 dev 3 table 100");
-	world_add(world, "local 2001:db8::/32 table 255 dev 3");
-	assert_string_equal(result(world, 100, "2001:db8::/32"), "one dev 3");
-	assert_string_equal(result(world, 255, "2001:db8::/32"), "pass_local");
-	assert_string_equal(result(world, 254, "2001:db8::/32"), "pass_local");
-	assert_string_equal(result(world, 100, "2001:db8:1::/48"), "-");
-	assert_string_equal(result(world, 101, "2001:db8::/32"), "-");
-	world_free(world);
-}
+/*
+ * Routes that are added, or deleted after "del", each with its table; "new": of an empty RIB; "main
+ * alone": without local laid over it; "all": everything is resolved again. Then the target of a
+ * prefix in a table, or all prefixes that a change there reaches ("visit").
+ */
+struct step {
+	const char *changes, *question, *answer;
+};
 
-/* --- local over main ------------------------------------------------------------------------- */
+static const struct step steps[] = {
+	/* fib6 may have cached any route with a source at the object's hop */
+	{ "new; 2001:db8::/32 nhid 10 via 3; 2001:db9::/32 via 4 src", "254 2001:db8::/32",
+	  "object 10" },
+	{ "2001:dba::/32 nhid 11 via 4 src", "254 2001:db8::/32", "object 10 src" },
+	{ "", "254 2001:dba::/32", "object 11 src" },
+	{ "del 2001:dba::/32 nhid 11 via 4 src", "254 2001:db8::/32", "object 10 src" },
 
-static void test_local_before_main(void **state)
-{
-	struct world *world = world_new(true);
+	/* tables */
+	{ "new; 2001:db8::/32 dev 3 table 100; local 2001:db8::/32 table 255 dev 3",
+	  "100 2001:db8::/32", "one dev 3" },
+	{ "", "255 2001:db8::/32", "pass_local" },
+	{ "", "254 2001:db8::/32", "pass_local" },
+	{ "", "100 2001:db8:1::/48", "-" },
+	{ "", "101 2001:db8::/32", "-" },
 
-	world_add(world, "2001:db8::/64 dev 3");
-	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
-	world_add(world, "local 2001:db9::/32 table 255 dev 1");
-	world_add(world, "2001:db9:1::/48 dev 3");
-	world_add(world, "multicast 2001:dba::/32 table 255 dev 7");
-	world_add(world, "2001:dba::/32 dev 3");
-	assert_string_equal(result(world, 254, "2001:db8::/64"), "one dev 3");
-	assert_string_equal(result(world, 254, "2001:db8::1/128"), "pass_local");
-	assert_string_equal(result(world, 254, "2001:db9::/32"), "pass_local");
-	assert_string_equal(result(world, 254, "2001:db9:1::/48"), "pass_local");
-	assert_string_equal(result(world, 254, "2001:db9:2::/48"), "-");
-	assert_string_equal(result(world, 254, "2001:dba::/32"), "one dev 3");
-	assert_string_equal(result(world, 254, "2001:dbb::/32"), "-");
-	world_free(world);
-}
+	/* local before main */
+	{ "new; 2001:db8::/64 dev 3; local 2001:db8::1/128 table 255 dev 3; "
+	  "local 2001:db9::/32 table 255 dev 1; 2001:db9:1::/48 dev 3; "
+	  "multicast 2001:dba::/32 table 255 dev 7; 2001:dba::/32 dev 3",
+	  "254 2001:db8::/64", "one dev 3" },
+	{ "", "254 2001:db8::1/128", "pass_local" },
+	{ "", "254 2001:db9::/32", "pass_local" },
+	{ "", "254 2001:db9:1::/48", "pass_local" },
+	{ "", "254 2001:db9:2::/48", "-" },
+	{ "", "254 2001:dba::/32", "one dev 3" },
+	{ "", "254 2001:dbb::/32", "-" },
 
-static void test_main_by_itself(void **state)
-{
-	struct world *world = world_new(false);
+	/* main by itself */
+	{ "new; main alone; local 2001:db9::/32 table 255 dev 1; 2001:db9:1::/48 dev 3",
+	  "254 2001:db9:1::/48", "one dev 3" },
+	{ "", "254 2001:db9::/32", "-" },
+	{ "", "255 2001:db9::/32", "pass_local" },
 
-	world_add(world, "local 2001:db9::/32 table 255 dev 1");
-	world_add(world, "2001:db9:1::/48 dev 3");
-	assert_string_equal(result(world, 254, "2001:db9:1::/48"), "one dev 3");
-	assert_string_equal(result(world, 254, "2001:db9::/32"), "-");
-	assert_string_equal(result(world, 255, "2001:db9::/32"), "pass_local");
-	world_free(world);
-}
+	/* a throw in local */
+	{ "new; throw 2001:db8::/32 table 255; 2001:db8:1::/48 dev 3", "254 2001:db8::/32", "-" },
+	{ "", "254 2001:db8:1::/48", "one dev 3" },
+	/* a blackhole above does not reach what is thrown, and main may have a route above both */
+	{ "blackhole 2001::/16 table 255", "254 2001:db8::/32", "punt_route" },
+	{ "", "254 2001:db8:1::/48", "one dev 3" },
+	{ "", "254 2001::/16", "drop_blackhole" },
+	{ "", "255 2001:db8::/32", "pass_throw" },
+	{ "throw 2001:dc0::/32", "254 2001:dc0::/32", "drop_blackhole" },
 
-static void test_throw_in_local(void **state)
-{
-	struct world *world = world_new(true);
+	/* source-specific routes below local, then in local */
+	{ "new; 2001:db8::/32 from 3000::/16 dev 3; 2001:db9::/32 from 3000::/16 dev 3; "
+	  "local 2001:db9::/32 table 255 dev 3",
+	  "254 2001:db8::/32", "sources ::/0 pass_no_route; 3000::/16 one dev 3 @32;" },
+	{ "", "254 2001:db9::/32", "pass_local" },
+	{ "2001::/16 from 3000::/16 table 255 dev 3", "254 2001:db8::/32", "punt_source_route" },
+	{ "", "254 2001:db9::/32", "punt_source_route" },
+	{ "", "254 2001::/16", "punt_source_route" },
+	{ "", "255 2001:db9::/32", "pass_local" },
 
-	world_add(world, "throw 2001:db8::/32 table 255");
-	world_add(world, "2001:db8:1::/48 dev 3");
-	assert_string_equal(result(world, 254, "2001:db8::/32"), "-");
-	assert_string_equal(result(world, 254, "2001:db8:1::/48"), "one dev 3");
-	/* A blackhole above does not reach what is thrown, and main may have a route above both. */
-	world_add(world, "blackhole 2001::/16 table 255");
-	assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_route");
-	assert_string_equal(result(world, 254, "2001:db8:1::/48"), "one dev 3");
-	assert_string_equal(result(world, 254, "2001::/16"), "drop_blackhole");
-	assert_string_equal(result(world, 255, "2001:db8::/32"), "pass_throw");
-	world_add(world, "throw 2001:dc0::/32");
-	assert_string_equal(result(world, 254, "2001:dc0::/32"), "drop_blackhole");
-	world_free(world);
-}
+	/* a full table has no more than this to do */
+	{ "new; ::/0 dev 3; 2001:db8::/32 dev 3; 2001:db8:1::/48 dev 7", "visit 254 ::/0",
+	  "254 ::/0" },
+	{ "", "visit 254 2001:db8::/32", "254 2001:db8::/32" },
+	{ "", "visit 254 2001:dead::/32", "254 2001:dead::/32" },
+	{ "", "visit 100 ::/0", "100 ::/0" },
+	{ "local 2001:db8::1/128 table 255 dev 3", "visit 255 2001:db8::1/128",
+	  "255 2001:db8::1/128 254 2001:db8::1/128" },
+	{ "", "visit 255 2001:db8::/32",
+	  "255 2001:db8::/32 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32" },
+	{ "", "visit 255 2001::/16",
+	  "255 2001::/16 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32 254 2001::/16" },
+	{ "main alone", "visit 255 2001:db8::/32", "255 2001:db8::/32" },
 
-static void test_sources_under_local(void **state)
-{
-	struct world *world = world_new(true);
+	/* what may fall through to a prefix, what cannot, and the cover, which has no sources */
+	{ "new; 2001:db8::/32 dev 3; 2001:db8:1::/48 from 3000::/16 dev 3; 2001:db8:2::/48 dev 7; "
+	  "2001:db8:3::/48 dev 3; 2001:db8:2::/48 dev 7 table 100",
+	  "visit 254 2001:db8::/32", "254 2001:db8:2::/48 254 2001:db8:1::/48 254 2001:db8::/32" },
+	{ "", "visit 254 2001:db8:3::/48", "254 2001:db8:3::/48" },
+	{ "", "visit 100 2001:db8::/32", "100 2001:db8::/32" },
+	/* a route inside one that is by source only; then another, which changes nothing more */
+	{ "2001:db8:1:1::/64 dev 3", "visit 254 2001:db8:1:1::/64",
+	  "254 2001:db8:1:1::/64 254 2001:db8:1::/48" },
+	{ "2001:db8:1:2::/64 dev 3", "visit 254 2001:db8:1:2::/64", "254 2001:db8:1:2::/64" },
+	/* nor with a plain route beside the sources */
+	{ "2001:db8:4::/48 from 3000::/16 dev 3; 2001:db8:4::/48 dev 3; 2001:db8:4:1::/64 dev 3",
+	  "visit 254 2001:db8:4:1::/64", "254 2001:db8:4:1::/64" },
+	/* the last source is gone: once more everything that fell through */
+	{ "del 2001:db8:4::/48 from 3000::/16 dev 3; del 2001:db8:1::/48 from 3000::/16 dev 3",
+	  "visit 254 2001:db8:1::/48", "254 2001:db8:1::/48" },
+	{ "", "visit 254 2001:db8::/32", "254 2001:db8:2::/48 254 2001:db8::/32" },
+	{ "all", "visit 254 2001:db8::/32", "254 2001:db8::/32" },
+};
 
-	world_add(world, "2001:db8::/32 from 3000::/16 dev 3");
-	world_add(world, "2001:db9::/32 from 3000::/16 dev 3");
-	world_add(world, "local 2001:db9::/32 table 255 dev 3");
-	assert_string_equal(result(world, 254, "2001:db8::/32"),
-			    "sources ::/0 pass_no_route; 3000::/16 one dev 3 @32;");
-	assert_string_equal(result(world, 254, "2001:db9::/32"), "pass_local");
-	/* Sources in the local table. */
-	world_add(world, "2001::/16 from 3000::/16 table 255 dev 3");
-	assert_string_equal(result(world, 254, "2001:db8::/32"), "punt_source_route");
-	assert_string_equal(result(world, 254, "2001:db9::/32"), "punt_source_route");
-	assert_string_equal(result(world, 254, "2001::/16"), "punt_source_route");
-	assert_string_equal(result(world, 255, "2001:db9::/32"), "pass_local");
-	world_free(world);
-}
-
-/* --- what a change reaches ------------------------------------------------------------------- */
-
-static void assert_visited(struct world *world, uint32_t table, const char *dst,
-			   const char *expected)
+static void visit(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT])
 {
 	const struct prefix prefix = world_prefix(dst);
-	char text[1024] = "", buf[PREFIX_STRLEN];
+	char buf[PREFIX_STRLEN];
 	size_t at = 0;
 
 	world_update(world, table, &prefix);
 	for (size_t i = 0; i < world->n_visited; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u %s", i ? " " : "",
+		at += (size_t)snprintf(text + at, WORLD_TEXT - at, "%s%u %s", i ? " " : "",
 				       world->visited[i].table,
 				       prefix_format(&world->visited[i].dst, buf));
-	assert_string_equal(text, expected);
 }
 
-static void test_affected(void **state)
+static void change(struct world **world, const char *changes)
 {
-	struct world *world = world_new(true);
+	char copy[1024], *left, *part;
 
-	world_add(world, "::/0 dev 3");
-	world_add(world, "2001:db8::/32 dev 3");
-	world_add(world, "2001:db8:1::/48 dev 7");
-	/* A full table has no more than this to do. */
-	assert_visited(world, 254, "::/0", "254 ::/0");
-	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8::/32");
-	assert_visited(world, 254, "2001:dead::/32", "254 2001:dead::/32");
-	assert_visited(world, 100, "::/0", "100 ::/0");
-	world_add(world, "local 2001:db8::1/128 table 255 dev 3");
-	assert_visited(world, 255, "2001:db8::1/128", "255 2001:db8::1/128 254 2001:db8::1/128");
-	assert_visited(
-		world, 255, "2001:db8::/32",
-		"255 2001:db8::/32 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32");
-	assert_visited(world, 255, "2001::/16",
-		       "255 2001::/16 254 2001:db8:1::/48 254 2001:db8::1/128 254 2001:db8::/32 "
-		       "254 2001::/16");
-	world->view.local_first = false; /* the rules changed */
-	assert_visited(world, 255, "2001:db8::/32", "255 2001:db8::/32");
-	world_free(world);
+	snprintf(copy, sizeof(copy), "%s", changes);
+	for (part = strtok_r(copy, ";", &left); part; part = strtok_r(NULL, ";", &left)) {
+		part += *part == ' ';
+		if (!strcmp(part, "new")) {
+			world_free(*world);
+			*world = world_new(true);
+		} else if (!strcmp(part, "main alone")) {
+			(*world)->view.local_first = false; /* the rules changed */
+		} else if (!strcmp(part, "all")) {
+			world_resolve_all(*world);
+		} else if (!strncmp(part, "del ", 4)) {
+			world_del(*world, part + 4);
+		} else {
+			world_add(*world, part);
+		}
+	}
 }
 
-static void test_affected_by_source(void **state)
+static void test_steps(void **state)
 {
-	struct world *world = world_new(true);
+	struct world *world = NULL;
 
-	world_add(world, "2001:db8::/32 dev 3");
-	world_add(world, "2001:db8:1::/48 from 3000::/16 dev 3");
-	world_add(world, "2001:db8:2::/48 dev 7");
-	world_add(world, "2001:db8:3::/48 dev 3");
-	world_add(world, "2001:db8:2::/48 dev 7 table 100");
-	/* Who may fall through to it; who cannot; the cover, which has no sources. */
-	assert_visited(world, 254, "2001:db8::/32",
-		       "254 2001:db8:2::/48 254 2001:db8:1::/48 254 2001:db8::/32");
-	assert_visited(world, 254, "2001:db8:3::/48", "254 2001:db8:3::/48");
-	assert_visited(world, 100, "2001:db8::/32", "100 2001:db8::/32");
-	/* A route inside one that is by source only; then another, which changes nothing more. */
-	world_add(world, "2001:db8:1:1::/64 dev 3");
-	assert_visited(world, 254, "2001:db8:1:1::/64",
-		       "254 2001:db8:1:1::/64 254 2001:db8:1::/48");
-	world_add(world, "2001:db8:1:2::/64 dev 3");
-	assert_visited(world, 254, "2001:db8:1:2::/64", "254 2001:db8:1:2::/64");
-	/* Nor with a plain route beside the sources. */
-	world_add(world, "2001:db8:4::/48 from 3000::/16 dev 3");
-	world_add(world, "2001:db8:4::/48 dev 3");
-	world_add(world, "2001:db8:4:1::/64 dev 3");
-	assert_visited(world, 254, "2001:db8:4:1::/64", "254 2001:db8:4:1::/64");
-	world_del(world, "2001:db8:4::/48 from 3000::/16 dev 3");
-	/* The last source is gone: once more everything that fell through. */
-	world_del(world, "2001:db8:1::/48 from 3000::/16 dev 3");
-	assert_visited(world, 254, "2001:db8:1::/48", "254 2001:db8:1::/48");
-	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8:2::/48 254 2001:db8::/32");
-	world_resolve_all(world);
-	assert_visited(world, 254, "2001:db8::/32", "254 2001:db8::/32");
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		bool visits = !strncmp(steps[i].question, "visit ", 6);
+		const char *table = steps[i].question + (visits ? 6 : 0);
+		const char *dst = strchr(table, ' ') + 1;
+		char text[WORLD_TEXT] = "";
+
+		change(&world, steps[i].changes);
+		if (visits)
+			visit(world, (uint32_t)atoi(table), dst, text);
+		else
+			world_describe(world, (uint32_t)atoi(table), dst, text);
+		if (strcmp(text, steps[i].answer) != 0)
+			fail_msg("%s, %s: %s", steps[i].changes, steps[i].question, text);
+	}
 	world_free(world);
 }
 
@@ -489,18 +465,11 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_sources_by_objects),
 		cmocka_unit_test(test_many_equals),
 		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_unlike),
 		cmocka_unit_test(test_transient_unread),
-		cmocka_unit_test(test_tables_apart),
-		cmocka_unit_test(test_local_before_main),
-		cmocka_unit_test(test_main_by_itself),
-		cmocka_unit_test(test_throw_in_local),
-		cmocka_unit_test(test_sources_under_local),
-		cmocka_unit_test(test_affected),
-		cmocka_unit_test(test_affected_by_source),
+		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_each),
 	};
 

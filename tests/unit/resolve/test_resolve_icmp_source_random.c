@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
+#include <stdio.h>
 
 #include "resolve_ports.h"
 
@@ -185,18 +186,19 @@ static uint32_t draw_flags(struct lab *lab)
 
 static void add_devices(struct lab *lab)
 {
-	for (uint32_t i = 1; i <= N_DEVICES; i++) {
-		struct device *device = ports_add(&lab->links, i, i == VRF ? "vrf" : "");
+	char text[128];
 
+	for (uint32_t i = 1; i <= N_DEVICES; i++) {
+		snprintf(text, sizeof(text), "%u", i);
 		if (i == VRF)
-			device->link.vrf_table = 10;
-		device->ipv6.own_addrs_only = !draw(lab, 6);
-		if (i != VRF && draw(lab, 3) == 0) {
-			device->link.master = VRF;
-			strcpy(device->link.master_kind, "vrf");
-		}
+			strcat(text, " kind=vrf table=10");
+		if (!draw(lab, 6))
+			strcat(text, " own_addrs_only");
+		if (i != VRF && !draw(lab, 3))
+			strcat(text, " master=6 of=vrf");
 		if (!draw(lab, 12))
-			device->link.flags = 0;
+			strcat(text, " down");
+		devices_set(&lab->links, text);
 	}
 }
 
@@ -297,7 +299,7 @@ static void test_random(void **state)
 		for (uint32_t n = draw(&lab, MAX_ADDRS + 1); n > 0; n--)
 			add_address(&lab);
 		for (uint32_t i = 1; i < VRF; i++) {
-			struct sixlane_port port = ports_port(&lab.links, i);
+			struct sixlane_port port = ports_port(&lab.links, i, KERNEL_NEW);
 
 			all += lab.n != 0;
 			if (!(port.flags & P(SOURCE)))
@@ -320,5 +322,5 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random) };
 
-	return cmocka_run_group_tests_name("answers at random", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("icmp source at random", tests, NULL, NULL);
 }

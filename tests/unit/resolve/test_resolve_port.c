@@ -7,169 +7,105 @@
 
 #include "resolve_ports.h"
 
-/* What differs from a plain NIC after a change: flags that are lost, and gained. */
-#define PORT(what, change, lost, gained)                                                \
-	do {                                                                            \
-		struct links links = { 0 };                                             \
-		struct device *device = ports_add(&links, 5, "");                       \
-                                                                                        \
-		device->ours = device->program = true;                                  \
-		change;                                                                 \
-		check(&links, what, (SERVED & ~(uint32_t)(lost)) | (uint32_t)(gained)); \
-		links_clear(&links);                                                    \
-	} while (0)
-
-static void check(const struct links *links, const char *what, uint32_t flags)
-{
-	const struct sixlane_port port = ports_port(links, 5);
-
-	if (port.flags != flags)
-		fail_msg("%s: %#x", what, port.flags ^ flags);
-	assert_int_equal(port.table, 254);
-	assert_int_equal(port.iif, 5);
-	assert_int_equal(port.tx_ifindex, 5);
-	assert_int_equal(port.lower, 0);
-	assert_int_equal(port.tag.word, 0);
-	assert_int_equal(port.mtu, 1500);
-	assert_memory_equal(port.mac.bytes, "\2\0\0\0\0\5", 6);
-}
-
-static void no_carrier(struct device *device)
-{
-	device->link.flags &= ~(uint32_t)IFF_RUNNING;
-	device->link.carrier = false;
-}
-
-static void test_changes(void **state)
-{
-	ports_set_rules(true);
-	PORT("a NIC", (void)device, 0, 0);
-	PORT("not served", device->ours = false, P(INGRESS), 0);
-	PORT("to pass", device->pass = true, 0, P(PASS));
-	PORT("strips tags", device->strips_tags = true, 0, P(PASS));
-	PORT("open checksums", device->open_checksums = true, 0, P(OPEN_CHECKSUMS));
-	PORT("no IPv6", device->has_ipv6 = false, P(IPV6), 0);
-	PORT("disable_ipv6", device->ipv6.disabled = true, P(IPV6), P(SKIP));
-	PORT("no forwarding", links.forwarding = false, P(FORWARDING), 0);
-	PORT("force_forwarding", links.forwarding = !(device->ipv6.force_forwarding = true), 0, 0);
-	PORT("proxy_ndp", links.proxy_ndp = true, 0, P(PROXY_NDP));
-	PORT("down", device->link.flags = 0, P(UP), P(SKIP) | P(SKIP_OBJECT));
-	PORT("no carrier", no_carrier(device), P(UP), P(SKIP_OBJECT));
-	PORT("no carrier, ignored", no_carrier(device);
-	     device->ipv6.ignore_linkdown = true, P(UP), P(SKIP) | P(SKIP_OBJECT));
-	PORT("dormant, ignored", device->link.flags &= ~(uint32_t)IFF_RUNNING;
-	     device->ipv6.ignore_linkdown = true, 0, P(SKIP));
-	PORT("stale routes", device->routes_stale = true, P(UP), 0);
-	PORT("generic", device->link.xdp_mode = XDP_MODE_GENERIC, 0, P(GENERIC));
-	PORT("an unknown program", device->link.xdp_mode = XDP_MODE_UNKNOWN, 0,
-	     P(PASS) | P(UNSUPPORTED));
-	PORT("features unknown", device->has_features = false, P(XMIT), 0);
-	PORT("takes no frames", device->xdp_features = NDO_XMIT_SG, P(XMIT), 0);
-	PORT("takes large frames", device->xdp_features = NDO_XMIT | NDO_XMIT_SG, 0, P(XMIT_FRAGS));
-	PORT("takes no frames whatever the operator says", device->xdp_features = 0;
-	     device->assume_xmit = true, P(XMIT), 0);
-	PORT("in a bridge", ports_add(&links, 90, "bridge");
-	     links_find(&links, 5)->link.master = 90, 0, P(UPPER));
-	PORT("a VLAN on an unknown device", strcpy(device->link.kind, "vlan");
-	     device->link.lower = 77, P(INGRESS) | P(UP) | P(XMIT), P(UNSUPPORTED));
-}
-
-static void test_kinds(void **state)
-{
-	static const struct {
-		const char *kind;
-		uint16_t type;
-		uint32_t flag;
-	} kinds[] = {
-		{ "veth", ARPHRD_ETHER, P(OPEN_CHECKSUMS) },
-		{ "tun", ARPHRD_ETHER, P(OPEN_CHECKSUMS) },
-		{ "bond", ARPHRD_ETHER, 0 },
-		{ "tun", ARPHRD_NONE, P(TUNNEL) | P(OPEN_CHECKSUMS) },
-		{ "sit", ARPHRD_SIT, P(TUNNEL) },
-		{ "gretap", ARPHRD_ETHER, P(TUNNEL) },
-		{ "wireguard", ARPHRD_NONE, P(TUNNEL) },
-		{ "bridge", ARPHRD_ETHER, P(BRIDGE) },
-		{ "macvlan", ARPHRD_ETHER, P(MACVLAN) },
-		{ "ipvlan", ARPHRD_ETHER, P(MACVLAN) },
-		{ "dummy", ARPHRD_ETHER, P(UNSUPPORTED) },
-		{ "vrf", ARPHRD_ETHER, P(UNSUPPORTED) },
-		{ "", ARPHRD_LOOPBACK, P(UNSUPPORTED) },
-		{ "", ARPHRD_INFINIBAND, P(UNSUPPORTED) },
-	};
-
-	ports_set_rules(true);
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct links links = { 0 };
-		struct device *device = ports_add(&links, 5, kinds[i].kind);
-
-		device->ours = true;
-		device->link.type = kinds[i].type;
-		device->link.lower = 5; /* a veth's peer, say, in another namespace */
-		if (ports_port(&links, 5).flags != (SERVED | kinds[i].flag))
-			fail_msg("%s: %#x", kinds[i].kind, ports_port(&links, 5).flags);
-		links_clear(&links);
+#define PORT(what_, devices_, lost_, gained_, ...)                               \
+	{                                                                        \
+		.what = what_, .devices = devices_, .ifindex = 5, .lost = lost_, \
+		.gained = gained_, __VA_ARGS__                                   \
 	}
-}
+#define NIC "5 ours program "
+#define WITHOUT_FEATURES .kernel = KERNEL_WITHOUT_FEATURES
 
-static void test_unknown_device(void **state)
+static const struct port_row rows[] = {
+	PORT("a NIC", NIC, 0, 0),
+	PORT("not served", "5 program", P(INGRESS), 0),
+	PORT("to pass", NIC "pass", 0, P(PASS)),
+	PORT("strips tags", NIC "strips_tags", 0, P(PASS)),
+	PORT("open checksums", NIC "open_checksums", 0, P(OPEN_CHECKSUMS)),
+	PORT("no IPv6", NIC "no_ipv6", P(IPV6), 0),
+	PORT("disable_ipv6", NIC "disable_ipv6", P(IPV6), P(SKIP)),
+	PORT("down", NIC "down", P(UP), P(SKIP) | P(SKIP_OBJECT)),
+	PORT("no carrier", NIC "dormant no_carrier", P(UP), P(SKIP_OBJECT)),
+	PORT("no carrier, ignored", NIC "dormant no_carrier ignore_linkdown", P(UP),
+	     P(SKIP) | P(SKIP_OBJECT)),
+	PORT("dormant, ignored", NIC "dormant ignore_linkdown", 0, P(SKIP)),
+	PORT("stale routes", NIC "routes_stale", P(UP), 0),
+	PORT("generic", NIC "generic", 0, P(GENERIC)),
+	PORT("an unknown program", NIC "unknown_program", 0, P(PASS) | P(UNSUPPORTED)),
+	PORT("an MTU that the program does not fit", NIC "refused_mtu=9000", 0, P(ATTACH_PENDING)),
+	PORT("features unknown", NIC "no_features", P(XMIT), 0),
+	PORT("takes no frames", NIC "features=64", P(XMIT), 0),
+	PORT("takes large frames", NIC "features=68", 0, P(XMIT_FRAGS)),
+	PORT("takes no frames whatever the operator says", NIC "features=0 assume_xmit", P(XMIT),
+	     0),
+	PORT("in a bridge", NIC "master=90; 90 kind=bridge", 0, P(UPPER)),
+	PORT("a VLAN on an unknown device", NIC "kind=vlan lower=77", P(INGRESS) | P(UP) | P(XMIT),
+	     P(UNSUPPORTED)),
+	PORT("a device that is not announced", NIC "no_link", SERVED, 0, .rest = "mtu 0"),
+
+	/* lower: a veth's peer, say, in another namespace */
+	PORT("a veth", NIC "kind=veth lower=5", 0, P(OPEN_CHECKSUMS)),
+	PORT("a tap", NIC "kind=tun lower=5", 0, P(OPEN_CHECKSUMS)),
+	PORT("a bond", NIC "kind=bond lower=5", 0, 0),
+	PORT("a tun", NIC "kind=tun type=0xfffe", 0, P(TUNNEL) | P(OPEN_CHECKSUMS)),
+	PORT("a sit", NIC "kind=sit type=776", 0, P(TUNNEL)),
+	PORT("a gretap", NIC "kind=gretap", 0, P(TUNNEL)),
+	PORT("a WireGuard device", NIC "kind=wireguard type=0xfffe", 0, P(TUNNEL)),
+	PORT("a bridge", NIC "kind=bridge", 0, P(BRIDGE)),
+	PORT("a macvlan", NIC "kind=macvlan", 0, P(MACVLAN)),
+	PORT("an ipvlan", NIC "kind=ipvlan", 0, P(MACVLAN)),
+	PORT("a dummy", NIC "kind=dummy", 0, P(UNSUPPORTED)),
+	PORT("a VRF", NIC "kind=vrf", 0, P(UNSUPPORTED)),
+	PORT("lo", NIC "type=772", 0, P(UNSUPPORTED)),
+	PORT("InfiniBand", NIC "type=32", 0, P(UNSUPPORTED)),
+
+	PORT("a NIC without a program", "5 ours", P(XMIT), 0, WITHOUT_FEATURES),
+	PORT("… whose program has no mode", NIC, P(XMIT), 0, WITHOUT_FEATURES),
+	PORT("… with a native one", NIC "native", 0, 0, WITHOUT_FEATURES),
+	PORT("a bond, the same", NIC "native kind=bond; 7 slave=5", 0, 0, WITHOUT_FEATURES),
+	PORT("a veth", NIC "native kind=veth", P(XMIT), P(OPEN_CHECKSUMS), WITHOUT_FEATURES),
+	PORT("a veth in a bond", NIC "native kind=bond; 7 slave=5 kind=veth", P(XMIT),
+	     P(OPEN_CHECKSUMS), WITHOUT_FEATURES),
+	PORT("… that the operator trusts", NIC "native kind=bond assume_xmit; 7 slave=5 kind=veth",
+	     0, P(OPEN_CHECKSUMS), WITHOUT_FEATURES),
+	PORT("a veth that the operator trusts", "5 ours kind=veth assume_xmit", 0,
+	     P(OPEN_CHECKSUMS), WITHOUT_FEATURES),
+};
+
+static void test_rows(void **state)
 {
-	struct links links = { 0 };
-	struct sixlane_port port;
-	bool changed;
-
-	assert_int_equal(links_set_features(&links, 5, NDO_XMIT, &changed), 0);
-	port = ports_port(&links, 5);
-	assert_int_equal(port.flags, 0);
-	assert_int_equal(port.mtu, 0);
-	links_clear(&links);
+	ports_set_rules(true);
+	ports_check(rows, ARRAY_SIZE(rows));
 }
 
-/* Before Linux 6.3. */
-static bool takes_frames(struct links *links, uint32_t ifindex)
+static void test_rules(void **state)
 {
-	const struct resolve_port_policy old = { .rules = &ports_program, .addrs = &ports_addrs };
-	struct sixlane_port port;
+	static const struct port_row walk[] = { PORT("more rules", NIC, 0, P(RULES)) };
 
-	resolve_port(links, links_find(links, ifindex), &old, &port);
-	assert_false(port.flags & P(XMIT_FRAGS));
-	return port.flags & P(XMIT);
+	ports_set_rules(false);
+	ports_check(walk, 1);
 }
 
-static void test_features_unannounced(void **state)
+/* Settings of all devices. */
+static void test_settings(void **state)
 {
 	struct links links = { 0 };
 
 	ports_set_rules(true);
-	ports_add(&links, 5, "");
-	ports_add(&links, 6, "bond");
-	ports_add_slave(&links, 7, 6);
-	ports_add_vlan(&links, 8, 6, 10);
-	assert_false(takes_frames(&links, 5));
-	links_find(&links, 5)->program = links_find(&links, 6)->program = true;
-	assert_false(takes_frames(&links, 5));
-	links_find(&links, 5)->link.xdp_mode = XDP_MODE_NATIVE;
-	links_find(&links, 6)->link.xdp_mode = XDP_MODE_NATIVE;
-	assert_true(takes_frames(&links, 5));
-	assert_true(takes_frames(&links, 6));
-	assert_true(takes_frames(&links, 8));
-	strcpy(links_find(&links, 5)->link.kind, "veth");
-	strcpy(links_find(&links, 7)->link.kind, "veth");
-	assert_false(takes_frames(&links, 5));
-	assert_false(takes_frames(&links, 6));
-	assert_false(takes_frames(&links, 8));
-	links_find(&links, 5)->assume_xmit = links_find(&links, 6)->assume_xmit = true;
-	assert_true(takes_frames(&links, 5));
-	assert_true(takes_frames(&links, 8));
+	devices_set(&links, NIC);
+	assert_int_equal(ports_port(&links, 5, KERNEL_NEW).flags, SERVED & ~P(FORWARDING));
+	devices_set(&links, "5 force_forwarding");
+	assert_int_equal(ports_port(&links, 5, KERNEL_NEW).flags, SERVED);
+	links.proxy_ndp = true;
+	assert_int_equal(ports_port(&links, 5, KERNEL_NEW).flags, SERVED | P(PROXY_NDP));
 	links_clear(&links);
 }
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_unknown_device),
-		cmocka_unit_test(test_features_unannounced),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_settings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

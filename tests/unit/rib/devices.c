@@ -19,9 +19,9 @@ static const struct {
 } words[] = {
 	WORD("down", link.flags, 0),
 	WORD("dormant", link.flags, IFF_UP),
-	WORD("up", link.flags, IFF_UP | IFF_RUNNING),
 	WORD("no_carrier", link.carrier, false),
 	WORD("carrier", link.carrier, true),
+	WORD("no_link", has_link, false),
 	WORD("type", link.type, ARPHRD_NONE),
 	WORD("mtu", link.mtu, 0),
 	WORD("lower", link.lower, 0),
@@ -37,7 +37,12 @@ static const struct {
 	WORD("reorders", link.vlan_reorders, true),
 	WORD("takes_frames", link.takes_frames, true),
 	WORD("external", link.is_external, true),
-	WORD("choice", link.bond_choice, BOND_CHOICE_STATE),
+	WORD("unknown_hash", link.bond_choice, BOND_CHOICE_UNKNOWN),
+	WORD("by_state", link.bond_choice, BOND_CHOICE_STATE),
+	WORD("l2", link.bond_choice, BOND_CHOICE_L2),
+	WORD("l23", link.bond_choice, BOND_CHOICE_L23),
+	WORD("l34", link.bond_choice, BOND_CHOICE_L34),
+	WORD("encap23", link.bond_choice, BOND_CHOICE_ENCAP23),
 	WORD("inactive", link.slave_active, false),
 	WORD("active", link.slave_active, true),
 	WORD("mii_down", link.slave_link, false),
@@ -57,16 +62,15 @@ static const struct {
 	WORD("features", xdp_features, 0),
 	WORD("no_features", has_features, false),
 	WORD("ours", ours, true),
-	WORD("not_ours", ours, false),
 	WORD("program", program, true),
 	WORD("pass", pass, true),
-	WORD("no_pass", pass, false),
 	WORD("assume_xmit", assume_xmit, true),
 	WORD("strips_tags", strips_tags, true),
 	WORD("open_checksums", open_checksums, true),
 	WORD("routes_stale", routes_stale, true),
+	WORD("refused_mtu", refused_mtu, 0),
 	WORD("taken_elsewhere", taken_elsewhere, true),
-	WORD("no_tags_elsewhere", tags_elsewhere, false),
+	WORD("tags_elsewhere", tags_elsewhere, true),
 };
 
 static struct device *add(struct links *links, uint32_t ifindex)
@@ -147,14 +151,18 @@ static void set_word(struct device *device, char *word)
 
 void devices_set(struct links *links, const char *text)
 {
-	char copy[1024], *devices, *words_left, *part, *word;
+	char copy[1024], *parts, *left, *part, *word;
+	struct device *device;
+	uint32_t ifindex;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	for (part = strtok_r(copy, ";", &devices); part; part = strtok_r(NULL, ";", &devices)) {
-		uint32_t ifindex = (uint32_t)atoi(strtok_r(part, " ", &words_left));
-		struct device *device = links_find(links, ifindex) ?: add(links, ifindex);
-
-		while ((word = strtok_r(NULL, " ", &words_left)))
+	for (part = strtok_r(copy, ";", &parts); part; part = strtok_r(NULL, ";", &parts)) {
+		word = strtok_r(part, " ", &left);
+		if (!word)
+			continue;
+		ifindex = (uint32_t)atoi(word);
+		device = links_find(links, ifindex) ?: add(links, ifindex);
+		while ((word = strtok_r(NULL, " ", &left)))
 			set_word(device, word);
 	}
 }

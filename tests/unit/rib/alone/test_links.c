@@ -327,7 +327,7 @@ static void test_changes(void **state)
 		"1 mtu=9000",	    "1 master=2",     "1 lower=2",	   "1 prog_id=2",
 		"1 generic",	    "1 rx_queues=2",  "1 tx_queues=2",	   "1 type",
 		"1 mac=7",	    "1 no_carrier",   "1 takes_frames",	   "1 external",
-		"1 active",	    "1 mii_up",	      "1 choice=0",	   "1 table=2",
+		"1 active",	    "1 mii_up",	      "1 l2",	   "1 table=2",
 		"1 tpid=2",	    "1 vid=2",	      "1 maps_priority",   "1 reorders",
 		"1 mtu6=2",	    "1 disable_ipv6", "1 ignore_linkdown", "1 force_forwarding",
 		"1 own_addrs_only", "1 hop_limit=2",
