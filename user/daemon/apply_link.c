@@ -14,11 +14,9 @@
 #include "daemon.h"
 #include "exceptions.h"
 #include "guard_apply.h"
-#include "guard_ports.h"
 #include "operator.h"
 #include "port_names.h"
 #include "ports.h"
-#include "upper_devices.h"
 
 /*
  * The kernel removes next-hop objects of a device that goes down without a message, perhaps in the
@@ -55,7 +53,7 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 	recheck_next_hops_by(sync, ifindex);
 	if (sync->schedule.quiet)
 		return;
-	if (guard_ports_devices_changed(sync))
+	if (ports_guard_changed(sync))
 		ports_write_all(sync);
 	/* Rules match the VRF, too: write the pairs before the port. */
 	if (was->master != is.master)
@@ -160,7 +158,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
 	if (!ret)
-		upper_devices_message(&sync->stores.links, &sync->schedule, &link);
+		ports_mark_uppers(&sync->stores.links, &sync->schedule, &link);
 	if (ipv6_ret)
 		ipv6_changed = clear_ipv6(sync, link.ifindex);
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
@@ -194,7 +192,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (device)
 		ports_removed(&sync->stores, device, link.moved);
 	links_delete(&sync->stores.links, link.ifindex);
-	upper_devices_message(&sync->stores.links, &sync->schedule, &link);
+	ports_mark_uppers(&sync->stores.links, &sync->schedule, &link);
 	operator_device_changed(sync->operator);
 	if (rib_may_use_device(sync->stores.rib, link.ifindex))
 		rib_prune(sync->stores.rib, uses_device, &link.ifindex);

@@ -14,7 +14,6 @@
 #include "../netlink/parse.h"
 #include "daemon.h"
 #include "ports.h"
-#include "schedule.h"
 
 /* --- routes that the kernel caches at hops ---------------------------------------------------- */
 

@@ -14,7 +14,6 @@
 #include "daemon.h"
 #include "meta.h"
 #include "ports.h"
-#include "schedule.h"
 
 /*
  * The kernel also accepts an alternative name of a device as `iif`, which links lack. Packets that

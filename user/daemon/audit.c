@@ -17,7 +17,6 @@
 
 #include "daemon.h"
 #include "exceptions.h"
-#include "schedule.h"
 
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S

@@ -5,12 +5,83 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../loader/flows.h"
 #include "daemon.h"
-#include "flows.h"
-#include "guard_ports.h"
 #include "meta.h"
 #include "ports.h"
-#include "watchdog.h"
+
+/* --- flowtables: packets of such ports pass where the kernel lacks what the extension needs --- */
+
+static bool wants(const struct sync *sync, const struct device *device)
+{
+	return device->has_link && device->ours &&
+	       guard_can_forward_flows(sync->guard.guard, device);
+}
+
+/* The id of our program on a device, perhaps under a dispatcher; 0: it is gone. */
+static uint32_t program_of(const struct loader_maps *fds, const struct device *device)
+{
+	struct loader_prog prog;
+
+	return loader_query(device->ifindex, fds, &prog) || prog.owner != LOADER_OURS ? 0 : prog.id;
+}
+
+static void report_flows(struct sync *sync, int rc, const char *err)
+{
+	if (rc == sync->guard.flows_error)
+		return;
+	sync->guard.flows_error = rc;
+	if (rc == -EOPNOTSUPP)
+		log_info("packets of flowtables pass to the kernel: %s", err);
+	else if (rc)
+		log_warning("packets of flowtables pass to the kernel: %s", err);
+}
+
+/* prog_ids: of the devices, in the order of links. True: some flag changed. */
+static bool mark_flows(struct sync *sync, const uint32_t *prog_ids)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < sync->stores.links.n; i++) {
+		struct device *device = &sync->stores.links.devices[i];
+		bool looks_up = loader_flows_has(sync->guard.flows, prog_ids[i]);
+
+		if (looks_up == device->looks_up_flows)
+			continue;
+		device->looks_up_flows = looks_up;
+		changed = true;
+		if (looks_up)
+			log_info("%s: XDP forwards the packets of its flowtables",
+				 device->link.name);
+	}
+	return changed;
+}
+
+/* Ports with flowtables look packets up there. True: the guard decided anew. */
+static bool run_flows(struct sync *sync)
+{
+	uint32_t *prog_ids = calloc(sync->stores.links.n + 1, sizeof(*prog_ids));
+	char err[LOADER_ERR] = "";
+	bool changed;
+
+	if (!prog_ids)
+		return false;
+	sync->schedule.wanted &= ~SCHEDULE_FLOWS;
+	for (size_t i = 0; i < sync->stores.links.n; i++)
+		if (wants(sync, &sync->stores.links.devices[i]))
+			prog_ids[i] = program_of(sync->fds, &sync->stores.links.devices[i]);
+	report_flows(sync,
+		     loader_flows_extend(sync->guard.flows, sync->config->object, prog_ids,
+					 sync->stores.links.n, err),
+		     err);
+	changed = mark_flows(sync, prog_ids);
+	free(prog_ids);
+	if (changed)
+		guard_update(sync->guard.guard, &sync->stores.links);
+	return changed;
+}
+
+/* --- what the guard decided ------------------------------------------------------------------- */
 
 struct entries {
 	struct maps_policy *at;
@@ -78,9 +149,9 @@ static bool holds_back_pair(const struct maps *maps, enum guard_cause cause, uin
 /* Whether a cause holds back packets of any port with the program. True: reason is filled. */
 static bool find_held(const struct sync *sync, enum guard_cause cause, char *reason)
 {
-	struct guard_ports ports;
+	struct port_list ports;
 
-	guard_ports_find(sync, &ports);
+	ports_list(sync, &ports);
 	for (size_t in = 0; in < ports.n; in++) {
 		const uint32_t flags = sync->maps->ports[ports.slots[in]].flags;
 
@@ -131,7 +202,7 @@ static void update_adopted(struct sync *sync)
 
 		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
 			continue;
-		guard_ports_set_flags(sync, device, &port);
+		ports_set_guard_flags(sync, device, &port);
 		fib_set_port(sync->fib, &port);
 	}
 }
@@ -148,11 +219,11 @@ void guard_apply_all(struct sync *sync)
 {
 	/* First hold back more, then free the rest: no packet slips through between. */
 	meta_update(sync);
-	guard_ports_write_all(sync, true);
+	ports_write_pairs(sync, true);
 	sync->guard.tightens = true;
 	write_ports(sync);
 	sync->guard.tightens = false;
-	guard_ports_write_all(sync, false);
+	ports_write_pairs(sync, false);
 	write_ports(sync);
 	write_policies(sync);
 	meta_update(sync);
@@ -175,7 +246,7 @@ void guard_apply_run(struct sync *sync)
 		return;
 	changed = guard_run(sync->guard.guard, &sync->stores.links, &sync->guard.due_ns);
 	if (changed || sync->schedule.wanted & SCHEDULE_FLOWS)
-		changed |= flows_run(sync);
+		changed |= run_flows(sync);
 	if (changed)
 		guard_apply_all(sync);
 	was_slow = sync->guard.slow;
@@ -202,7 +273,7 @@ void guard_apply_start(struct sync *sync)
 	if (sync->guard.ready)
 		return;
 	guard_run(sync->guard.guard, &sync->stores.links, &sync->guard.due_ns);
-	flows_run(sync);
+	run_flows(sync);
 	ret = start_watchdog(sync);
 	if (ret) {
 		log_warning_limited("cannot start a thread: %s; every packet passes to the kernel",
@@ -210,7 +281,7 @@ void guard_apply_start(struct sync *sync)
 		sync->guard.due_ns = UINT64_MAX;
 		return;
 	}
-	guard_ports_write_all(sync, false);
+	ports_write_pairs(sync, false);
 	update_adopted(sync);
 	write_policies(sync);
 	guard_set_slow_callback(sync->guard.guard, set_slow, sync);

@@ -12,8 +12,7 @@
 #include "../loader/arena.h"
 #include "../maps/maps.h"
 #include "config.h"
-#include "start.h"
-#include "sync.h"
+#include "daemon.h"
 
 #define EXIT_USAGE 2
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "meta.h"
 
+#include <sys/random.h>
+
+#include "../lib/kernel.h"
 #include "daemon.h"
 
 void meta_hold(struct sync *sync)
@@ -60,4 +63,39 @@ void meta_update(struct sync *sync)
 	/* The watchdog may have fired, and cleared the flag in the old word, since it was read. */
 	if (flags & SIXLANE_META_GUARDED && watchdog_has_fired(sync->guard.watchdog))
 		__atomic_fetch_and(&meta->flags, ~SIXLANE_META_GUARDED, __ATOMIC_SEQ_CST);
+}
+
+/* --- settings that no notification announces -------------------------------------------------- */
+
+#define SYSCTL_DIR "net/ipv6/"
+#define AUTO_FLOW_LABELS_OPT_OUT 1u
+#define AUTO_FLOW_LABELS_FORCED 3u
+#define DEFAULT_FIELDS 7u /* FIB_MULTIPATH_HASH_FIELD_DEFAULT_MASK: addresses and protocol */
+
+/* The ICMPv6 socket neither opts in nor out: ip6_default_np_autolabel(). */
+static bool read_flow_labels(void)
+{
+	uint32_t value = kernel_sysctl(SYSCTL_DIR "auto_flowlabels", AUTO_FLOW_LABELS_OPT_OUT);
+
+	return value == AUTO_FLOW_LABELS_OPT_OUT || value == AUTO_FLOW_LABELS_FORCED;
+}
+
+void meta_read_settings(struct maps *maps, struct stores *stores)
+{
+	struct sixlane_meta *meta = maps->meta;
+	const union sixlane_hash_policy policy = {
+		.policy = kernel_sysctl(SYSCTL_DIR "fib_multipath_hash_policy", SIXLANE_HASH_L3),
+		.fields = kernel_sysctl(SYSCTL_DIR "fib_multipath_hash_fields", DEFAULT_FIELDS),
+	};
+	uint64_t seed;
+
+	stores->flow_labels = read_flow_labels();
+	if (meta->hash_policy.word != policy.word)
+		__atomic_store_n(&meta->hash_policy.word, policy.word, __ATOMIC_RELAXED);
+	/* The seed of an earlier daemon stays, and with it the member of each flow. */
+	if (meta->hash_seed)
+		return;
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = util_now_ns();
+	__atomic_store_n(&meta->hash_seed, seed | 1, __ATOMIC_RELAXED);
 }

@@ -12,12 +12,11 @@
 #include <string.h>
 
 #include "apply.h"
-#include "compile.h"
+#include "compiled.h"
 #include "daemon.h"
 #include "neigh_refresh.h"
 #include "parity_kernel.h"
 #include "quarantine.h"
-#include "schedule.h"
 #include "sockets.h"
 
 #define NS_PER_MS 1000000ull

@@ -8,7 +8,7 @@
 
 #include "../netlink/parse.h"
 #include "daemon.h"
-#include "request.h"
+#include "requests.h"
 
 bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *hop)
 {

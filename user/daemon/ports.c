@@ -1,22 +1,189 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See ports.h. A device gets a slot only if packets come in by it or leave by it. */
+/*
+ * Port slots: a device gets one only if packets come in by it or leave by it. Also what the guard
+ * decided about ports and pairs of ports, as the maps have it. Held back is written before free.
+ */
+#include <net/if.h> /* before linux/if.h, which allows for it */
+
 #include "ports.h"
 
 #include <errno.h>
+#include <linux/if_bonding.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "../lib/ethtool.h"
 #include "../lib/kernel.h"
 #include "../loader/driver.h"
-#include "../netlink/socket_query.h"
 #include "../resolve/port.h"
-#include "bond.h"
 #include "daemon.h"
-#include "guard_ports.h"
 #include "meta.h"
-#include "port_mtu.h"
-#include "port_names.h"
-#include "schedule.h"
+
+/* --- the guard's decisions -------------------------------------------------------------------- */
+
+static const uint32_t guard_bits =
+	SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
+
+void ports_list(const struct sync *sync, struct port_list *ports)
+{
+	ports->n = 0;
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		uint32_t ifindex = sync->maps->ports[slot].ifindex;
+		const struct device *device =
+			ifindex ? links_find(&sync->stores.links, ifindex) : NULL;
+
+		if (!device || !device->has_link)
+			continue;
+		ports->slots[ports->n] = slot;
+		ports->devices[ports->n++] = device;
+	}
+}
+
+static bool pair_is_free(const struct sync *sync, const struct port_list *ports, size_t in,
+			 size_t out)
+{
+	return guard_pair_is_free(sync->guard.guard, &sync->stores.links, ports->devices[in],
+				  ports->devices[out]);
+}
+
+static void write_pair(struct sync *sync, const struct port_list *ports, size_t in, size_t out)
+{
+	maps_set_pair(sync->maps, ports->slots[in], ports->slots[out],
+		      pair_is_free(sync, ports, in, out));
+}
+
+void ports_write_pairs(struct sync *sync, bool only_held)
+{
+	struct port_list ports;
+
+	ports_list(sync, &ports);
+	for (size_t in = 0; in < ports.n; in++)
+		for (size_t out = 0; out < ports.n; out++)
+			if (!only_held || !pair_is_free(sync, &ports, in, out))
+				write_pair(sync, &ports, in, out);
+}
+
+/* Of a device that has just got a slot. */
+static void write_pairs_of(struct sync *sync, const struct device *device)
+{
+	struct port_list ports;
+
+	sync->guard.unreported = true;
+	ports_list(sync, &ports);
+	for (size_t at = 0; at < ports.n; at++) {
+		if (ports.devices[at] != device)
+			continue;
+		for (size_t other = 0; other < ports.n; other++) {
+			write_pair(sync, &ports, at, other);
+			write_pair(sync, &ports, other, at);
+		}
+	}
+}
+
+void ports_set_guard_flags(const struct sync *sync, const struct device *device,
+			   struct sixlane_port *port)
+{
+	uint32_t flags = guard_port_flags(sync->guard.guard, &sync->stores.links, device);
+	uint32_t slot = sync->guard.tightens ? fib_port_slot(sync->fib, device->ifindex) : 0;
+
+	port->flags = (port->flags & ~(guard_bits | SIXLANE_PORT_FLOWS)) | flags;
+	if (slot)
+		port->flags |= sync->maps->ports[slot].flags & guard_bits;
+	if (guard_may_answer(sync->guard.guard, &sync->stores.links, device, flags))
+		return;
+	port->flags &= ~SIXLANE_PORT_SOURCE;
+	port->source = (union sixlane_addr){ 0 };
+	port->hop_limit = 0;
+}
+
+bool ports_guard_changed(struct sync *sync)
+{
+	if (!sync->guard.ready || !guard_devices_changed(sync->guard.guard, &sync->stores.links))
+		return false;
+	ports_write_pairs(sync, false);
+	return true;
+}
+
+/* Names or VRFs may have changed unnoticed. Ports are to be written again. */
+static void refresh_guard(struct sync *sync)
+{
+	if (!sync->guard.ready)
+		return;
+	guard_devices_changed(sync->guard.guard, &sync->stores.links);
+	ports_write_pairs(sync, false);
+	sync->guard.unreported = true;
+}
+
+/* --- slaves of a bond ------------------------------------------------------------------------- */
+
+static bool is_bond(const struct device *device)
+{
+	return device && device->has_link && !strcmp(device->link.kind, "bond");
+}
+
+static void warn_of_order(const struct device *bond)
+{
+	log_warning_limited(
+		"%s: cannot query the order of its slaves: %s; packets that leave through VLANs on it pass to the kernel",
+		bond->link.name, strerror(errno));
+}
+
+/* The name of the slave at this place, from 0. False: there are no more. */
+static bool query_slave(int fd, const struct device *bond, int32_t place, char name[IFNAMSIZ])
+{
+	struct ifslave slave = { .slave_id = place };
+	struct ifreq request = { .ifr_data = (void *)&slave };
+
+	memcpy(request.ifr_name, bond->link.name, IFNAMSIZ);
+	if (ioctl(fd, SIOCBONDSLAVEINFOQUERY, &request)) {
+		if (errno != ENODEV) /* also if the bond is gone, or renamed */
+			warn_of_order(bond);
+		return false;
+	}
+	memcpy(name, slave.slave_name, IFNAMSIZ);
+	return true;
+}
+
+static void reset_places(struct links *links, const struct device *bond)
+{
+	for (size_t i = 0; i < links->n; i++)
+		if (links->devices[i].link.master == bond->ifindex)
+			links->devices[i].slave_place = 0;
+}
+
+static struct device *find_slave(struct links *links, const struct device *bond, const char *name)
+{
+	struct device *device = links_find(links, if_nametoindex(name));
+
+	return device && device->link.master == bond->ifindex ? device : NULL;
+}
+
+/*
+ * The order of a bond's slaves decides on its transmit hash. Netlink does not report it. Sets
+ * slave_place of the slaves: 1 + the place; 0: not known.
+ */
+static void read_slave_order(struct links *links, const struct device *bond)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[IFNAMSIZ];
+
+	reset_places(links, bond);
+	if (fd < 0)
+		warn_of_order(bond);
+	for (int32_t i = 0; fd >= 0 && query_slave(fd, bond, i, name); i++) {
+		struct device *slave = find_slave(links, bond, name);
+
+		if (!slave) { /* not announced yet: the order is read again then */
+			reset_places(links, bond);
+			return;
+		}
+		slave->slave_place = (uint32_t)i + 1;
+	}
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
 
 static void resolve_for(const struct sync *sync, const struct device *device,
 			struct sixlane_port *port)
@@ -30,7 +197,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 
 	resolve_port(&sync->stores.links, device, &policy, port);
 	if (device->has_link)
-		guard_ports_set_flags(sync, device, port);
+		ports_set_guard_flags(sync, device, port);
 }
 
 /* needed: even if packets only leave by it. */
@@ -49,7 +216,7 @@ static void write_port(struct sync *sync, const struct device *device, bool need
 	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
 	ret = fib_set_port(sync->fib, &port);
 	if (!ret && is_new)
-		guard_ports_write_pairs(sync, device);
+		write_pairs_of(sync, device);
 	if (ret == -ENOSPC)
 		log_warning_limited(
 			"%s: more than %u devices are in use; packets through this one pass to the kernel",
@@ -58,183 +225,12 @@ static void write_port(struct sync *sync, const struct device *device, bool need
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
-static const char *const mode_names[] = {
-	[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
-	[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-	[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
-};
-
-static void report_program(const struct config *config, const struct device *device,
-			   const struct loader_prog *prog)
-{
-	const char *name = device->link.name;
-
-	if (prog->owner == LOADER_OURS && !prog->no_arena)
-		loader_refusal_forget(name);
-	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
-	    config->mode != LOADER_GENERIC)
-		log_warning(
-			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
-			name);
-	else if (prog->owner == LOADER_OURS)
-		log_info("%s: serving (%s mode, program %u%s)", name, mode_names[prog->mode],
-			 prog->id, prog->dispatcher ? ", dispatcher" : "");
-	else if (prog->owner == LOADER_OTHER_PROG)
-		log_info(
-			"%s: not served: it runs another XDP program, \"%s\" (id %u); detach that program first",
-			name, prog->name, prog->id);
-	else if (prog->owner == LOADER_OTHER_MAPS)
-		log_warning(
-			"%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
-			name, loader_pin_dir());
-}
-
-static bool pins_are_ours(const struct loader_maps *fds)
-{
-	struct loader_maps pins;
-	bool ours;
-
-	if (loader_open_maps(&pins, true, NULL))
-		return false;
-	ours = !memcmp(pins.id, fds->id, sizeof(pins.id));
-	loader_close_maps(&pins);
-	return ours;
-}
-
-/*
- * Its program does not go with the maps of this daemon. Replacing is tried once, since a bond whose
- * driver refuses announces the old program again.
- */
-static bool is_to_be_replaced(const struct sync *sync, const struct device *device,
-			      const struct loader_prog *prog)
-{
-	if (prog->id == device->kept_prog_id)
-		return false;
-	if (prog->no_arena)
-		return pins_are_ours(sync->fds);
-	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
-}
-
-/* True: replaced, which the kernel announces. False: *prog is the program that is there. */
-static bool replace_program(const struct sync *sync, struct device *device,
-			    struct loader_prog *prog)
-{
-	const char *name = device->link.name;
-	char err[LOADER_ERR];
-
-	if (loader_adopt_port(sync->config->object, device->ifindex, err)) {
-		log_warning("%s: %s", name, err);
-		device->kept_prog_id = prog->id;
-		if (loader_query(device->ifindex, sync->fds, prog))
-			prog->owner = LOADER_NO_PROG;
-		return false;
-	}
-	device->replaced = true;
-	if (prog->no_arena)
-		log_info("%s: replaced its sixlane program by one that reads the arena", name);
-	else
-		log_info(
-			"%s: replaced its sixlane program, which had maps of its own, by one with the shared maps",
-			name);
-	return true;
-}
-
-/* Query the program of a device if it is another one than last time. */
-static void query_program(struct sync *sync, struct device *device)
-{
-	struct loader_prog prog = { .owner = LOADER_NO_PROG };
-	int ret;
-
-	if (device->link.xdp_prog_id == device->queried_prog_id)
-		return;
-	device->queried_prog_id = device->link.xdp_prog_id;
-	sync->schedule.wanted |= SCHEDULE_FLOWS;
-	if (!device->replaced)
-		device->fitted_mtu = 0;
-	device->ours = false;
-	device->program = device->link.xdp_prog_id != 0;
-	if (!device->program) {
-		/* a bond is without a program for an instant while it is replaced */
-		if (!device->replaced)
-			log_info("%s: its XDP program was removed", device->link.name);
-		return;
-	}
-	device->replaced = false;
-	ret = loader_query(device->ifindex, sync->fds, &prog);
-	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile, as a message will say */
-		return;
-	if (ret) {
-		log_warning("%s: not served: cannot query its XDP program: %s", device->link.name,
-			    strerror(-ret));
-		return;
-	}
-	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync->fds)) {
-		log_error(
-			"%s: not served: the maps pinned in %s no longer belong to this daemon; restart sixlaned",
-			device->link.name, loader_pin_dir());
-		return;
-	}
-	if (prog.owner != LOADER_NO_PROG)
-		device->refused_mtu = 0;
-	device->ours = prog.owner == LOADER_OURS;
-	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
-		return;
-	device->ours = prog.owner == LOADER_OURS;
-	report_program(sync->config, device, &prog);
-}
-
 /* A device keeps these settings when it loses the name: pass_ports must not end unnoticed. */
 static void apply_names(const struct stores *stores, struct device *device)
 {
 	device->pass |= port_names_has(stores->port_names, PORT_NAMES_PASS_PORTS, device->ifindex);
 	device->assume_xmit |=
 		port_names_has(stores->port_names, PORT_NAMES_ASSUME_XMIT, device->ifindex);
-}
-
-/* Attach to a port that appeared, or got a configured name, after the start. */
-static void attach_new(struct sync *sync, struct device *device)
-{
-	char err[LOADER_ERR];
-	int ret;
-
-	if (device->attach_tried ||
-	    !port_names_has(sync->stores.port_names, PORT_NAMES_PORTS, device->ifindex))
-		return;
-	device->attach_tried = true;
-	if (device->program)
-		return;
-	ret = loader_attach(sync->config->object, device->link.name, sync->config->mode, err);
-	if (!ret) {
-		log_info("%s: the device appeared; attached", device->link.name);
-	} else if (ret == -EMSGSIZE) {
-		device->refused_mtu = device->link.mtu;
-		log_warning("%s: not attached until its MTU is lowered: %s", device->link.name,
-			    err);
-	} else {
-		log_error("%s: the device appeared, but sixlaned cannot attach: %s",
-			  device->link.name, err);
-	}
-}
-
-void ports_removed(const struct stores *stores, const struct device *device, bool moved)
-{
-	const char *name = device->link.name;
-
-	if (device->has_link)
-		loader_refusal_forget(name);
-	if (!device->ours)
-		return;
-	if (moved)
-		log_warning(
-			"%s: the device moved to another network namespace, where the kernel forwards its packets",
-			name);
-	else if (port_names_has(stores->port_names, PORT_NAMES_PORTS, device->ifindex))
-		log_warning("%s: the device was removed; sixlaned attaches again when it reappears",
-			    name);
-	else
-		log_warning(
-			"%s: the device was removed; run 'sixlane attach %s' when it reappears, or add it to ports in sixlaned.conf",
-			name, name);
 }
 
 static void read_driver(struct device *device)
@@ -251,9 +247,7 @@ static void inspect(struct sync *sync, struct device *device)
 {
 	apply_names(&sync->stores, device);
 	read_driver(device);
-	query_program(sync, device);
-	port_mtu_update(sync, device);
-	attach_new(sync, device);
+	ports_update_program(sync, device);
 }
 
 static void update_device(struct sync *sync, struct device *device)
@@ -270,18 +264,13 @@ static void update_dependent(void *ctx, uint32_t ifindex)
 		update_device(ctx, device);
 }
 
-static bool is_bond(const struct device *device)
-{
-	return device && device->has_link && !strcmp(device->link.kind, "bond");
-}
-
 void ports_update_slaves(struct sync *sync, uint32_t master)
 {
 	const struct device *device = links_find(&sync->stores.links, master);
 
 	if (!is_bond(device))
 		return;
-	bond_read_order(&sync->stores.links, device);
+	read_slave_order(&sync->stores.links, device);
 	links_each_dependent(&sync->stores.links, master, update_dependent, sync);
 }
 
@@ -293,7 +282,7 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 	if (device && device->has_link)
 		update_device(sync, device);
 	if (is_bond(device))
-		bond_read_order(&sync->stores.links, device);
+		read_slave_order(&sync->stores.links, device);
 	links_each_dependent(&sync->stores.links, ifindex, update_dependent, sync);
 	if (device && device->has_link && device->link.master)
 		ports_update_slaves(sync, device->link.master);
@@ -331,13 +320,13 @@ static bool any_changes_routing(const struct sync *sync)
 void ports_update_all(struct sync *sync)
 {
 	sync->schedule.wanted &= ~SCHEDULE_SOURCES;
-	guard_ports_refresh(sync);
+	refresh_guard(sync);
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (sync->stores.links.devices[i].has_link)
 			inspect(sync, &sync->stores.links.devices[i]);
 	for (size_t i = 0; i < sync->stores.links.n; i++)
 		if (is_bond(&sync->stores.links.devices[i]))
-			bond_read_order(&sync->stores.links, &sync->stores.links.devices[i]);
+			read_slave_order(&sync->stores.links, &sync->stores.links.devices[i]);
 	if (sync->schedule.quiet && any_changes_routing(sync))
 		meta_hold(sync);
 	for (size_t i = 0; i < sync->stores.links.n; i++)
@@ -378,82 +367,4 @@ void ports_add_egress(struct sync *sync, uint32_t ifindex)
 	device = links_find(&sync->stores.links, ifindex);
 	if (device && device->has_link)
 		write_port(sync, device, true);
-}
-
-static void detach_ports(const struct config_ports *ports, const bool attached[])
-{
-	char err[LOADER_ERR];
-
-	for (unsigned int i = 0; i < ports->n; i++)
-		if (attached[i] && loader_detach(ports->names[i], err))
-			log_error("%s: cannot detach: %s", ports->names[i], err);
-}
-
-/* To recognise an attached program takes more rights than to attach it. */
-static int check_attached(const struct loader_maps *fds, unsigned int ifindex, const char *name,
-			  char *err)
-{
-	struct loader_prog prog;
-	int ret = loader_query(ifindex, fds, &prog);
-
-	if (!ret && prog.owner == LOADER_OURS)
-		return 0;
-	snprintf(
-		err, LOADER_ERR,
-		"%s: attached, but cannot query its XDP program: %s; sixlaned needs CAP_SYS_ADMIN for that",
-		name, strerror(ret ? -ret : EINVAL));
-	return ret ? ret : -EINVAL;
-}
-
-int ports_attach(struct sync *sync, char *err)
-{
-	const struct config_ports *ports = &sync->config->ports;
-	bool attached[CONFIG_MAX_PORTS] = { false };
-
-	for (unsigned int i = 0; i < ports->n; i++) {
-		struct loader_prog before = { .owner = LOADER_NO_PROG };
-		char name[IFNAMSIZ];
-		uint32_t ifindex = nl_link_find(ports->names[i], name);
-		int ret;
-
-		if (!ifindex)
-			continue;
-		if (!loader_query(ifindex, sync->fds, &before) &&
-		    before.owner == LOADER_OURS) /* served as it is */
-			continue;
-		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
-		/* it is gone, or its MTU is too large: attach_new() tries again */
-		if (ret == -ENODEV || ret == -EMSGSIZE)
-			continue;
-		attached[i] = !ret;
-		if (!ret)
-			ret = check_attached(sync->fds, ifindex, name, err);
-		if (ret) {
-			detach_ports(ports, attached);
-			return ret;
-		}
-	}
-	return 0;
-}
-
-int ports_detach_all(const struct loader_maps *fds)
-{
-	struct if_nameindex *devices = if_nameindex();
-	struct loader_prog prog;
-	char err[LOADER_ERR];
-	int result = devices ? 0 : -errno;
-
-	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
-		int ret = loader_query(device->if_index, fds, &prog);
-
-		if (ret || prog.owner != LOADER_OURS)
-			continue;
-		ret = loader_detach(device->if_name, err);
-		if (ret)
-			log_error("%s: %s", device->if_name, err);
-		result = result ? result : ret;
-	}
-	if (devices)
-		if_freenameindex(devices);
-	return result;
 }

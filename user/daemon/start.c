@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "start.h"
+#include "daemon.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -9,7 +9,6 @@
 #include "../loader/flows.h"
 #include "apply.h"
 #include "audit.h"
-#include "daemon.h"
 #include "exceptions.h"
 #include "operator.h"
 #include "parity.h"
@@ -78,9 +77,9 @@ static int allocate(struct sync *sync)
 	sync->fib = fib_new(&writer, sync->config->max_routes);
 	sync->refresh.used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->refresh.used));
 	sync->exceptions = exceptions_new();
-	sync->flows.extension = loader_flows_new();
+	sync->guard.flows = loader_flows_new();
 	if (!sync->fib || !sync->refresh.used || !sync->exceptions || !sync->audit ||
-	    !sync->flows.extension)
+	    !sync->guard.flows)
 		return -ENOMEM;
 	ret = new_stores(sync);
 	if (!ret)
@@ -188,7 +187,7 @@ void daemon_free(struct sync *sync)
 	sockets_close(&sync->sockets);
 	watchdog_free(sync->guard.watchdog);
 	guard_free(sync->guard.guard);
-	loader_flows_free(sync->flows.extension);
+	loader_flows_free(sync->guard.flows);
 	maps_ring_close(sync->icmp_events.ring);
 	parity_free(sync->parity);
 	operator_free(sync->operator);

@@ -5,16 +5,14 @@
  * tables are dumped again and what the dump lacks is removed. The datapath forwards by the old
  * entries meanwhile.
  */
-#include "sync.h"
+#include "daemon.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "apply.h"
 #include "audit.h"
-#include "compile.h"
-#include "daemon.h"
-#include "dump.h"
+#include "compiled.h"
 #include "exceptions.h"
 #include "guard_apply.h"
 #include "meta.h"
@@ -23,13 +21,8 @@
 #include "parity.h"
 #include "port_names.h"
 #include "ports.h"
-#include "schedule.h"
+#include "requests.h"
 #include "sockets.h"
-#include "statistics.h"
-#include "sysctl.h"
-#include "upper_devices.h"
-#include "verify.h"
-#include "vlan_strip.h"
 
 #define NS_PER_MS 1000000u
 #define NS_PER_S 1000000000ull
@@ -41,6 +34,43 @@
  * so many in a row a dump is used, but nothing is swept, and another one follows.
  */
 #define MAX_INTERRUPTED 4
+
+/* Everything in sl_meta that only the CLI reads. */
+static void write_statistics(struct sync *sync)
+{
+	const struct statistics *statistics = &sync->statistics;
+	struct sixlane_meta *meta = sync->maps->meta;
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	meta->generation = statistics->generation;
+	meta->routes = stats.routes;
+	meta->next_hops = stats.next_hops;
+	meta->neighbours = stats.neighbours;
+	meta->sources = stats.sources;
+	meta->buckets = stats.buckets;
+	meta->routes_missing = stats.missing;
+	meta->overruns = statistics->overruns;
+	meta->sync_ns = statistics->sync_ns;
+	meta->synced_at = statistics->synced_at;
+	meta->malformed = statistics->malformed;
+	meta->bypassed = sync->config->bypass;
+	meta->max_routes = sync->config->max_routes;
+	meta->exceptions = stats.exceptions;
+	meta->max_exceptions = sync->config->max_exceptions;
+	meta->fib_chunk_bytes = stats.compiled.chunk_bytes;
+	meta->fib_used_bytes = stats.compiled.used_bytes;
+	meta->fib_free_bytes = stats.compiled.free_bytes;
+	meta->fib_nodes = stats.compiled.nodes;
+	meta->fib_builds = stats.compiled.builds;
+	meta->fib_failures = stats.compiled.failures;
+	meta->fib_replans = stats.compiled.replans;
+	meta->fib_build_ns = stats.compiled.build_ns;
+	meta->fib_built_at = sync->compile.built_at;
+	audit_write_meta(sync->audit, meta);
+	parity_write_meta(sync, meta);
+	exceptions_write_meta(sync, meta);
+}
 
 /* --- one full synchronisation ----------------------------------------------------------- */
 
@@ -174,8 +204,8 @@ static void apply_tables(struct sync *sync)
 {
 	audit_read_all(sync);
 	apply_all(sync);
-	vlan_strip_check(sync);
-	upper_devices_check(sync, true);
+	ports_check_strips(sync);
+	ports_check_uppers(sync, true);
 }
 
 /* The first synchronisation is complete: read the kernel's exceptions. */
@@ -204,10 +234,10 @@ static void synchronise(struct sync *sync)
 	begin_dump(schedule);
 	schedule->quiet = true;
 	operator_reread(sync->operator);
-	statistics_write(sync);
+	write_statistics(sync);
 	meta_update(sync);
 	mark(&sync->stores);
-	sysctl_read(sync->maps, &sync->stores);
+	meta_read_settings(sync->maps, &sync->stores);
 	/* a message from now on may ask for an earlier poll */
 	schedule->next_poll_ns = start_ns + poll_interval_ns(sync->config);
 	sync->sockets.sent_after_ns = start_ns;
@@ -233,7 +263,7 @@ static void synchronise(struct sync *sync)
 		schedule->next_sync_ns = audit_dump_due_ns(sync, util_cpu_ns() - cpu_ns);
 	/* before the CLI sees the new generation: a build takes long */
 	compile_run(sync);
-	statistics_write(sync);
+	write_statistics(sync);
 	meta_update(sync);
 }
 
@@ -246,9 +276,9 @@ static void poll_settings(struct sync *sync)
 
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the settings of devices: %s", strerror(-ret));
-	vlan_strip_check(sync);
-	upper_devices_check(sync, true);
-	sysctl_read(sync->maps, &sync->stores);
+	ports_check_strips(sync);
+	ports_check_uppers(sync, true);
+	meta_read_settings(sync->maps, &sync->stores);
 	guard_poll(sync->guard.guard);
 	guard_apply_run(sync);
 	if (sync->guard.policies_error)
@@ -369,7 +399,7 @@ static void run_wanted(struct sync *sync)
 		ports_write_all(sync);
 	}
 	if (schedule->wanted & SCHEDULE_UPPERS)
-		upper_devices_check(sync, false);
+		ports_check_uppers(sync, false);
 }
 
 int sync_run(struct sync *sync)
@@ -404,7 +434,7 @@ int sync_run(struct sync *sync)
 		schedule->in_sync = false;
 	verify_ns = verify_run(sync); /* may drop the compiled FIB */
 	compile_ns = compile_run(sync);
-	statistics_write(sync);
+	write_statistics(sync);
 	meta_update(sync);
 	report_missing(sync);
 	now_ns = util_now_ns();

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See upper_devices.h. The kernel's links from a port to the devices above it are read from sysfs;
- * netlink does not report all of them. A port whose links cannot be read passes everything.
- *
- * The kernel makes a link before it announces the upper device. A device that is not known yet is
- * therefore asked for, which waits until the kernel has finished.
+ * What makes a port pass everything and is not in messages: an upper device that takes its frames,
+ * and a NIC that strips VLAN tags.
  */
-#include "upper_devices.h"
+#include "ports.h"
 
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "../guard/uppers.h"
 #include "../netlink/parse.h"
 #include "daemon.h"
-#include "ports.h"
-#include "request.h"
+#include "requests.h"
 
 #define UNREADABLE "?" /* no device has this name */
 
+/* --- upper devices ---------------------------------------------------------------------------- */
+
+/*
+ * The kernel's links from a port to the devices above it are read from sysfs; netlink does not
+ * report all of them. A port whose links cannot be read passes everything.
+ *
+ * The kernel makes a link before it announces the upper device. A device that is not known yet is
+ * therefore asked for, which waits until the kernel has finished.
+ */
+
 /* A port that has an owner is checked, too: the message may be about the owner, renamed. */
-void upper_devices_message(struct links *links, struct schedule *schedule, const struct link *link)
+void ports_mark_uppers(struct links *links, struct schedule *schedule, const struct link *link)
 {
 	for (size_t i = 0; i < links->n; i++) {
 		struct device *device = &links->devices[i];
@@ -86,7 +96,7 @@ static void report(const struct device *device, const struct link *owner)
 	}
 }
 
-static void update(struct sync *sync, struct device *device)
+static void update_owner(struct sync *sync, struct device *device)
 {
 	struct search search = { .sync = sync };
 	int ret = sync->uppers ? uppers_each(sync->uppers, device->link.name, check_upper, &search)
@@ -116,7 +126,7 @@ static bool is_served(const struct links *links, const struct device *device)
 	return (bottom && bottom->ours) || (bond && bond->ours);
 }
 
-void upper_devices_check(struct sync *sync, bool all)
+void ports_check_uppers(struct sync *sync, bool all)
 {
 	int ret;
 
@@ -133,6 +143,76 @@ void upper_devices_check(struct sync *sync, bool all)
 
 		if (device->has_link && (all || device->owner_stale) &&
 		    is_served(&sync->stores.links, device))
-			update(sync, device);
+			update_owner(sync, device);
+	}
+}
+
+/* --- VLAN tags -------------------------------------------------------------------------------- */
+
+/*
+ * Without its tag a frame of another VLAN looks like one of the port's own, and would be forwarded.
+ * A veth strips no tags; there the sender keeps the tag beside the frame, which cannot be seen from
+ * here.
+ */
+
+static bool has_rxvlan(int fd, const char *name)
+{
+	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
+	struct ifreq request = { .ifr_data = (void *)&flags };
+
+	memcpy(request.ifr_name, name, IFNAMSIZ);
+	/* a driver without this call has no such offload */
+	return !ioctl(fd, SIOCETHTOOL, &request) && (flags.data & ETH_FLAG_RXVLAN);
+}
+
+static bool nic_strips(const struct device *device, int fd)
+{
+	return strcmp(device->link.kind, "veth") != 0 && has_rxvlan(fd, device->link.name);
+}
+
+/* The flag of the bond itself means nothing: its slaves receive the frames. */
+static bool any_slave_strips(const struct links *links, uint32_t bond, int fd)
+{
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
+
+		if (slave->has_link && slave->link.master == bond && nic_strips(slave, fd))
+			return true;
+	}
+	return false;
+}
+
+static void update_strips(struct sync *sync, struct device *device, int fd)
+{
+	bool strips = !strcmp(device->link.kind, "bond")
+			      ? any_slave_strips(&sync->stores.links, device->ifindex, fd)
+			      : nic_strips(device, fd);
+
+	if (strips == device->strips_tags)
+		return;
+	device->strips_tags = strips;
+	if (strips)
+		log_warning(
+			"%s: EVERY PACKET PASSES to the kernel: the NIC strips VLAN tags, so XDP cannot see them; run 'ethtool -K %s rxvlan off' (for a bond, on its slaves)",
+			device->link.name, device->link.name);
+	else
+		log_info("%s: the NIC no longer strips VLAN tags", device->link.name);
+	ports_update(sync, device->ifindex);
+}
+
+void ports_check_strips(struct sync *sync)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		log_warning_limited("cannot query the VLAN offloads of the ports: %s",
+				    strerror(errno));
+		return;
+	}
+	for (size_t i = 0; i < sync->stores.links.n; i++) {
+		struct device *device = &sync->stores.links.devices[i];
+
+		if (device->ours)
+			update_strips(sync, device, fd);
 	}
 }
