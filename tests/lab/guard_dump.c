@@ -22,8 +22,7 @@
 #include "../../user/guard/ip6_tables.h"
 #include "../../user/guard/nf_hooks.h"
 #include "../../user/guard/nf_tables.h"
-#include "../../user/guard/ruleset_devices.h"
-#include "../../user/guard/ruleset_query.h"
+#include "../../user/guard/ruleset.h"
 #include "../../user/netlink/parse.h"
 #include "../../user/netlink/socket.h"
 
@@ -143,30 +142,30 @@ static double cpu_ms(void)
 
 /* --- sources --- */
 
-/* Functions of other sources than nf_tables need no handle. */
 struct source {
 	const char *name;
-	int (*read)(struct nf_tables *tables, struct guard_ruleset **out);
+	int (*read)(struct guard_ruleset **out);
 };
 
-static int read_ip6_tables(struct nf_tables *tables, struct guard_ruleset **out)
+static struct nf_parser *parser; /* of the last reading of nf_tables */
+
+static int read_nf_tables(struct guard_ruleset **out)
 {
-	return ip6_tables_read(out);
+	return nf_tables_read(NULL, NULL, &parser, out);
 }
 
 static const struct source sources[] = {
-	{ "nf_tables", nf_tables_read },
-	{ "ip6_tables", read_ip6_tables },
+	{ "nf_tables", read_nf_tables },
+	{ "ip6_tables", ip6_tables_read },
 	{ "hooks", NULL },
 };
 
-static void read_rules(const struct source *source, struct nf_tables *tables,
-		       const struct iface *devices, size_t n)
+static void read_rules(const struct source *source, const struct iface *devices, size_t n)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
 	char reason[GUARD_REASON_LEN];
 	double before = cpu_ms(), after;
-	int r = source->read(tables, &rules);
+	int r = source->read(&rules);
 	bool tracks;
 
 	if (r < 0) {
@@ -182,14 +181,14 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 		      pairs_json(rules, devices, n)));
 }
 
-static void follow(const struct source *source, struct nf_tables *tables,
+static void follow(const struct source *source, struct nl_socket *socket,
 		   const struct iface *devices, size_t n)
 {
 	char line[16];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		if (nf_tables_read_events(tables))
-			read_rules(source, tables, devices, n);
+		if (notifications_read(&nf_tables_notifications, socket, parser))
+			read_rules(source, devices, n);
 		else
 			say(json_pack("{s:b}", "changed", 0));
 	}
@@ -259,7 +258,7 @@ int main(int argc, char **argv)
 	_cleanup_(nl_socket_freep) struct nl_socket *links = NULL;
 	const struct source *source = &sources[0];
 	_cleanup_free_ struct iface *devices = NULL;
-	struct nf_tables *tables;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	bool follows = false;
 	size_t n;
 	int c, r;
@@ -281,12 +280,12 @@ int main(int argc, char **argv)
 		device_read(links, argv[optind + (int)i], &devices[i]);
 	if (!source->read)
 		return read_hooks(devices, n);
-	r = nf_tables_new(0, &tables);
+	r = notifications_open(&nf_tables_notifications, 0, &socket);
 	if (r < 0)
 		die("nf_tables", r);
-	read_rules(source, tables, devices, n);
+	read_rules(source, devices, n);
 	if (follows)
-		follow(source, tables, devices, n);
-	nf_tables_free(tables);
+		follow(source, socket, devices, n);
+	nf_parser_free(parser);
 	return 0;
 }

@@ -52,15 +52,15 @@ static int attach(const char *name, const char *where)
 	return 0;
 }
 
-static bool follow(struct tc *tc, int timeout_ms)
+static bool follow(struct nl_socket *socket, int timeout_ms)
 {
-	struct pollfd pfd = { .fd = tc_fd(tc), .events = POLLIN };
+	struct pollfd pfd = { .fd = nl_socket_fd(socket), .events = POLLIN };
 	bool changed = false;
 
 	puts("waits");
 	fflush(stdout);
 	while (!changed && poll(&pfd, 1, timeout_ms) > 0)
-		changed = tc_read_events(tc);
+		changed = notifications_read(&tc_notifications, socket, NULL);
 	return changed;
 }
 
@@ -85,26 +85,26 @@ static int print_device(const struct queueing *queueing, const char *name, bool 
 
 int main(int argc, char **argv)
 {
-	_cleanup_(queueing_freep) struct queueing *queueing = NULL;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	struct queueing *queueing = NULL;
 	bool changed = false;
-	struct tc *tc;
 	int r, at = 1;
 
 	if (argc == 4 && !strcmp(argv[1], "-x"))
 		return attach(argv[2], argv[3]);
-	r = tc_new(0, &tc);
+	r = notifications_open(&tc_notifications, 0, &socket);
 	if (r)
 		return fail("cannot open sockets", r);
 	if (argc > 3 && !strcmp(argv[1], "-f")) {
-		changed = follow(tc, atoi(argv[2]));
+		changed = follow(socket, atoi(argv[2]));
 		at = 3;
 	}
-	r = tc_read(tc, &queueing);
-	tc_free(tc);
+	r = tc_read(&queueing);
 	if (r)
 		return fail("cannot read traffic control", r);
 	for (; at < argc; at++)
 		if (print_device(queueing, argv[at], changed))
 			return 1;
+	queueing_free(queueing);
 	return 0;
 }

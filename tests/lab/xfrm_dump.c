@@ -20,7 +20,7 @@ static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t 
 	return 0;
 }
 
-static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
+static int print_line(const struct nl_socket *socket, const union sixlane_addr *src,
 		      const union sixlane_addr *dst)
 {
 	_cleanup_(policies_freep) struct policies *policies = NULL;
@@ -28,7 +28,7 @@ static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
 	char held[GUARD_REASON_LEN] = "";
 	size_t n_entries = 0;
 	json_t *line;
-	int r = xfrm_read(xfrm, &policies);
+	int r = xfrm_read(&policies);
 
 	if (r == 0)
 		r = policies_entries(policies, count_entry, &n_entries);
@@ -40,7 +40,7 @@ static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
 		policy = policies_find(policies, src, dst);
 	if (policy)
 		policy_format(policy, held);
-	line = json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", xfrm_fd(xfrm) >= 0, "policies",
+	line = json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", socket != NULL, "policies",
 			 (int)policies->n, "entries", (int)n_entries, "all", policies->all,
 			 "icmp_errors", policies->icmp_errors, "held", held);
 	json_dumpf(line, stdout, JSON_COMPACT);
@@ -50,15 +50,16 @@ static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
 	return 0;
 }
 
-static int follow(struct xfrm *xfrm, const union sixlane_addr *src, const union sixlane_addr *dst)
+static int follow(struct nl_socket *socket, const union sixlane_addr *src,
+		  const union sixlane_addr *dst)
 {
 	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
-				{ .fd = xfrm_fd(xfrm), .events = POLLIN } };
-	int r = print_line(xfrm, src, dst);
+				{ .fd = socket ? nl_socket_fd(socket) : -1, .events = POLLIN } };
+	int r = print_line(socket, src, dst);
 
 	while (r == 0 && poll(fds, ARRAY_SIZE(fds), -1) > 0 && !fds[0].revents) {
-		if (xfrm_read_events(xfrm))
-			r = print_line(xfrm, src, dst);
+		if (notifications_read(&xfrm_notifications, socket, NULL))
+			r = print_line(socket, src, dst);
 	}
 	return r;
 }
@@ -66,19 +67,17 @@ static int follow(struct xfrm *xfrm, const union sixlane_addr *src, const union 
 int main(int argc, char **argv)
 {
 	union sixlane_addr addrs[2];
-	struct xfrm *xfrm;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	int r;
 
 	for (int i = 1; i < 3 && argc == 3; i++) {
 		if (inet_pton(AF_INET6, argv[i], &addrs[i - 1]) != 1)
 			return 2;
 	}
-	r = xfrm_new(&xfrm);
+	r = notifications_open(&xfrm_notifications, 0, &socket);
 	if (r < 0) {
 		fprintf(stderr, "xfrm_dump: %s\n", strerror(-r));
 		return 1;
 	}
-	r = follow(xfrm, argc == 3 ? &addrs[0] : NULL, &addrs[1]);
-	xfrm_free(xfrm);
-	return r;
+	return follow(socket, argc == 3 ? &addrs[0] : NULL, &addrs[1]);
 }
