@@ -5,11 +5,10 @@ the links of BPF programs and by tracked connections."""
 import contextlib
 import json
 import os
-import subprocess
 import sys
 
 import pytest
-from guard_rules import GUARD_DUMP, nft
+from guard_rules import GUARD_DUMP, attached, nft, ports
 from lab import Lab
 
 NETFILTER_BPF = os.path.join(os.path.dirname(__file__), "..", "lab", "netfilter_bpf.py")
@@ -17,9 +16,7 @@ NETFILTER_BPF = os.path.join(os.path.dirname(__file__), "..", "lab", "netfilter_
 
 @pytest.fixture
 def ns():
-    with Lab() as lab:
-        namespace = lab.ns("guard")
-        lab.link(namespace, "p0", namespace, "p1")
+    with ports("p0", "p1") as namespace:
         yield namespace
 
 
@@ -37,23 +34,8 @@ def need_hooks(ns):
 @contextlib.contextmanager
 def bpf_program(ns, hook):
     """A program that accepts all packets; yields its id."""
-    process = ns.popen(
-        sys.executable, NETFILTER_BPF, hook, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-    line = process.stdout.readline()
-    try:
-        if not line:
-            error = process.stderr.read()
-            if "Invalid argument" in error:
-                pytest.skip("this kernel has no BPF programs of type netfilter")
-            pytest.fail(error)
+    with attached(ns, sys.executable, NETFILTER_BPF, hook, what="BPF programs of type netfilter") as line:
         yield int(line)
-    finally:
-        process.stdin.close()
-        process.wait(10)
-        process.stdout.close()
-        process.stderr.close()
 
 
 @pytest.mark.parametrize("hook", ["prerouting", "forward", "output", "postrouting"])
