@@ -120,7 +120,5 @@ def firewalld(net):
 @contextlib.contextmanager
 def keepalived(net):
     with inside(net, KEEPALIVED, VRRP):
-        wait_until(
-            lambda: "hook output" in net.r.run("nft", "list", "ruleset").stdout, 10, "its chains"
-        )
+        wait_until(lambda: "hook output" in net.r.run("nft", "list", "ruleset").stdout, 10, "its chains")
         yield

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 
-from lab import BUILD
+import pytest
+from lab import BUILD, Lab
 
 GUARD_DUMP = os.path.join(BUILD, "guard_dump")
+TC_DUMP = (GUARD_DUMP, "-s", "tc")
 HOOKS = ("ingress", "prerouting", "forward", "postrouting", "egress")
 
 
@@ -55,6 +57,40 @@ class Follower:
         self._process.stdin.close()
         self._process.wait(10)
         self._process.stdout.close()
+
+
+@contextlib.contextmanager
+def attached(ns, *argv, what):
+    """A program that attaches something as long as it runs; yields its first line. what: a kernel may lack it."""
+    process = ns.popen(*argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    try:
+        if not line:
+            error = process.stderr.read()
+            assert "Invalid argument" in error, error
+            pytest.skip("this kernel has no " + what)
+        yield line
+    finally:
+        process.stdin.close()
+        process.wait(10)
+        process.stdout.close()
+        process.stderr.close()
+
+
+@contextlib.contextmanager
+def tcx_program(ns, device, where):
+    with attached(ns, GUARD_DUMP, "-x", where, device, what="tcx (Linux 6.6)"):
+        yield
+
+
+@contextlib.contextmanager
+def ports(*names):
+    """A namespace with these ports, for readers of rules."""
+    with Lab() as lab:
+        namespace = lab.ns("guard")
+        for name in names:
+            lab.link(namespace, name, namespace, "far-" + name)
+        yield namespace
 
 
 @contextlib.contextmanager

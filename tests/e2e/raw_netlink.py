@@ -36,13 +36,22 @@ def index_of(ns, device):
         return socket.if_nametoindex(device)
 
 
-def request(ns, kind, body, flags=NLM_F_CREATE | NLM_F_EXCL):
-    """Skips the test where the kernel does not know what is asked for."""
-    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    flags |= NLM_F_REQUEST | NLM_F_ACK
-    netlink.send(HEADER.pack(HEADER.size + len(body), kind, flags, 1, 0) + body)
+def message(kind, body, flags):
+    return HEADER.pack(HEADER.size + len(body), kind, flags, 1, 0) + body
+
+
+def exchange(ns, data, protocol=socket.NETLINK_ROUTE):
+    """Sends it; the errno of the acknowledgement, or 0."""
+    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
+    netlink.send(data)
     code = -struct.unpack_from("=i", netlink.recv(4096), HEADER.size)[0]
     netlink.close()
+    return code
+
+
+def request(ns, kind, body, flags=NLM_F_CREATE | NLM_F_EXCL):
+    """Skips the test where the kernel does not know what is asked for."""
+    code = exchange(ns, message(kind, body, flags | NLM_F_REQUEST | NLM_F_ACK))
     if code in UNKNOWN:
         pytest.skip("this kernel refuses it: " + os.strerror(code))
     if code:
@@ -52,7 +61,7 @@ def request(ns, kind, body, flags=NLM_F_CREATE | NLM_F_EXCL):
 def ask(ns, kind, body):
     """The one message of an answer."""
     netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    netlink.send(HEADER.pack(HEADER.size + len(body), kind, NLM_F_REQUEST, 1, 0) + body)
+    netlink.send(message(kind, body, NLM_F_REQUEST))
     answer = netlink.recv(16384)
     netlink.close()
     return answer

@@ -49,10 +49,7 @@ def shared():
         for net in (twins.plain, twins.fast):
             net.lab.link(net.r, "x0", net.host["c"], "x1")
             net.r.route("add", PREFIX, "via", host_addr("b"), "mtu lock", MTU)
-        path = twins.fast.lab.path("answers.conf")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("answer_too_big = true;\npoll_ms = 50;\n")
-        twins.fast.start("--config", path)
+        twins.fast.start("--config", twins.fast.lab.write("answers.conf", "answer_too_big = true;\npoll_ms = 50;\n"))
         yield twins
     finally:
         twins.close()

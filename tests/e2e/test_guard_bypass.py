@@ -8,14 +8,14 @@ from topology import Net
 
 CAUSES = ("netfilter", "xfrm", "tc")
 VERDICTS = {"netfilter": "pass_firewall", "xfrm": "pass_ipsec", "tc": "pass_tc"}
+UNDO = {"netfilter": "nft flush ruleset", "xfrm": "ip xfrm policy flush", "tc": "tc qdisc del dev p0 clsact"}
 # Each stops packets from a to b.
 STOPS = {
     "netfilter": ["nft add table ip6 fw",
                   "nft add chain ip6 fw c { type filter hook forward priority 0; policy drop; }"],
     "xfrm": ["ip xfrm policy add src ::/0 dst 2001:db8:b::/64 dir out action block"],
     "tc": ["tc qdisc add dev p0 clsact",
-           "tc filter add dev p0 ingress protocol ipv6 u32 match u32 0 0 action mirred egress"
-           " redirect dev x0"],
+           "tc filter add dev p0 ingress protocol ipv6 u32 match u32 0 0 action mirred egress" " redirect dev x0"],
 }  # fmt: skip
 FRAME = packet("a", "b")
 
@@ -50,33 +50,20 @@ def test_one_cause(net, cause):
     net.assert_forwarded([FRAME])
     assert "guard_reason" not in explain(net, "a", "b")
     assert_reported(net, [cause])
-    others = [other for other in CAUSES if other != cause]
-    stop_at_once(net, others)
-
-
-def stop_at_once(net, causes):
-    """One after the other, while the daemon runs."""
-    for cause in causes:
-        for line in STOPS[cause]:
-            net.r.run(*line.split())
-        wait_verdict(net, "a", "b", VERDICTS[cause])
-        net.assert_dropped([FRAME], VERDICTS[cause])
-        undo(net, cause)
-        wait_verdict(net, "a", "b", "forward")
-
-
-def undo(net, cause):
-    words = {"netfilter": "nft flush ruleset", "xfrm": "ip xfrm policy flush",
-             "tc": "tc qdisc del dev p0 clsact"}  # fmt: skip
-    net.r.run(*words[cause].split())
+    # One after the other, while the daemon runs.
+    for other in CAUSES:
+        if other != cause:
+            for line in STOPS[other]:
+                net.r.run(*line.split())
+            wait_verdict(net, "a", "b", VERDICTS[other])
+            net.assert_dropped([FRAME], VERDICTS[other])
+            net.r.run(*UNDO[other].split())
+            wait_verdict(net, "a", "b", "forward")
 
 
 def test_config_file(net):
     stop(net, *CAUSES)
-    path = net.lab.path("bypass.conf")
-    with open(path, "w", encoding="ascii") as file:
-        file.write('bypass = [ "netfilter", "xfrm", "tc" ];\n')
-    net.start("--config", path)
+    net.start("--config", net.lab.write("bypass.conf", 'bypass = [ "netfilter", "xfrm", "tc" ];\n'))
     net.assert_forwarded([FRAME])
     assert_reported(net, CAUSES)
     # A daemon without the setting punts again.
@@ -89,8 +76,6 @@ def test_config_file(net):
 def test_refused(net):
     done = net.r.run(SIXLANED, "--bypass", "iptables", check=False)
     assert done.returncode and "netfilter, xfrm and tc" in done.stderr and "iptables" in done.stderr
-    path = net.lab.path("refused.conf")
-    with open(path, "w", encoding="ascii") as file:
-        file.write('bypass = "xfrm";\n')
+    path = net.lab.write("refused.conf", 'bypass = "xfrm";\n')
     done = net.r.run(SIXLANED, "--config", path, check=False)
     assert done.returncode and "refused.conf:1: bypass must be a list" in done.stderr

@@ -47,8 +47,7 @@ CHANGES = [
            words("nft", "flush ruleset")),
     Change("legacy", words("ip6tables-legacy", "-w -A FORWARD -i p0 -j DROP"),
            words("ip6tables-legacy", "-w -F FORWARD"), announced=False),
-    Change("xfrm", words("ip", POLICY % "add" + " action block"), words("ip", POLICY % "delete"),
-           "pass_ipsec"),
+    Change("xfrm", words("ip", POLICY % "add" + " action block"), words("ip", POLICY % "delete"), "pass_ipsec"),
     Change("tc", words("tc", "filter add dev p0 ingress protocol ipv6 " + TO_NOWHERE),
            words("tc", "filter del dev p0 ingress"), "pass_tc"),
 ]  # fmt: skip

@@ -24,8 +24,8 @@ class Row:
     held: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def all_pairs(fate, words):
-    return dict.fromkeys(PAIRS, (fate, words))
+def all_pairs(outcome, words):
+    return dict.fromkeys(PAIRS, (outcome, words))
 
 
 def nft(net, text):
@@ -96,19 +96,14 @@ NFT_ROWS = [
     Row("zones", chain(
         'iifname . oifname vmap { "p0" . "p1" : accept, "p1" . "p0" : jump wan, "p2" . "p0" : drop }',
         more="chain wan { reject; }"), {"ba": (NONE, "chain wan, rule"), "ca": (NONE, FW)}),
-    Row("address", chain('oifname "p2" ip6 saddr 2001:db8:a::/64 drop'),
-        {"ac": (NONE, FW), "bc": (SLOW, FW)}),
-    Row("another port", chain('iifname "p0" udp dport 5001 drop'),
-        {"ab": (SLOW, FW), "ac": (SLOW, FW)}),
-    Row("mark", chain('iifname "p2" meta mark set 1', "prerouting"),
-        {"ca": (SLOW, FW), "cb": (SLOW, FW)}),
-    Row("hop limit", chain('oifname "p1" ip6 hoplimit set 9', "postrouting"),
-        {"ab": (NONE, FW), "cb": (NONE, FW)}),
+    Row("address", chain('oifname "p2" ip6 saddr 2001:db8:a::/64 drop'), {"ac": (NONE, FW), "bc": (SLOW, FW)}),
+    Row("another port", chain('iifname "p0" udp dport 5001 drop'), {"ab": (SLOW, FW), "ac": (SLOW, FW)}),
+    Row("mark", chain('iifname "p2" meta mark set 1', "prerouting"), {"ca": (SLOW, FW), "cb": (SLOW, FW)}),
+    Row("hop limit", chain('oifname "p1" ip6 hoplimit set 9', "postrouting"), {"ab": (NONE, FW), "cb": (NONE, FW)}),
     Row("ingress", 'table netdev fw { chain c { type filter hook ingress device "p0" priority 0; drop; }; }',
         {"ab": (NONE, "table netdev fw, chain c"), "ac": (NONE, "table netdev fw, chain c")}),
     # Connection tracking sees every packet, not only those that a rule drops.
-    Row("connections", chain(STATEFUL, policy="drop"), {
-        **all_pairs(NONE, FW), "ab": (SLOW, FW), "ac": (SLOW, FW)}),
+    Row("connections", chain(STATEFUL, policy="drop"), {**all_pairs(NONE, FW), "ab": (SLOW, FW), "ac": (SLOW, FW)}),
 ]  # fmt: skip
 
 

@@ -4,18 +4,15 @@ the links of BPF programs and by tracked connections."""
 
 import contextlib
 import json
-import subprocess
 
 import pytest
-from guard_rules import GUARD_DUMP, nft
+from guard_rules import GUARD_DUMP, attached, nft, ports
 from lab import Lab
 
 
 @pytest.fixture
 def ns():
-    with Lab() as lab:
-        namespace = lab.ns("guard")
-        lab.link(namespace, "p0", namespace, "p1")
+    with ports("p0", "p1") as namespace:
         yield namespace
 
 
@@ -33,23 +30,8 @@ def need_hooks(ns):
 @contextlib.contextmanager
 def bpf_program(ns, hook):
     """A program that accepts all packets; yields its id."""
-    process = ns.popen(
-        GUARD_DUMP, "-x", "netfilter", hook, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
-    line = process.stdout.readline()
-    try:
-        if not line:
-            error = process.stderr.read()
-            if "Invalid argument" in error:
-                pytest.skip("this kernel has no BPF programs of type netfilter")
-            pytest.fail(error)
+    with attached(ns, GUARD_DUMP, "-x", "netfilter", hook, what="BPF programs of type netfilter") as line:
         yield int(line)
-    finally:
-        process.stdin.close()
-        process.wait(10)
-        process.stdout.close()
-        process.stderr.close()
 
 
 @pytest.mark.parametrize("hook", ["prerouting", "forward", "output", "postrouting"])

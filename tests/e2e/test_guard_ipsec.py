@@ -137,8 +137,7 @@ def test_policies_of_answers(router):
     frame = fr.udp(FAR, size=1400)
     answers = router.exchange([frame])["a"]
     assert [fr.icmp_error(answer)[:3] for answer in answers] == [(2, 0, 1280)]
-    words = "dir out action block"
-    router.r.run("ip", "xfrm", *policy(words, "src %s dst %s" % (router_addr("a"), A)).split())
+    xfrm(router, policy("dir out action block", "src %s dst %s" % (router_addr("a"), A)))
     assert router.exchange([frame])["a"] == []
     assert reason(router, frame) == ""
     assert reads(router, router_addr("a"), A)["held"]
@@ -150,12 +149,10 @@ def add_any(net, family):
     selector = struct.pack("=40xH14x", family)
     lifetimes = struct.pack("=32s32x32x", b"\xff" * 32)
     ends = struct.pack("=IIBBBB4x", 0, 0, XFRM_POLICY_OUT, XFRM_POLICY_BLOCK, 0, 0)
-    body = selector + lifetimes + ends
-    netlink = net.r.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_XFRM)
     flags = raw_netlink.NLM_F_REQUEST | raw_netlink.NLM_F_ACK
-    size = raw_netlink.HEADER.size
-    netlink.send(raw_netlink.HEADER.pack(size + len(body), XFRM_MSG_NEWPOLICY, flags, 1, 0) + body)
-    return -struct.unpack_from("=i", netlink.recv(4096), size)[0]
+    return raw_netlink.exchange(
+        net.r, raw_netlink.message(XFRM_MSG_NEWPOLICY, selector + lifetimes + ends, flags), NETLINK_XFRM
+    )
 
 
 def test_policy_of_any_family(router):
@@ -185,37 +182,33 @@ class Follower:
         wait_until(right, 10, lambda: "%s: %s" % (wanted, self.answer))
 
 
+ALL_OUT = "the default action of out policies is block"
+# Commands, and what is read then. A timer removes the last policy.
+CHANGES = [
+    (policy("dir out action block"), {"policies": 1}),
+    ("policy update %s dir out action allow" % NETS, {"policies": 0}),
+    (policy("dir fwd action block"), {"policies": 1}),
+    ("policy delete %s dir fwd" % NETS, {"policies": 0}),
+    (policy("dir fwd action block"), {"policies": 1}),
+    ("policy flush", {"policies": 0}),
+    ("policy setdefault out block", {"all": ALL_OUT}),
+    ("policy setdefault out accept", {"all": ""}),
+    (policy("dir out action block limit time-hard 2"), {"policies": 1}),
+]
+
+
 def test_changes_are_reported(router):
     follower = Follower(router)
     follower.wait(policies=0, all="")
-    router.r.run("ip", "xfrm", *policy("dir out action block").split())
-    follower.wait(policies=1)
-    router.r.run("ip", "xfrm", "policy", "update", *NETS.split(), "dir", "out", "action", "allow")
-    follower.wait(policies=0)
-    router.r.run("ip", "xfrm", *policy("dir fwd action block").split())
-    follower.wait(policies=1)
-    router.r.run("ip", "xfrm", "policy", "delete", *NETS.split(), "dir", "fwd")
-    follower.wait(policies=0)
-    router.r.run("ip", "xfrm", *policy("dir fwd action block").split())
-    follower.wait(policies=1)
-    router.r.run("ip", "xfrm", "policy", "flush")
-    follower.wait(policies=0)
-    router.r.run("ip", "xfrm", "policy", "setdefault", "out", "block")
-    follower.wait(all="the default action of out policies is block")
-    router.r.run("ip", "xfrm", "policy", "setdefault", "out", "accept")
-    follower.wait(all="")
-    # A timer removes this one.
-    router.r.run("ip", "xfrm", *policy("dir out action block limit time-hard 2").split())
-    follower.wait(policies=1)
+    for command, wanted in CHANGES:
+        xfrm(router, command)
+        follower.wait(**wanted)
     follower.wait(policies=0)
 
 
 def test_many_policies(router):
     """A dump of many datagrams is read whole."""
-    lines = [
-        "xfrm policy add src 2001:db8:%x::/48 dst ::/0 dir out action block" % i
-        for i in range(1, 2001)
-    ]
+    lines = ["xfrm policy add src 2001:db8:%x::/48 dst ::/0 dir out action block" % i for i in range(1, 2001)]
     router.r.batch(lines)
     answer = reads(router, "2001:db8:7d0::1", "2001:db8:b::2")
     assert (answer["policies"], answer["entries"], answer["all"]) == (2000, 2001, "")

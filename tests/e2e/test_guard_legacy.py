@@ -4,8 +4,7 @@
 import shutil
 
 import pytest
-from guard_rules import read_guard
-from lab import Lab
+from guard_rules import ports, read_guard
 
 PORTS = ("p0", "p1", "lan0")
 
@@ -16,11 +15,12 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def ns():
-    with Lab() as lab:
-        namespace = lab.ns("guard")
-        for port in PORTS:
-            lab.link(namespace, port, namespace, "far-" + port)
+    with ports(*PORTS) as namespace:
         yield namespace
+
+
+def read(ns):
+    return read_guard(ns, *PORTS, source="ip6_tables")
 
 
 def legacy(ns, *commands):
@@ -83,7 +83,7 @@ def check(reasons, want):
 def test_rules(ns, name):
     commands, there, back = ROWS[name]
     legacy(ns, *commands)
-    answer = read_guard(ns, *PORTS, source="ip6_tables")
+    answer = read(ns)
     assert answer.all["error"] == 0
     check(answer.reasons("p0", "p1"), there)
     check(answer.reasons("p1", "p0"), back)
@@ -91,19 +91,19 @@ def test_rules(ns, name):
 
 def test_reading_creates_no_table(ns):
     """A request for a table that does not exist would create it."""
-    read_guard(ns, *PORTS, source="ip6_tables")
+    read(ns)
     assert ns.run("cat", "/proc/thread-self/net/ip6_tables_names").stdout == ""
     legacy(ns, "-t raw -S")
-    read_guard(ns, *PORTS, source="ip6_tables")
+    read(ns)
     assert ns.run("cat", "/proc/thread-self/net/ip6_tables_names").stdout == "raw\n"
 
 
 def test_connection_tracking(ns):
     """If any rule needs it, it sees all packets, also those that the rule accepts."""
     legacy(ns, "-A FORWARD -i p0 -j ACCEPT")
-    assert read_guard(ns, *PORTS, source="ip6_tables").all["tracks"] is None
+    assert read(ns).all["tracks"] is None
     legacy(ns, "-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT")
-    answer = read_guard(ns, *PORTS, source="ip6_tables")
+    answer = read(ns)
     assert FILTER in answer.all["tracks"]
     assert not answer.reasons("p1", "p0")
 
@@ -111,33 +111,30 @@ def test_connection_tracking(ns):
 def test_connection_tracking_at_input(ns):
     """Forwarded packets do not come there, but the kernel tracks and defragments them, too."""
     legacy(ns, "-P INPUT DROP")
-    assert not read_guard(ns, *PORTS, source="ip6_tables").all["asks_conntrack"]
+    assert not read(ns).all["asks_conntrack"]
     legacy(ns, "-A INPUT -m conntrack --ctstate ESTABLISHED -j ACCEPT")
-    answer = read_guard(ns, *PORTS, source="ip6_tables")
+    answer = read(ns)
     assert answer.all["asks_conntrack"] and answer.all["tracks"] is None
     assert not answer.reasons("p0", "p1")
 
 
 def test_a_rule_that_goes(ns):
     legacy(ns, "-A FORWARD -j DROP")
-    assert read_guard(ns, *PORTS, source="ip6_tables").reasons("p0", "p1")
+    assert read(ns).reasons("p0", "p1")
     legacy(ns, "-F FORWARD")
-    assert not read_guard(ns, *PORTS, source="ip6_tables").reasons("p0", "p1")
+    assert not read(ns).reasons("p0", "p1")
 
 
 def test_named_devices(ns):
     legacy(ns, "-A FORWARD -i lan+ -j DROP")
-    assert read_guard(ns, *PORTS, source="ip6_tables").all["names"] == ["lan0"]
+    assert read(ns).all["names"] == ["lan0"]
 
 
 def test_many_rules(ns):
     """100,000 rules, as a blocklist has them, and the reader's bounds on time and memory."""
-    rules = "".join(
-        f"-A FORWARD -s 2001:db8:{n >> 16:x}:{n & 0xFFFF:x}::/64 -i lan0 -j DROP\n"
-        for n in range(100_000)
-    )
+    rules = "".join(f"-A FORWARD -s 2001:db8:{n >> 16:x}:{n & 0xFFFF:x}::/64 -i lan0 -j DROP\n" for n in range(100_000))
     ns.run("ip6tables-legacy-restore", stdin=f"*filter\n{rules}COMMIT\n")
-    answer = read_guard(ns, *PORTS, source="ip6_tables")
+    answer = read(ns)
     assert answer.all["error"] == 0
     assert not answer.reasons("p0", "p1")
     assert answer.reasons("lan0", "p1")

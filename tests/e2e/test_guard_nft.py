@@ -2,24 +2,19 @@
 """nf_tables as the guard reads it from this kernel: which pairs of ports are punted, and for which reason."""
 
 import os
-import socket
 import struct
 import time
 
 import pytest
 import raw_netlink as raw
-from guard_rules import following, nft, read_guard
-from lab import Lab
+from guard_rules import following, nft, ports, read_guard
 
 PORTS = ("p0", "p1", "lan0")
 
 
 @pytest.fixture(scope="module")
 def ns():
-    with Lab() as lab:
-        namespace = lab.ns("guard")
-        for port in PORTS:
-            lab.link(namespace, port, namespace, "far-" + port)
+    with ports(*PORTS) as namespace:
         yield namespace
 
 
@@ -96,8 +91,7 @@ ROWS = {
         before='chain ssh { iifname "p0" log; }'), ": log", None),
     "return": (base("jump a\ndrop", before='chain a { iifname "p0" accept; return; }'), None, ANY),
     "goto": (base('iifname "p0" goto a\ndrop', before="chain a { return; }"), None, ANY),
-    "goto in a chain": (base('jump a\niifname "p1" drop', before="chain a { goto b; drop; }\nchain b { }"), None,
-        ANY),
+    "goto in a chain": (base('jump a\niifname "p1" drop', before="chain a { goto b; drop; }\nchain b { }"), None, ANY),
     "block": (base('iifname "p0" jump { oifname "p1" drop; }'), ANY, None),
     "accept before drop": (base('iifname "p0" accept\ndrop'), None, ANY),
     "maybe accepted": (base("ip6 daddr ::1 accept\ndrop"), ANY, ANY),
@@ -111,8 +105,7 @@ ROWS = {
     "log": (base('iifname "p0" log prefix "x"'), ": log", None),
     "limit": (base('iifname "p0" limit rate 5/second accept'), ": limit", None),
     "quota": (base('iifname "p0" quota over 5 bytes'), ": quota", None),
-    "named quota": (base('iifname "p0" quota name q', before="quota q { over 5 bytes }"), ": a stateful object",
-        None),
+    "named quota": (base('iifname "p0" quota name q', before="quota q { over 5 bytes }"), ": a stateful object", None),
     "queue": (base('iifname "p0" queue num 3'), ": queue", None),
     "reject": (base('iifname "p0" reject'), ": reject", None),
     "mark": (base('iifname "p0" meta mark set 5'), ": meta mark set", None),
@@ -133,8 +126,7 @@ ROWS = {
     "ingress": (base("ip6 daddr 2001:db8::1 drop", hook='ingress device "p0"', family="netdev"),
         "table netdev fw, chain base, rule", None),
     "ingress of IPv4": (base("ip daddr 192.0.2.1 drop", hook='ingress device "p0"', family="netdev"), None, None),
-    "ingress of two": (base('iifname "p1" drop', hook='ingress devices = { "p0", "p1" }', family="netdev"), None,
-        ANY),
+    "ingress of two": (base('iifname "p1" drop', hook='ingress devices = { "p0", "p1" }', family="netdev"), None, ANY),
     "inet ingress": (base("meta nfproto ipv6 drop", hook='ingress device "p0"'), ANY, None),
     "egress": (base("drop", hook='egress device "p1"', family="netdev"), ANY, None),
     "type at egress": (base("iiftype ether drop", hook='egress device "p1"', family="netdev"), ANY, None),
@@ -253,39 +245,6 @@ def test_iptables_nft(ns, name):
     assert bool(answer.all["tracks"]) == (name == "connection")
 
 
-# The rules of Docker on a host with IPv6, for one bridge that is not among the ports.
-DOCKER = """*filter
-:FORWARD ACCEPT
-:DOCKER -
-:DOCKER-BRIDGE -
-:DOCKER-CT -
-:DOCKER-FORWARD -
-:DOCKER-USER -
--A FORWARD -j DOCKER-USER
--A FORWARD -j DOCKER-FORWARD
--A DOCKER-FORWARD -j DOCKER-CT
--A DOCKER-FORWARD -j DOCKER-BRIDGE
--A DOCKER-FORWARD -i docker0 -j ACCEPT
--A DOCKER-CT -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
--A DOCKER-BRIDGE -o docker0 -j DOCKER
--A DOCKER ! -i docker0 -o docker0 -j DROP
--A DOCKER-USER -j RETURN
-COMMIT
-"""
-
-
-def test_docker(ns):
-    nft(ns, "")
-    ns.run("ip6tables-nft-restore", stdin=DOCKER)
-    answer = read_guard(ns, *PORTS)
-    assert answer.reasons("p0", "p1") == {} and answer.reasons("p1", "p0") == {}
-    # Packets to the bridge may be dropped.
-    ns.run("ip6tables-nft-restore", stdin=DOCKER.replace("docker0", "p1"))
-    answer = read_guard(ns, *PORTS)
-    assert "chain DOCKER, rule handle" in answer.reasons("p0", "p1")["forward"]
-    assert answer.reasons("p1", "p0") == {}
-
-
 def test_changes_are_noticed(ns):
     nft(ns, base('iifname @s drop', before="set s { type ifname; }\nset a { type ipv6_addr; }"))
     with following(ns, "p0", "p1") as guard:
@@ -304,11 +263,7 @@ def test_changes_are_noticed(ns):
 
 
 def test_changes_that_cannot_matter_are_not_read(ns):
-    nft(
-        ns,
-        base("ip6 saddr @a accept", before="set a { type ipv6_addr; }\ncounter c { }")
-        + base("drop", family="ip"),
-    )
+    nft(ns, base("ip6 saddr @a accept", before="set a { type ipv6_addr; }\ncounter c { }") + base("drop", family="ip"))
     with following(ns, "p0") as guard:
         for words in (
             "add element inet fw a { 2001:db8::1 }",
@@ -327,27 +282,14 @@ NETLINK_NETFILTER, NETDEV, DEVICE_PREFIX = 12, 5, 2
 
 
 def batch(ns, kind, values):
-    """One message of nf_tables, family netdev. Returns the errno of each one's answer."""
+    """One message of nf_tables, family netdev. Returns the errno of its answer."""
 
-    def message(number, flags, family, subsystem, attributes):
-        body = struct.pack("!BBH", family, 0, subsystem) + attributes
-        return raw.HEADER.pack(raw.HEADER.size + len(body), number, flags, 1, 0) + body
+    def message(number, flags, family, subsystem, attributes=b""):
+        return raw.message(number, struct.pack("!BBH", family, 0, subsystem) + attributes, raw.NLM_F_REQUEST | flags)
 
-    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER)
-    netlink.send(
-        message(BATCH_BEGIN, raw.NLM_F_REQUEST, 0, 10, b"")
-        + message(
-            kind,
-            raw.NLM_F_REQUEST | raw.NLM_F_ACK | raw.NLM_F_CREATE,
-            NETDEV,
-            0,
-            raw.attributes(values),
-        )
-        + message(BATCH_END, raw.NLM_F_REQUEST, 0, 10, b"")
-    )
-    answer = netlink.recv(4096)
-    netlink.close()
-    return -struct.unpack_from("=i", answer, raw.HEADER.size)[0]
+    begin, end = (message(number, 0, 0, 10) for number in (BATCH_BEGIN, BATCH_END))
+    one = message(kind, raw.NLM_F_ACK | raw.NLM_F_CREATE, NETDEV, 0, raw.attributes(values))
+    return raw.exchange(ns, begin + one + end, NETLINK_NETFILTER)
 
 
 def test_devices_by_prefix(ns):

@@ -141,9 +141,7 @@ def test_what_is_left_alone_passes(worker):
                 text = "\n".join(ruleset("%d/%d" % (SEED, i), PORTS))
                 bench.load(text)
                 guard.follow()
-                held = {
-                    (a, b): guard.answer.reasons(PORTS[a], PORTS[b]) for a, b in PAIRS
-                }
+                held = {(a, b): guard.answer.reasons(PORTS[a], PORTS[b]) for a, b in PAIRS}
                 check(bench, "ruleset %d of SIXLANE_SEED=%d\n%s" % (i, SEED, text), held, counts)
     print("pairs: %s" % counts)
     # Neither all nor nothing is punted.

@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Traffic control beside the kernel alone: qdiscs that an operator has set, filters, tcx programs."""
 
-import os
-import subprocess
-
 import pytest
+from guard_rules import tcx_program
 from guard_twins import NONE, SLOW, started, wait_free
-from lab import BUILD
 
 VERDICT = "pass_tc"
-GUARD_DUMP = os.path.join(BUILD, "guard_dump")
 U32 = "protocol ipv6 u32 match u32 0 0 "
 TO_NOWHERE = U32 + "action mirred egress redirect dev x0"
 NO_KIND = ("unknown", "not found", "No such file", "not supported", "Failed to load")
 
 
-def out_of(port, fate, words):
+def out_of(port, outcome, words):
     host = "abc"[int(port[1])]
-    return {source + host: (fate, words) for source in "abc" if source != host}
+    return {source + host: (outcome, words) for source in "abc" if source != host}
 
 
-def into(port, fate, words):
+def into(port, outcome, words):
     host = "abc"[int(port[1])]
-    return {host + to: (fate, words) for to in "abc" if to != host}
+    return {host + to: (outcome, words) for to in "abc" if to != host}
 
 
 # Commands of tc, and the pairs that do not go by XDP then. test_guard_tc.py has all kinds of qdiscs and filters.
@@ -30,8 +26,7 @@ ROWS = {
     "empty clsact": (["qdisc add dev p0 clsact", "qdisc add dev p1 ingress"], {}),
     "default qdiscs": (["qdisc add dev p0 root pfifo", "qdisc add dev p1 root noqueue"], {}),
     "fq_codel": (["qdisc add dev p1 root fq_codel"], {}),
-    "htb": (["qdisc add dev p1 root handle 1: htb default 1",
-             "class add dev p1 parent 1: classid 1:1 htb rate 1gbit"],
+    "htb": (["qdisc add dev p1 root handle 1: htb default 1", "class add dev p1 parent 1: classid 1:1 htb rate 1gbit"],
             out_of("p1", SLOW, "p1: qdisc htb 1:")),
     "limit": (["qdisc add dev p1 root handle 3: pfifo limit 100"],
               out_of("p1", SLOW, "p1: qdisc pfifo 3: with limit 100")),
@@ -92,15 +87,5 @@ def test_row(twins, name):
 def test_tcx(twins, where):
     """The kernel does not announce them."""
     held = into("p1", SLOW, "tcx") if where == "ingress" else out_of("p1", SLOW, "tcx")
-    for net in (twins.plain, twins.fast):
-        process = net.r.popen(GUARD_DUMP, "-x", where, "p1", stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-        if not process.stdout.readline():
-            error = process.stderr.read()
-            assert "Invalid argument" in error, error
-            pytest.skip("no tcx before Linux 6.6")
-    twins.check_all(VERDICT, held)
-    for net in (twins.plain, twins.fast):
-        for process in list(net.lab.processes):
-            if process is not net.router.daemon:
-                net.lab.end(process)
+    with tcx_program(twins.plain.r, "p1", where), tcx_program(twins.fast.r, "p1", where):
+        twins.check_all(VERDICT, held)

@@ -8,9 +8,9 @@ import shlex
 import subprocess
 
 import pytest
-from lab import BUILD, Lab, wait_until
+from guard_rules import TC_DUMP, tcx_program
+from lab import Lab, wait_until
 
-TC_DUMP = (BUILD + "/guard_dump", "-s", "tc")
 NO_KIND = ("Specified qdisc kind is unknown", "TC classifier not found", "load TC action module")
 # The one classifier that every kernel here has; an action is a module of its own.
 U32 = "u32 match u32 0 0 classid 1:1"
@@ -21,68 +21,52 @@ ROWS = [
     ("noqueue", ["qdisc add dev X root noqueue"], None, None),
     ("clsact", ["qdisc add dev X clsact"], None, None),
     ("ingress", ["qdisc add dev X ingress"], None, None),
-    ("ingress_filter",
-     ["qdisc add dev X ingress", "filter add dev X ingress prio 7 " + U32],
+    ("ingress_filter", ["qdisc add dev X ingress", "filter add dev X ingress prio 7 " + U32],
      "filter u32 at ingress (ingress), priority 7", None),
     ("clsact_ingress", ["qdisc add dev X clsact", "filter add dev X ingress " + U32],
      "filter u32 at ingress (clsact), priority 49152", None),
     ("clsact_egress", ["qdisc add dev X clsact", "filter add dev X egress " + U32],
      None, "filter u32 at egress (clsact), priority 49152"),
-    ("clsact_both",
-     ["qdisc add dev X clsact", "filter add dev X ingress " + U32, "filter add dev X egress " + U32],
+    ("clsact_both", ["qdisc add dev X clsact", "filter add dev X ingress " + U32, "filter add dev X egress " + U32],
      "filter u32 at ingress", "filter u32 at egress"),
-    ("flower_drop",
-     ["qdisc add dev X clsact", "filter add dev X ingress protocol ipv6 flower action drop"],
+    ("flower_drop", ["qdisc add dev X clsact", "filter add dev X ingress protocol ipv6 flower action drop"],
      "filter flower at ingress", None),
     ("matchall_drop", ["qdisc add dev X clsact", "filter add dev X egress matchall action drop"],
      None, "filter matchall at egress"),
-    ("bpf",
-     ["qdisc add dev X clsact", "filter add dev X ingress bpf bytecode '1,6 0 0 0,' classid 1:1"],
+    ("bpf", ["qdisc add dev X clsact", "filter add dev X ingress bpf bytecode '1,6 0 0 0,' classid 1:1"],
      "filter bpf at ingress (clsact)", None),
-    ("chain", ["qdisc add dev X clsact", "filter add dev X ingress chain 5 " + U32],
+    ("chain", ["qdisc add dev X clsact", "filter add dev X ingress chain 5 " + U32], "filter u32 at ingress", None),
+    ("shared_block", ["qdisc add dev X ingress_block 22 clsact", "filter add block 22 " + U32],
      "filter u32 at ingress", None),
-    ("shared_block",
-     ["qdisc add dev X ingress_block 22 clsact", "filter add block 22 " + U32],
-     "filter u32 at ingress", None),
-    ("shared_block_egress",
-     ["qdisc add dev X egress_block 23 clsact", "filter add block 23 " + U32],
+    ("shared_block_egress", ["qdisc add dev X egress_block 23 clsact", "filter add block 23 " + U32],
      None, "filter u32 at egress"),
-    ("shared_block_of_ingress",
-     ["qdisc add dev X ingress_block 24 ingress", "filter add block 24 " + U32],
+    ("shared_block_of_ingress", ["qdisc add dev X ingress_block 24 ingress", "filter add block 24 " + U32],
      "filter u32 at ingress (ingress)", None),
-    ("deleted",
-     ["qdisc add dev X clsact", "filter add dev X ingress prio 1 " + U32,
+    ("deleted", ["qdisc add dev X clsact", "filter add dev X ingress prio 1 " + U32,
       "filter del dev X ingress prio 1"], None, None),
     ("htb", ["qdisc add dev X root handle 1: htb"], None, "qdisc htb 1:"),
-    ("tbf", ["qdisc add dev X root handle a: tbf rate 1mbit burst 10k latency 50ms"],
-     None, "qdisc tbf a:"),
+    ("tbf", ["qdisc add dev X root handle a: tbf rate 1mbit burst 10k latency 50ms"], None, "qdisc tbf a:"),
     ("fq_codel", ["qdisc add dev X root fq_codel"], None, None),
     ("fq_codel_quantum", ["qdisc add dev X root fq_codel quantum 300"], None, None),
-    ("fq_codel_limit", ["qdisc add dev X root handle 5: fq_codel limit 10"],
-     None, "qdisc fq_codel 5: with limit 10"),
+    ("fq_codel_limit", ["qdisc add dev X root handle 5: fq_codel limit 10"], None, "qdisc fq_codel 5: with limit 10"),
     ("fq_codel_target", ["qdisc add dev X root fq_codel target 1ms"], None, "with target 999"),
     ("fq_codel_noecn", ["qdisc add dev X root fq_codel noecn"], None, "with ecn 0"),
     ("fq_codel_ce", ["qdisc add dev X root fq_codel ce_threshold 1ms"], None, "with ce_threshold"),
-    ("fq_codel_filter",
-     ["qdisc add dev X root handle 1: fq_codel", "filter add dev X parent 1: " + U32],
+    ("fq_codel_filter", ["qdisc add dev X root handle 1: fq_codel", "filter add dev X parent 1: " + U32],
      None, "filter u32 of qdisc fq_codel 1:, priority 49152"),
     ("fq", ["qdisc add dev X root fq"], None, None),
     ("fq_pacing", ["qdisc add dev X root fq nopacing"], None, None),
-    ("fq_maxrate", ["qdisc add dev X root handle 1: fq maxrate 1mbit"],
-     None, "qdisc fq 1: with maxrate 125000"),
+    ("fq_maxrate", ["qdisc add dev X root handle 1: fq maxrate 1mbit"], None, "qdisc fq 1: with maxrate 125000"),
     ("fq_flow_limit", ["qdisc add dev X root fq flow_limit 5"], None, "with flow_limit 5"),
     ("pfifo_fast", ["qdisc add dev X root pfifo_fast"], None, None),
     ("pfifo", ["qdisc add dev X root pfifo"], None, None),
-    ("pfifo_limit", ["qdisc add dev X root handle 1: pfifo limit 10"],
-     None, "qdisc pfifo 1: with limit 10"),
+    ("pfifo_limit", ["qdisc add dev X root handle 1: pfifo limit 10"], None, "qdisc pfifo 1: with limit 10"),
     ("bfifo", ["qdisc add dev X root bfifo"], None, None),
-    ("bfifo_limit", ["qdisc add dev X root handle 1: bfifo limit 15000"],
-     None, "qdisc bfifo 1: with limit 15000"),
+    ("bfifo_limit", ["qdisc add dev X root handle 1: bfifo limit 15000"], None, "qdisc bfifo 1: with limit 15000"),
     ("mq", ["qdisc add dev X root handle 1: mq"], None, None),
     ("mq_child", ["qdisc add dev X root handle 1: mq", "qdisc add dev X parent 1:2 handle 2: tbf "
                   "rate 1mbit burst 10k latency 50ms"], None, "qdisc tbf 2:"),
-    ("mq_child_limit", ["qdisc add dev X root handle 1: mq",
-                        "qdisc add dev X parent 1:2 handle 2: pfifo limit 3"],
+    ("mq_child_limit", ["qdisc add dev X root handle 1: mq", "qdisc add dev X parent 1:2 handle 2: pfifo limit 3"],
      None, "qdisc pfifo 2: with limit 3"),
     ("sizes", ["qdisc add dev X root stab overhead 24 pfifo"], None, "with a size table"),
 ]  # fmt: skip
@@ -93,9 +77,7 @@ def ns():
     """Its devices have several queues, and so may have mq."""
     with Lab() as lab:
         there = lab.ns("tc")
-        there.ip(
-            "link add x numtxqueues 4 numrxqueues 4 type veth peer name y numtxqueues 4 numrxqueues 4"
-        )
+        there.ip("link add x numtxqueues 4 numrxqueues 4 type veth peer name y numtxqueues 4 numrxqueues 4")
         there.ip("link set x up")
         there.ip("link set y up")
         yield there
@@ -160,17 +142,9 @@ def test_changes_are_reported(ns):
 
 def test_tcx(ns):
     for where, key in (("ingress", "tcx_ingress"), ("egress", "tcx_egress")):
-        process = ns.popen(
-            TC_DUMP[0], "-x", where, "x", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        if not process.stdout.readline():
-            error = process.stderr.read()
-            assert "Invalid argument" in error, error
-            pytest.skip("no tcx before Linux 6.6")
-        there, other = read(ns, "x", "y")
-        assert re.fullmatch(r"tcx program \d+ at " + where, there.pop(key))
-        assert not any(value for name, value in there.items() if name != "device"), there
-        assert not any(value for name, value in other.items() if name != "device"), other
-        process.stdin.close()
+        with tcx_program(ns, "x", where):
+            there, other = read(ns, "x", "y")
+            assert re.fullmatch(r"tcx program \d+ at " + where, there.pop(key))
+            assert not any(value for name, value in there.items() if name != "device"), there
+            assert not any(value for name, value in other.items() if name != "device"), other
         wait_until(lambda key=key: not read(ns)[0][key], 5, "program is gone")

@@ -52,13 +52,19 @@ def test_names_in_the_log_only_once(make):
     assert net.router.log().count("no upper device takes its frames") == 1
 
 
+@pytest.mark.parametrize("before", [False, True], ids=["after the start", "before the start"])
 @pytest.mark.parametrize("name", OWNERS)
-def test_owner(make, name):
-    net = make(Net).start()
+def test_owner(make, name, before):
+    net = make(Net)
     commands, kind = OWNERS[name]
+    if not before:
+        net.start()
     for command in commands:
         link_or_skip(net, command)
-    port = wait_flag(net, True)
+    if before:
+        net.start()
+    port = net.router.port_status("p0") if before else wait_flag(net, True)
+    assert "upper" in port["flags"]
     assert (port["upper"], port["upper_kind"]) == ("up0", kind)
     assert "upper device up0 (%s)" % kind in net.router.status_text()
     text = net.router.sixlane("explain", host_addr("a"), host_addr("b"), "dev", "p0").stdout
@@ -70,16 +76,6 @@ def test_owner(make, name):
     net.r.ip("link set p0 up")
     port = wait_flag(net, False)
     assert "upper" not in port
-
-
-@pytest.mark.parametrize("name", OWNERS)
-def test_owner_before_the_start(make, name):
-    net = make(Net)
-    for command in OWNERS[name][0]:
-        link_or_skip(net, command)
-    net.start()
-    assert net.router.port_status("p0")["upper"] == "up0"
-    assert "upper" in net.router.port_status("p0")["flags"]
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -5,11 +5,8 @@
  *
  *   fuzz_ip6_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "../../user/guard/ip6_tables_parse.h"
-#include "../../user/guard/ruleset_query.h"
+#include "../../user/guard/ip6_tables.h"
+#include "../../user/guard/ruleset.h"
 #include "../unit/guard/ip6_tables_blob.h"
 #include "mutate.h"
 
@@ -79,22 +76,19 @@ static const struct blob_entry chains[] = {
 	{ .verdict = BLOB_DROP },
 };
 
-static struct blob blobs[2];
-
 static size_t build(uint8_t *bytes)
 {
-	const struct blob *blob = &blobs[random_below(ARRAY_SIZE(blobs))];
+	static struct blob blob;
 
-	memcpy(bytes, &blob->info, sizeof(blob->info));
-	memcpy(bytes + sizeof(blob->info), blob->bytes, blob->size);
-	return sizeof(blob->info) + blob->size;
+	if (random_below(2))
+		blob_build(&blob, "nat", plain, ARRAY_SIZE(plain));
+	else
+		blob_build(&blob, "filter", chains, ARRAY_SIZE(chains));
+	memcpy(bytes, &blob.info, sizeof(blob.info));
+	memcpy(bytes + sizeof(blob.info), blob.bytes, blob.size);
+	return sizeof(blob.info) + blob.size;
 }
 
-int main(int argc, char **argv)
-{
-	blob_build(&blobs[0], "nat", plain, ARRAY_SIZE(plain));
-	blob_build(&blobs[1], "filter", chains, ARRAY_SIZE(chains));
-	return mutate_main("fuzz_ip6_tables", argc, argv, build, parse);
-}
+FUZZ_MAIN("fuzz_ip6_tables", build, parse)
 
 #endif

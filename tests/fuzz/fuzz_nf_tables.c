@@ -9,27 +9,15 @@
  *
  *   fuzz_nf_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <libmnl/libmnl.h>
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
 #include <libnftnl/set.h>
-#include <libnftnl/table.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
 
 #include "../../user/guard/nf_tables_parse.h"
-#include "../../user/guard/nf_tables_rule.h"
-#include "../../user/guard/nf_tables_set.h"
-#include "../../user/guard/ruleset_devices.h"
-#include "../../user/guard/ruleset_query.h"
-#include "../../user/lib/util.h"
+#include "../unit/guard/nf_messages.h"
+#define MUTATE_ITERATIONS 100000
 #include "mutate.h"
 
 static void query_all(const struct guard_ruleset *rules)
@@ -48,28 +36,26 @@ static void query_all(const struct guard_ruleset *rules)
 	(void)guard_ruleset_matches_device(rules, &in);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Of libFuzzer: one message. */
+static int parse(const uint8_t *data, size_t size)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();
 	struct nf_parser *parser = nf_parser_new(rules);
-	struct nlmsghdr *nlh = message_copy(data, size);
+	_cleanup_free_ struct nlmsghdr *nlh = message_copy(data, size);
 
 	if (nlh) {
 		(void)nf_parse_chain(nlh, parser);
 		(void)nf_parse_flowtable(nlh, parser);
-		(void)nf_parser_concerns(parser, nlh);
-		free(nlh);
+		(void)nf_parser_concerns(nlh, parser);
 	}
 	nf_parser_free(parser);
 	guard_ruleset_free(rules);
 	return 0;
 }
 
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+FUZZ_ENTRY(parse)
 
-#define DEFAULT_ITERATIONS 100000
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
 /* --- the messages --- */
 
@@ -77,68 +63,37 @@ enum message { TABLE, CHAIN, BASE, FLOWTABLE, NAMES, MAP, RULE, ELEMENTS, N_MESS
 
 static char messages[N_MESSAGES][MAX_BYTES] __attribute__((aligned(8)));
 
-static struct nlmsghdr *start(enum message message, uint16_t type)
+static const struct hook_device devices[] = { { "p0", 1, true },
+					      { "p", 1, false },
+					      { "q", 2, true } };
+
+static void keep(enum message message, const struct nlmsghdr *nlh)
 {
-	return nftnl_nlmsg_build_hdr(messages[message], type, NFPROTO_INET, 0, 0);
-}
-
-static void build_table(void)
-{
-	struct nftnl_table *table = nftnl_table_alloc();
-
-	nftnl_table_set_str(table, NFTNL_TABLE_NAME, "fw");
-	nftnl_table_set_u32(table, NFTNL_TABLE_FLAGS, 0);
-	nftnl_table_nlmsg_build_payload(start(TABLE, NFT_MSG_NEWTABLE), table);
-	nftnl_table_free(table);
-}
-
-static struct nlmsghdr *build_chain(enum message message, const char *name)
-{
-	struct nlmsghdr *nlh = start(message, NFT_MSG_NEWCHAIN);
-
-	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, name);
-	return nlh;
-}
-
-static void put_devices(struct nlmsghdr *nlh, uint16_t type)
-{
-	struct nlattr *devices = mnl_attr_nest_start(nlh, type);
-
-	mnl_attr_put_strz(nlh, 1, "p0");
-	mnl_attr_put_str(nlh, 1, "p");
-	mnl_attr_put_strz(nlh, 2, "q");
-	mnl_attr_nest_end(nlh, devices);
+	memcpy(messages[message], nlh, nlh->nlmsg_len);
 }
 
 static void build_flowtable(void)
 {
-	struct nlmsghdr *nlh = start(FLOWTABLE, NFT_MSG_NEWFLOWTABLE);
-	struct nlattr *hook;
+	struct nlmsghdr *nlh = flowtable_message("fw");
 
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
-	hook = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK);
-	put_devices(nlh, NFTA_FLOWTABLE_HOOK_DEVS);
-	mnl_attr_nest_end(nlh, hook);
+	put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, devices, ARRAY_SIZE(devices));
 	mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, 0);
+	keep(FLOWTABLE, nlh);
 }
 
 static void build_base(void)
 {
-	struct nlmsghdr *nlh = build_chain(BASE, "base");
-	struct nlattr *hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+	struct nlmsghdr *nlh = chain_message(NFPROTO_INET, "fw", "base");
 
-	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_INGRESS));
-	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, 0);
-	put_devices(nlh, NFTA_HOOK_DEVS);
-	mnl_attr_nest_end(nlh, hook);
+	put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_INGRESS, devices, ARRAY_SIZE(devices));
 	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, "filter");
+	keep(BASE, nlh);
 }
 
 static void build_set(enum message message, const char *name, bool maps)
 {
+	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWSET, NFPROTO_INET);
 	struct nftnl_set *set = nftnl_set_alloc();
 
 	nftnl_set_set_str(set, NFTNL_SET_TABLE, "fw");
@@ -148,7 +103,8 @@ static void build_set(enum message message, const char *name, bool maps)
 	nftnl_set_set_u32(set, NFTNL_SET_FLAGS, maps ? NFT_SET_MAP : 0);
 	if (maps)
 		nftnl_set_set_u32(set, NFTNL_SET_DATA_TYPE, NFT_DATA_VERDICT);
-	nftnl_set_nlmsg_build_payload(start(message, NFT_MSG_NEWSET), set);
+	nftnl_set_nlmsg_build_payload(nlh, set);
+	keep(message, nlh);
 	nftnl_set_free(set);
 }
 
@@ -168,7 +124,7 @@ static void renumber_elements(struct nlmsghdr *nlh)
 
 static void build_elements(void)
 {
-	struct nlmsghdr *nlh = start(ELEMENTS, NFT_MSG_NEWSETELEM);
+	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWSETELEM, NFPROTO_INET);
 	struct nftnl_set *set = nftnl_set_alloc();
 	struct nftnl_set_elem *elem;
 
@@ -188,92 +144,112 @@ static void build_elements(void)
 	}
 	nftnl_set_elems_nlmsg_build_payload(nlh, set);
 	renumber_elements(nlh);
+	keep(ELEMENTS, nlh);
 	nftnl_set_free(set);
 }
 
-struct number {
-	uint16_t attr;
-	uint32_t value;
+/* An expression: numbers, of which attribute 0 ends them, a string, and up to two values. */
+struct expression {
+	const char *name;
+	struct {
+		uint16_t attr;
+		uint32_t value;
+	} numbers[6];
+	struct {
+		uint16_t attr;
+		const char *text;
+		uint32_t bytes; /* 0: of a string */
+	} values[2];
 };
 
-/* An expression of numbers; attr 0 ends them. */
-static struct nftnl_expr *add_expr(struct nftnl_rule *rule, const char *name,
-				   const struct number *numbers)
-{
-	struct nftnl_expr *expr = nftnl_expr_alloc(name);
+static const struct expression expressions[] = {
+	{ "meta",
+	  { { NFTNL_EXPR_META_KEY, NFT_META_IIFNAME }, { NFTNL_EXPR_META_DREG, NFT_REG_1 } },
+	  {} },
+	{ "cmp",
+	  { { NFTNL_EXPR_CMP_SREG, NFT_REG_1 }, { NFTNL_EXPR_CMP_OP, NFT_CMP_EQ } },
+	  { { NFTNL_EXPR_CMP_DATA, "p0\0", 3 } } },
+	{ "lookup",
+	  { { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 }, { NFTNL_EXPR_LOOKUP_FLAGS, 0 } },
+	  { { NFTNL_EXPR_LOOKUP_SET, "names", 0 } } },
+	{ "payload",
+	  { { NFTNL_EXPR_PAYLOAD_DREG, NFT_REG32_04 },
+	    { NFTNL_EXPR_PAYLOAD_BASE, 1 },
+	    { NFTNL_EXPR_PAYLOAD_OFFSET, 8 },
+	    { NFTNL_EXPR_PAYLOAD_LEN, 16 } },
+	  {} },
+	{ "range",
+	  { { NFTNL_EXPR_RANGE_SREG, NFT_REG32_05 }, { NFTNL_EXPR_RANGE_OP, NFT_RANGE_EQ } },
+	  { { NFTNL_EXPR_RANGE_FROM_DATA, "\1\2\3\4", 4 },
+	    { NFTNL_EXPR_RANGE_TO_DATA, "\4\3\2\1", 4 } } },
+	{ "byteorder",
+	  { { NFTNL_EXPR_BYTEORDER_SREG, NFT_REG_2 },
+	    { NFTNL_EXPR_BYTEORDER_DREG, NFT_REG_2 },
+	    { NFTNL_EXPR_BYTEORDER_OP, 0 },
+	    { NFTNL_EXPR_BYTEORDER_LEN, 4 },
+	    { NFTNL_EXPR_BYTEORDER_SIZE, 4 } },
+	  {} },
+	{ "immediate",
+	  { { NFTNL_EXPR_IMM_DREG, NFT_REG_3 } },
+	  { { NFTNL_EXPR_IMM_DATA, "abcd", 4 } } },
+	{ "ct", { { NFTNL_EXPR_CT_KEY, 0 }, { NFTNL_EXPR_CT_DREG, NFT_REG_4 } }, {} },
+	{ "numgen",
+	  { { NFTNL_EXPR_NG_DREG, NFT_REG_1 },
+	    { NFTNL_EXPR_NG_MODULUS, 2 },
+	    { NFTNL_EXPR_NG_TYPE, NFT_NG_RANDOM },
+	    { NFTNL_EXPR_NG_OFFSET, 0 } },
+	  {} },
+	{ "match", { { NFTNL_EXPR_MT_REV, 0 } }, { { NFTNL_EXPR_MT_NAME, "comment", 0 } } },
+	{ "objref",
+	  { { NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER } },
+	  { { NFTNL_EXPR_OBJREF_IMM_NAME, "c", 0 } } },
+	{ "meta",
+	  { { NFTNL_EXPR_META_KEY, NFT_META_OIF }, { NFTNL_EXPR_META_DREG, NFT_REG32_00 } },
+	  {} },
+	{ "lookup",
+	  { { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 },
+	    { NFTNL_EXPR_LOOKUP_DREG, NFT_REG_VERDICT },
+	    { NFTNL_EXPR_LOOKUP_FLAGS, 0 } },
+	  { { NFTNL_EXPR_LOOKUP_SET, "map", 0 } } },
+	{ "immediate",
+	  { { NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT }, { NFTNL_EXPR_IMM_VERDICT, NFT_JUMP } },
+	  { { NFTNL_EXPR_IMM_CHAIN, "chain", 0 } } },
+};
 
-	for (; numbers->attr; numbers++)
-		nftnl_expr_set_u32(expr, numbers->attr, numbers->value);
+static void add_expression(struct nftnl_rule *rule, const struct expression *expression)
+{
+	struct nftnl_expr *expr = nftnl_expr_alloc(expression->name);
+
+	for (size_t i = 0; expression->numbers[i].attr; i++)
+		nftnl_expr_set_u32(expr, expression->numbers[i].attr, expression->numbers[i].value);
+	for (size_t i = 0; i < 2 && expression->values[i].attr; i++) {
+		const char *text = expression->values[i].text;
+		uint32_t bytes = expression->values[i].bytes;
+
+		nftnl_expr_set(expr, expression->values[i].attr, text, bytes ?: strlen(text) + 1);
+	}
 	nftnl_rule_add_expr(rule, expr);
-	return expr;
-}
-
-#define EXPR(rule, name, ...) add_expr(rule, name, (const struct number[]){ __VA_ARGS__, { 0, 0 } })
-
-static void add_conditions(struct nftnl_rule *rule)
-{
-	struct nftnl_expr *expr;
-
-	EXPR(rule, "meta", { NFTNL_EXPR_META_KEY, NFT_META_IIFNAME },
-	     { NFTNL_EXPR_META_DREG, NFT_REG_1 });
-	expr = EXPR(rule, "cmp", { NFTNL_EXPR_CMP_SREG, NFT_REG_1 },
-		    { NFTNL_EXPR_CMP_OP, NFT_CMP_EQ });
-	nftnl_expr_set(expr, NFTNL_EXPR_CMP_DATA, "p0\0", 3);
-	expr = EXPR(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 },
-		    { NFTNL_EXPR_LOOKUP_FLAGS, 0 });
-	nftnl_expr_set_str(expr, NFTNL_EXPR_LOOKUP_SET, "names");
-	EXPR(rule, "payload", { NFTNL_EXPR_PAYLOAD_DREG, NFT_REG32_04 },
-	     { NFTNL_EXPR_PAYLOAD_BASE, 1 }, { NFTNL_EXPR_PAYLOAD_OFFSET, 8 },
-	     { NFTNL_EXPR_PAYLOAD_LEN, 16 });
-	expr = EXPR(rule, "range", { NFTNL_EXPR_RANGE_SREG, NFT_REG32_05 },
-		    { NFTNL_EXPR_RANGE_OP, NFT_RANGE_EQ });
-	nftnl_expr_set(expr, NFTNL_EXPR_RANGE_FROM_DATA, "\1\2\3\4", 4);
-	nftnl_expr_set(expr, NFTNL_EXPR_RANGE_TO_DATA, "\4\3\2\1", 4);
-	EXPR(rule, "byteorder", { NFTNL_EXPR_BYTEORDER_SREG, NFT_REG_2 },
-	     { NFTNL_EXPR_BYTEORDER_DREG, NFT_REG_2 }, { NFTNL_EXPR_BYTEORDER_OP, 0 },
-	     { NFTNL_EXPR_BYTEORDER_LEN, 4 }, { NFTNL_EXPR_BYTEORDER_SIZE, 4 });
-	expr = EXPR(rule, "immediate", { NFTNL_EXPR_IMM_DREG, NFT_REG_3 });
-	nftnl_expr_set(expr, NFTNL_EXPR_IMM_DATA, "abcd", 4);
-}
-
-static void add_ends(struct nftnl_rule *rule)
-{
-	struct nftnl_expr *expr;
-
-	EXPR(rule, "ct", { NFTNL_EXPR_CT_KEY, 0 }, { NFTNL_EXPR_CT_DREG, NFT_REG_4 });
-	EXPR(rule, "numgen", { NFTNL_EXPR_NG_DREG, NFT_REG_1 }, { NFTNL_EXPR_NG_MODULUS, 2 },
-	     { NFTNL_EXPR_NG_TYPE, NFT_NG_RANDOM }, { NFTNL_EXPR_NG_OFFSET, 0 });
-	expr = EXPR(rule, "match", { NFTNL_EXPR_MT_REV, 0 });
-	nftnl_expr_set_str(expr, NFTNL_EXPR_MT_NAME, "comment");
-	expr = EXPR(rule, "objref", { NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER });
-	nftnl_expr_set_str(expr, NFTNL_EXPR_OBJREF_IMM_NAME, "c");
-	EXPR(rule, "meta", { NFTNL_EXPR_META_KEY, NFT_META_OIF },
-	     { NFTNL_EXPR_META_DREG, NFT_REG32_00 });
-	expr = EXPR(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 },
-		    { NFTNL_EXPR_LOOKUP_DREG, NFT_REG_VERDICT }, { NFTNL_EXPR_LOOKUP_FLAGS, 0 });
-	nftnl_expr_set_str(expr, NFTNL_EXPR_LOOKUP_SET, "map");
-	expr = EXPR(rule, "immediate", { NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT },
-		    { NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP });
-	nftnl_expr_set_str(expr, NFTNL_EXPR_IMM_CHAIN, "chain");
 }
 
 static void build_rule(void)
 {
+	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWRULE, NFPROTO_INET);
 	struct nftnl_rule *rule = nftnl_rule_alloc();
 
 	nftnl_rule_set_str(rule, NFTNL_RULE_TABLE, "fw");
 	nftnl_rule_set_str(rule, NFTNL_RULE_CHAIN, "base");
 	nftnl_rule_set_u64(rule, NFTNL_RULE_HANDLE, 7);
-	add_conditions(rule);
-	add_ends(rule);
-	nftnl_rule_nlmsg_build_payload(start(RULE, NFT_MSG_NEWRULE), rule);
+	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++)
+		add_expression(rule, &expressions[i]);
+	nftnl_rule_nlmsg_build_payload(nlh, rule);
+	keep(RULE, nlh);
 	nftnl_rule_free(rule);
 }
 
 static void build_messages(void)
 {
-	build_table();
-	build_chain(CHAIN, "chain");
+	keep(TABLE, table_message(NFPROTO_INET));
+	keep(CHAIN, chain_message(NFPROTO_INET, "fw", "chain"));
 	build_base();
 	build_flowtable();
 	build_set(NAMES, "names", false);
@@ -303,18 +279,13 @@ static bool is_nest(const char *bytes, size_t size)
 /* Changes a byte of a value, not of a length or a type, nor the NUL of a string. */
 static void mutate_value(char *bytes, size_t size)
 {
-	struct nlattr *attr = (void *)bytes;
-	size_t n = 0, chosen, length;
+	struct nlattr *attrs[64], *attr = (void *)bytes;
+	size_t n = 0, length;
 	char *value;
 
-	for (size_t left = size; left >= sizeof(*attr); n++) {
-		left -= MNL_ALIGN(attr->nla_len);
-		attr = mnl_attr_next(attr);
-	}
-	chosen = random_below(n);
-	attr = (void *)bytes;
-	while (chosen--)
-		attr = mnl_attr_next(attr);
+	for (; (char *)attr < bytes + size && n < ARRAY_SIZE(attrs); attr = mnl_attr_next(attr))
+		attrs[n++] = attr;
+	attr = attrs[random_below(n)];
 	length = mnl_attr_get_payload_len(attr);
 	value = mnl_attr_get_payload(attr);
 	if (is_nest(value, MNL_ALIGN(length)))
@@ -358,7 +329,7 @@ static bool run_once(void)
 		if (i == ELEMENTS)
 			nf_sets_choose(parser);
 		taken &= parsers[i](nlh, parser) == 0;
-		(void)nf_parser_concerns(parser, nlh);
+		(void)nf_parser_concerns(nlh, parser);
 		free(nlh);
 	}
 	query_all(rules);
@@ -369,19 +340,8 @@ static bool run_once(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
-	unsigned long taken = 0;
-
-	random_start(argc > 2 ? argv[2] : NULL);
-	printf("fuzz_nf_tables: %lu mutated rulesets from seed %llu\n", iterations,
-	       (unsigned long long)random_state);
-	fflush(stdout);
 	build_messages();
-	for (unsigned long i = 0; iterations == 0 || i < iterations; i++)
-		taken += run_once();
-	printf("%lu of them parsed\n", taken);
-	/* A mutator that spoils everything, or nothing, tests nothing. */
-	return taken == 0 || taken == iterations;
+	return fuzz_main("fuzz_nf_tables", argc, argv, run_once);
 }
 
 #endif

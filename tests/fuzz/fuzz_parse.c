@@ -5,10 +5,6 @@
  *   fuzz_parse [ITERATIONS [SEED]]    0 iterations: run until stopped
  *   fuzz_parse -w DIRECTORY           write the captured messages there, a corpus for libFuzzer
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../unit/netlink/captures.h"
 #include "../unit/netlink/messages.h"
 #define MUTATE_ITERATIONS 3000000
@@ -57,11 +53,13 @@ static int corpus_write(const char *directory)
 	return 0;
 }
 
+FUZZ_ONCE(build, parse)
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "-w") == 0)
 		return corpus_write(argv[2]);
-	return mutate_main("fuzz_parse", argc, argv, build, parse);
+	return fuzz_main("fuzz_parse", argc, argv, once);
 }
 
 #endif

@@ -5,10 +5,7 @@
  *
  *   fuzz_tc [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "../../user/guard/tc_parse.h"
+#include "../../user/guard/tc.h"
 #include "../unit/guard/tc_build.h"
 #include "mutate.h"
 
@@ -50,7 +47,7 @@ static int parse_all(const uint8_t *data, size_t size)
 		accepted++;
 	}
 	accepted += !tc_parse_device(nlh, &device);
-	(void)tc_parse_is_change(nlh);
+	(void)tc_parse_is_change(nlh, NULL);
 	return accepted;
 }
 
@@ -68,9 +65,6 @@ static size_t build(uint8_t *bytes)
 	return nlh->nlmsg_len;
 }
 
-int main(int argc, char **argv)
-{
-	return mutate_main("fuzz_tc", argc, argv, build, parse_all);
-}
+FUZZ_MAIN("fuzz_tc", build, parse_all)
 
 #endif

@@ -5,11 +5,7 @@
  *
  *   fuzz_xfrm [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "../../user/guard/xfrm_parse.h"
+#include "../../user/guard/xfrm.h"
 #include "../../user/rib/radix.h"
 #include "../unit/guard/xfrm_messages.h"
 #include "mutate.h"
@@ -67,7 +63,7 @@ static int parse_all(const uint8_t *data, size_t size)
 		check_policy(&policy);
 	accepted += r >= 0;
 	accepted += xfrm_parse_default(nlh, reason) == 0;
-	(void)xfrm_parse_is_change(nlh);
+	(void)xfrm_notifications.is_change(nlh, NULL);
 	return accepted;
 }
 
@@ -75,49 +71,22 @@ FUZZ_ENTRY(parse_all)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
-static struct nlmsghdr *build_message(size_t which)
-{
-	static const struct policy_row rows[] = {
-		{ .src = "2001:db8:a::",
-		  .dst = "2001:db8:b::",
-		  .src_len = 64,
-		  .dst_len = 64,
-		  .dir = XFRM_POLICY_FWD,
-		  .action = XFRM_POLICY_BLOCK },
-		{ .src = "2001:db8:a::1",
-		  .dst = "::",
-		  .src_len = 128,
-		  .dir = XFRM_POLICY_OUT,
-		  .n_templates = 2,
-		  .mark = { 1, 1 },
-		  .if_id = 7 },
-		{ .src = "::",
-		  .dst = "2001:db8::",
-		  .dst_len = 32,
-		  .dir = XFRM_POLICY_OUT,
-		  .n_templates = 1,
-		  .security = true,
-		  .offload = true,
-		  .sub = true },
-	};
-
-	if (which < ARRAY_SIZE(rows))
-		return build_policy(&rows[which]);
-	return build_default(XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_BLOCK, XFRM_USERPOLICY_ACCEPT);
-}
-#define N_MESSAGES 4
-
 static size_t build(uint8_t *bytes)
 {
-	const struct nlmsghdr *nlh = build_message(random_below(N_MESSAGES));
+	static const struct policy_row rows[] = {
+		{ FWD, BLOCK },
+		{ OUT, .n_templates = 2, .mark = { 1, 1 }, .if_id = 7 },
+		{ OUT, ESP, .security = true, .offload = true, .sub = true },
+		{ .src = "::", .dst = "::1", .dst_len = 128, .dir = XFRM_POLICY_OUT, BLOCK },
+	};
+	size_t which = random_below(ARRAY_SIZE(rows) + 1);
+	const struct nlmsghdr *nlh =
+		which < ARRAY_SIZE(rows) ? build_policy(&rows[which]) : build_default(1, 2, 1);
 
 	memcpy(bytes, nlh, nlh->nlmsg_len);
 	return nlh->nlmsg_len;
 }
 
-int main(int argc, char **argv)
-{
-	return mutate_main("fuzz_xfrm", argc, argv, build, parse_all);
-}
+FUZZ_MAIN("fuzz_xfrm", build, parse_all)
 
 #endif

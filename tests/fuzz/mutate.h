@@ -8,8 +8,7 @@
 #define FUZZ_MUTATE_H
 
 #include <linux/netlink.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "../../user/lib/util.h"
@@ -120,29 +119,39 @@ static inline size_t mutate_often(uint8_t *bytes, size_t size)
 }
 
 /*
- * main() of NAME [ITERATIONS [SEED]]; 0 iterations: until stopped. build() writes a message of up
- * to MAX_BYTES and returns its size; a mutated copy goes to parse(), which returns whether a parser
- * accepted it. Fails if all were accepted, or none: such a mutator tests nothing.
+ * main() of NAME [ITERATIONS [SEED]]; 0 iterations: until stopped. once() runs a mutated input
+ * through the parsers, and returns whether one accepted it. Fails if all were accepted, or none:
+ * such a mutator tests nothing.
  */
-static inline int mutate_main(const char *name, int argc, char **argv,
-			      size_t (*build)(uint8_t *bytes),
-			      int (*parse)(const uint8_t *bytes, size_t size))
+static inline int fuzz_main(const char *name, int argc, char **argv, bool (*once)(void))
 {
-	static uint8_t bytes[MAX_BYTES];
 	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : MUTATE_ITERATIONS;
 	unsigned long accepted = 0;
 
 	random_start(argc > 2 ? argv[2] : NULL);
-	printf("%s: %lu mutated messages from seed %llu\n", name, iterations,
+	printf("%s: %lu mutated inputs from seed %llu\n", name, iterations,
 	       (unsigned long long)random_state);
 	fflush(stdout);
-	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
-		size_t size = mutate_often(bytes, build(bytes));
-
-		accepted += parse(bytes, size) > 0;
-	}
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++)
+		accepted += once();
 	printf("%lu of them parsed\n", accepted);
 	return accepted == 0 || accepted == iterations;
 }
+
+/* Its once(): build() writes a message of up to MAX_BYTES, and parse() gets a mutated copy. */
+#define FUZZ_ONCE(build, parse)                                  \
+	static bool once(void)                                   \
+	{                                                        \
+		static uint8_t bytes[MAX_BYTES];                 \
+		size_t size = mutate_often(bytes, build(bytes)); \
+                                                                 \
+		return parse(bytes, size) > 0;                   \
+	}
+#define FUZZ_MAIN(name, build, parse)                     \
+	FUZZ_ONCE(build, parse)                           \
+	int main(int argc, char **argv)                   \
+	{                                                 \
+		return fuzz_main(name, argc, argv, once); \
+	}
 
 #endif

@@ -37,8 +37,7 @@
 #include "../../user/guard/ip6_tables.h"
 #include "../../user/guard/nf_hooks.h"
 #include "../../user/guard/nf_tables.h"
-#include "../../user/guard/ruleset_devices.h"
-#include "../../user/guard/ruleset_query.h"
+#include "../../user/guard/ruleset.h"
 #include "../../user/guard/tc.h"
 #include "../../user/guard/xfrm.h"
 #include "../../user/netlink/parse.h"
@@ -160,30 +159,30 @@ static double cpu_ms(void)
 
 /* --- sources --- */
 
-/* Functions of other sources than nf_tables need no handle. */
 struct source {
 	const char *name;
-	int (*read)(struct nf_tables *tables, struct guard_ruleset **out);
+	int (*read)(struct guard_ruleset **out);
 };
 
-static int read_ip6_tables(struct nf_tables *tables, struct guard_ruleset **out)
+static struct nf_parser *parser; /* of the last reading of nf_tables */
+
+static int read_nf_tables(struct guard_ruleset **out)
 {
-	return ip6_tables_read(out);
+	return nf_tables_read(NULL, NULL, &parser, out);
 }
 
 static const struct source sources[] = {
-	{ "nf_tables", nf_tables_read },
-	{ "ip6_tables", read_ip6_tables },
+	{ "nf_tables", read_nf_tables },
+	{ "ip6_tables", ip6_tables_read },
 	{ "hooks", NULL },
 };
 
-static void read_rules(const struct source *source, struct nf_tables *tables,
-		       const struct iface *devices, size_t n)
+static void read_rules(const struct source *source, const struct iface *devices, size_t n)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
 	char reason[GUARD_REASON_LEN];
 	double before = cpu_ms(), after;
-	int r = source->read(tables, &rules);
+	int r = source->read(&rules);
 	bool tracks;
 
 	if (r < 0) {
@@ -199,14 +198,14 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 		      pairs_json(rules, devices, n)));
 }
 
-static void follow(const struct source *source, struct nf_tables *tables,
+static void follow(const struct source *source, struct nl_socket *socket,
 		   const struct iface *devices, size_t n)
 {
 	char line[16];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		if (nf_tables_read_events(tables))
-			read_rules(source, tables, devices, n);
+		if (notifications_read(&nf_tables_notifications, socket, parser))
+			read_rules(source, devices, n);
 		else
 			say(json_pack("{s:b}", "changed", 0));
 	}
@@ -263,15 +262,15 @@ static int read_hooks(const struct iface *devices, size_t n)
 
 /* --- traffic control --- */
 
-static bool wait_for_change(struct tc *tc)
+static bool wait_for_change(struct nl_socket *socket)
 {
-	struct pollfd pfd = { .fd = tc_fd(tc), .events = POLLIN };
+	struct pollfd pfd = { .fd = nl_socket_fd(socket), .events = POLLIN };
 	bool changed = false;
 
 	puts("waits");
 	fflush(stdout);
 	while (!changed && poll(&pfd, 1, TIMEOUT_MS) > 0)
-		changed = tc_read_events(tc);
+		changed = notifications_read(&tc_notifications, socket, NULL);
 	return changed;
 }
 
@@ -291,21 +290,21 @@ static void say_queueing(const struct queueing *queueing, const char *name, bool
 
 static void read_tc(char *const *names, bool follows)
 {
-	_cleanup_(queueing_freep) struct queueing *queueing = NULL;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	struct queueing *queueing = NULL;
 	bool changed = false;
-	struct tc *tc;
-	int r = tc_new(0, &tc);
+	int r = notifications_open(&tc_notifications, 0, &socket);
 
 	if (r)
 		die("tc", r);
 	if (follows)
-		changed = wait_for_change(tc);
-	r = tc_read(tc, &queueing);
-	tc_free(tc);
+		changed = wait_for_change(socket);
+	r = tc_read(&queueing);
 	if (r)
 		die("tc", r);
 	for (; *names; names++)
 		say_queueing(queueing, *names, changed);
+	queueing_free(queueing);
 }
 
 /* --- IPsec policies --- */
@@ -318,13 +317,13 @@ static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t 
 	return 0;
 }
 
-static void say_policies(struct xfrm *xfrm, const union sixlane_addr *addrs)
+static void say_policies(const struct nl_socket *socket, const union sixlane_addr *addrs)
 {
 	_cleanup_(policies_freep) struct policies *policies = NULL;
 	const struct policy *policy = NULL;
 	char held[GUARD_REASON_LEN] = "";
 	size_t n_entries = 0;
-	int r = xfrm_read(xfrm, &policies);
+	int r = xfrm_read(&policies);
 
 	if (r == 0)
 		r = policies_entries(policies, count_entry, &n_entries);
@@ -334,32 +333,33 @@ static void say_policies(struct xfrm *xfrm, const union sixlane_addr *addrs)
 		policy = policies_find(policies, &addrs[0], &addrs[1]);
 	if (policy)
 		policy_format(policy, held);
-	say(json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", xfrm_fd(xfrm) >= 0, "policies",
+	say(json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", socket != NULL, "policies",
 		      (int)policies->n, "entries", (int)n_entries, "all", policies->all,
 		      "icmp_errors", policies->icmp_errors, "held", held));
 }
 
 static void read_xfrm(char *const *words, size_t n)
 {
-	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				{ .fd = -1, .events = POLLIN } };
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	union sixlane_addr addrs[2];
-	struct xfrm *xfrm;
 	int r;
 
 	for (size_t i = 0; i < n && i < ARRAY_SIZE(addrs); i++) {
 		if (inet_pton(AF_INET6, words[i], &addrs[i]) != 1)
 			die(words[i], -EINVAL);
 	}
-	r = xfrm_new(&xfrm);
+	r = notifications_open(&xfrm_notifications, 0, &socket);
 	if (r < 0)
 		die("xfrm", r);
-	fds[1].fd = xfrm_fd(xfrm);
-	say_policies(xfrm, n ? addrs : NULL);
+	if (socket)
+		fds[1].fd = nl_socket_fd(socket);
+	say_policies(socket, n ? addrs : NULL);
 	while (poll(fds, ARRAY_SIZE(fds), -1) > 0 && !fds[0].revents) {
-		if (xfrm_read_events(xfrm))
-			say_policies(xfrm, n ? addrs : NULL);
+		if (notifications_read(&xfrm_notifications, socket, NULL))
+			say_policies(socket, n ? addrs : NULL);
 	}
-	xfrm_free(xfrm);
 }
 
 /* --- BPF programs at hooks --- */
@@ -431,8 +431,8 @@ static const struct source *find_source(const char *name)
 static int read_netfilter(const struct source *source, char *const *names, size_t n, bool follows)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *links = NULL;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	_cleanup_free_ struct iface *devices = calloc(n + 1, sizeof(*devices));
-	struct nf_tables *tables;
 	int r = devices ? nl_socket_new(NETLINK_ROUTE, 0, &links) : -ENOMEM;
 
 	if (r < 0)
@@ -441,13 +441,13 @@ static int read_netfilter(const struct source *source, char *const *names, size_
 		device_read(links, names[i], &devices[i]);
 	if (!source->read)
 		return read_hooks(devices, n);
-	r = nf_tables_new(0, &tables);
+	r = notifications_open(&nf_tables_notifications, 0, &socket);
 	if (r < 0)
 		die("nf_tables", r);
-	read_rules(source, tables, devices, n);
+	read_rules(source, devices, n);
 	if (follows)
-		follow(source, tables, devices, n);
-	nf_tables_free(tables);
+		follow(source, socket, devices, n);
+	nf_parser_free(parser);
 	return 0;
 }
 

@@ -16,7 +16,6 @@
 
 #include "../lib/util.h"
 #include "guard_pairs.h"
-#include "guard_path.h"
 
 const char *const guard_cause_names[GUARD_N_CAUSES] = {
 	[GUARD_NETFILTER] = "netfilter",

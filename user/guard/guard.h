@@ -13,7 +13,6 @@
 
 #include "../rib/links.h"
 #include "policies.h"
-#include "terms.h"
 
 extern const char *const guard_cause_names[GUARD_N_CAUSES]; /* "netfilter", "xfrm", "tc" */
 

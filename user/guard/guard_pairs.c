@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "../lib/util.h"
-#include "guard_path.h"
-#include "ruleset_devices.h"
 
 /* CPU time for the evaluation of all pairs. */
 #define MAX_NS 100000000u

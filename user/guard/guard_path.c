@@ -3,7 +3,7 @@
  * One device's reasons, rules and flowtables. Devices below it are visited to a fixed depth, so
  * that a loop of links ends.
  */
-#include "guard_path.h"
+#include "guard_sources.h"
 
 #include <net/if.h>
 #include <stdio.h>

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sources and their schedule. A source has a function that opens it, one that checks its
- * notifications and one that reads it. Sources without notifications are polled.
+ * The sources and their schedule. Sources without notifications are polled.
  */
 #include "guard_sources.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "../lib/util.h"
 #include "ip6_tables.h"
 #include "nf_tables.h"
-#include "ruleset_query.h"
 #include "tc.h"
 #include "xfrm.h"
 
@@ -39,24 +36,10 @@ static void check_time(void *ctx)
 		sources->slow(sources->slow_ctx);
 }
 
-static int open_nf_tables(struct guard_sources *sources)
-{
-	int ret = nf_tables_new(sources->rcvbuf_bytes, &sources->nf_tables);
-
-	if (!ret)
-		nf_tables_set_idle(sources->nf_tables, check_time, sources);
-	return ret;
-}
-
-static bool follow_nf_tables(struct guard_sources *sources)
-{
-	return nf_tables_read_events(sources->nf_tables);
-}
-
 static int read_nf_tables(struct guard_sources *sources)
 {
 	struct guard_ruleset *read;
-	int ret = nf_tables_read(sources->nf_tables, &read);
+	int ret = nf_tables_read(check_time, sources, &sources->parser, &read);
 
 	if (ret)
 		return ret;
@@ -93,20 +76,10 @@ static int read_hooks(struct guard_sources *sources)
 	return ret;
 }
 
-static int open_xfrm(struct guard_sources *sources)
-{
-	return xfrm_new(&sources->xfrm);
-}
-
-static bool follow_xfrm(struct guard_sources *sources)
-{
-	return xfrm_read_events(sources->xfrm);
-}
-
 static int read_xfrm(struct guard_sources *sources)
 {
 	struct policies *read;
-	int ret = xfrm_read(sources->xfrm, &read);
+	int ret = xfrm_read(&read);
 
 	if (ret)
 		return ret;
@@ -116,20 +89,10 @@ static int read_xfrm(struct guard_sources *sources)
 	return 0;
 }
 
-static int open_tc(struct guard_sources *sources)
-{
-	return tc_new(sources->rcvbuf_bytes, &sources->tc);
-}
-
-static bool follow_tc(struct guard_sources *sources)
-{
-	return tc_read_events(sources->tc);
-}
-
 static int read_tc(struct guard_sources *sources)
 {
 	struct queueing *read;
-	int ret = tc_read(sources->tc, &read);
+	int ret = tc_read(&read);
 
 	if (ret)
 		return ret;
@@ -181,39 +144,18 @@ static int read_devices(struct guard_sources *sources, const struct links *links
 }
 
 static const struct source_kind {
-	const char *name; /* for people */
-	int (*open)(struct guard_sources *sources);
-	bool (*follow)(struct guard_sources *sources);
+	const char *name;			    /* for people */
+	const struct notifications *notifications;  /* NULL: it is polled */
 	int (*read)(struct guard_sources *sources); /* NULL: read_devices() */
 	enum guard_cause cause;
-	bool polled; /* the kernel announces nothing */
 } kinds[GUARD_N_SOURCES] = {
-	[GUARD_SOURCE_NF_TABLES] = { .name = "nf_tables",
-				     .open = open_nf_tables,
-				     .follow = follow_nf_tables,
-				     .read = read_nf_tables,
-				     .cause = GUARD_NETFILTER },
-	[GUARD_SOURCE_IP6_TABLES] = { .name = "ip6_tables",
-				      .read = read_ip6_tables,
-				      .cause = GUARD_NETFILTER,
-				      .polled = true },
-	[GUARD_SOURCE_HOOKS] = { .name = "netfilter hooks",
-				 .read = read_hooks,
-				 .cause = GUARD_NETFILTER,
-				 .polled = true },
-	[GUARD_SOURCE_XFRM] = { .name = "IPsec policies",
-				.open = open_xfrm,
-				.follow = follow_xfrm,
-				.read = read_xfrm,
-				.cause = GUARD_XFRM },
-	[GUARD_SOURCE_TC] = { .name = "qdiscs and filters",
-			      .open = open_tc,
-			      .follow = follow_tc,
-			      .read = read_tc,
-			      .cause = GUARD_TC },
-	[GUARD_SOURCE_DEVICES] = { .name = "programs at devices",
-				   .cause = GUARD_TC,
-				   .polled = true },
+	[GUARD_SOURCE_NF_TABLES] = { "nf_tables", &nf_tables_notifications, read_nf_tables,
+				     GUARD_NETFILTER },
+	[GUARD_SOURCE_IP6_TABLES] = { "ip6_tables", NULL, read_ip6_tables, GUARD_NETFILTER },
+	[GUARD_SOURCE_HOOKS] = { "netfilter hooks", NULL, read_hooks, GUARD_NETFILTER },
+	[GUARD_SOURCE_XFRM] = { "IPsec policies", &xfrm_notifications, read_xfrm, GUARD_XFRM },
+	[GUARD_SOURCE_TC] = { "qdiscs and filters", &tc_notifications, read_tc, GUARD_TC },
+	[GUARD_SOURCE_DEVICES] = { "programs at devices", NULL, NULL, GUARD_TC },
 };
 
 /* True: it was not stale before. */
@@ -231,9 +173,12 @@ static bool read_source(struct guard_sources *sources, enum guard_source_kind ki
 {
 	struct guard_source *source = &sources->state[kind];
 	uint64_t start_cpu_ns = util_cpu_ns();
-	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(sources) : 0;
-	bool unchanged;
+	bool polled = !kinds[kind].notifications, unchanged;
+	int ret = 0;
 
+	if (!polled && !source->opened)
+		ret = notifications_open(kinds[kind].notifications, sources->rcvbuf_bytes,
+					 &source->socket);
 	source->opened |= !ret;
 	source->pending = false;
 	sources->reading_ns = util_now_ns();
@@ -241,8 +186,7 @@ static bool read_source(struct guard_sources *sources, enum guard_source_kind ki
 		ret = kinds[kind].read ? kinds[kind].read(sources) : read_devices(sources, links);
 	sources->reading_ns = 0;
 	source->took_ns = util_cpu_ns() - start_cpu_ns;
-	source->next_ns =
-		util_now_ns() + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
+	source->next_ns = util_now_ns() + (polled ? SHARE_POLLED : SHARE) * source->took_ns;
 	unchanged = ret == UNCHANGED && source->read && !source->stale && !source->error;
 	ret = ret == UNCHANGED ? 0 : ret;
 	source->stale = false;
@@ -255,19 +199,20 @@ static bool run_source(struct guard_sources *sources, enum guard_source_kind kin
 		       const struct links *links, uint64_t *due_ns)
 {
 	struct guard_source *source = &sources->state[kind];
+	bool polled = !kinds[kind].notifications;
 	uint64_t now_ns = util_now_ns();
 
-	if (source->opened && kinds[kind].follow)
-		source->pending |= kinds[kind].follow(sources);
+	if (!polled)
+		source->pending |= notifications_read(kinds[kind].notifications, source->socket,
+						      sources->parser);
 	if (!source->pending)
 		return false;
 	if (now_ns < source->next_ns) {
 		*due_ns = util_earlier(*due_ns, source->next_ns);
-		return !kinds[kind].polled && source->next_ns - now_ns > SLOW_NS &&
-		       set_stale(source);
+		return !polled && source->next_ns - now_ns > SLOW_NS && set_stale(source);
 	}
 	/* The caller punts first, and then comes back for the reading. */
-	if (!kinds[kind].polled && source->took_ns > SLOW_NS && set_stale(source)) {
+	if (!polled && source->took_ns > SLOW_NS && set_stale(source)) {
 		*due_ns = 0;
 		return true;
 	}
@@ -288,7 +233,8 @@ bool guard_sources_run(struct guard_sources *sources, const struct links *links,
 void guard_sources_poll(struct guard_sources *sources)
 {
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		sources->state[kind].pending |= kinds[kind].polled || sources->state[kind].error;
+		sources->state[kind].pending |=
+			!kinds[kind].notifications || sources->state[kind].error;
 }
 
 const char *guard_sources_unread(const struct guard_sources *sources, enum guard_cause cause,
@@ -320,9 +266,9 @@ void guard_sources_init(struct guard_sources *sources, uint32_t bypassed, size_t
 
 void guard_sources_free(struct guard_sources *sources)
 {
-	nf_tables_free(sources->nf_tables);
-	xfrm_free(sources->xfrm);
-	tc_free(sources->tc);
+	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
+		nl_socket_free(sources->state[kind].socket);
+	nf_parser_free(sources->parser);
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
 		guard_ruleset_free(sources->rules[i]);
 	policies_free(sources->policies);
@@ -332,7 +278,9 @@ void guard_sources_free(struct guard_sources *sources)
 
 void guard_sources_fds(const struct guard_sources *sources, int fds[3])
 {
-	fds[0] = sources->nf_tables ? nf_tables_fd(sources->nf_tables) : -1;
-	fds[1] = sources->xfrm ? xfrm_fd(sources->xfrm) : -1;
-	fds[2] = sources->tc ? tc_fd(sources->tc) : -1;
+	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
+		if (kinds[kind].notifications)
+			*fds++ = sources->state[kind].socket
+					 ? nl_socket_fd(sources->state[kind].socket)
+					 : -1;
 }

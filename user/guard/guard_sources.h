@@ -15,7 +15,6 @@
 #include "policies.h"
 #include "queueing.h"
 #include "ruleset.h"
-#include "terms.h"
 
 enum guard_source_kind {
 	GUARD_SOURCE_NF_TABLES,
@@ -30,13 +29,14 @@ enum guard_source_kind {
 enum guard_rules { GUARD_RULES_NF_TABLES, GUARD_RULES_IP6_TABLES, GUARD_N_RULES };
 
 struct guard_source {
-	bool opened;	  /* its socket */
-	bool read;	  /* successfully, once */
-	bool pending;	  /* to be read */
-	bool stale;	  /* the result may be outdated, and reading takes long */
-	int error;	  /* -errno of the last reading */
-	uint64_t took_ns; /* CPU time of the last reading */
-	uint64_t next_ns; /* earliest time of the next one */
+	bool opened;
+	struct nl_socket *socket; /* of notifications; NULL: it has none, or not in this kernel */
+	bool read;		  /* successfully, once */
+	bool pending;		  /* to be read */
+	bool stale;		  /* the result may be outdated, and reading takes long */
+	int error;		  /* -errno of the last reading */
+	uint64_t took_ns;	  /* CPU time of the last reading */
+	uint64_t next_ns;	  /* earliest time of the next one */
 };
 
 /* What the kernel does not announce of a device: BPF programs and functions at it, as reasons. */
@@ -55,10 +55,7 @@ struct guard_sources {
 	void *slow_ctx;
 	uint64_t reading_ns; /* when the reading under way began; 0: none, or slow() was called */
 
-	struct nf_tables *nf_tables;
-	struct xfrm *xfrm;
-	struct tc *tc;
-
+	struct nf_parser *parser; /* for nf_tables' notifications */
 	/* The results; pointers are NULL before the first reading. */
 	struct guard_ruleset *rules[GUARD_N_RULES];
 	struct nf_hooks hooks;
@@ -92,5 +89,37 @@ static inline bool guard_sources_bypass(const struct guard_sources *sources, enu
 {
 	return sources->bypassed >> cause & 1;
 }
+
+/*
+ * --- guard_path.c: what a packet meets at one device on its path, and at the devices below: the
+ * lower device of a VLAN device, the slaves of a bond. reason: NULL, or GUARD_REASON_LEN bytes, set
+ * only if the answer is yes. ---
+ */
+
+struct guard_iface guard_path_iface(const struct device *device);
+
+/* Whether the device has this IFLA_INFO_KIND. */
+bool guard_path_is_kind(const struct device *device, const char *kind);
+
+/* The ingress devices that rules see: the device, and its VRF if there is one. Returns 1 or 2. */
+size_t guard_path_ingress(const struct links *links, const struct device *device,
+			  const struct device *out[2]);
+
+/* Copies a stored reason. False if it is "". */
+bool guard_path_copy_reason(char *reason, const char *text);
+
+/* Rules of any kind punt, as of guard_ruleset_punts(). */
+bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,
+		      const struct guard_iface *in, const struct guard_iface *out, char *reason);
+
+/* The flowtables at the device alone. */
+enum guard_flows guard_path_flows(const struct guard_sources *sources, const struct device *device,
+				  char *reason);
+
+/* At ingress and at egress; PATH_TC_*: filters, qdiscs, tcx; PATH_NETDEV_*: chains, functions. */
+enum guard_path { PATH_TC_IN, PATH_TC_OUT, PATH_NETDEV_IN, PATH_NETDEV_OUT, PATH_FLOWS };
+/* The device punts, or one below it does. */
+bool guard_path_punts(const struct guard_sources *sources, const struct links *links,
+		      const struct device *device, enum guard_path what, char *reason);
 
 #endif

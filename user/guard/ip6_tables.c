@@ -10,7 +10,6 @@
 
 #include "../lib/util.h"
 #include "ip6_tables.h"
-#include "ip6_tables_parse.h"
 
 #define NAMES "/proc/thread-self/net/ip6_tables_names"
 /* Attempts, if the table changes between the request for its size and that for its entries. */

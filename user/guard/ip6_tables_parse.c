@@ -3,14 +3,13 @@
  * The blob is not trusted: each offset and size is checked before it is used. Headers are copied,
  * because entries need not be aligned. Loops of jumps are found later, by queries.
  */
-#include "ip6_tables_parse.h"
+#include "ip6_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../lib/util.h"
-#include "xt_matches.h"
 
 #define NO_CHAIN UINT32_MAX
 #define NAME_REGISTER 0

@@ -17,10 +17,8 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
-#include "../lib/util.h"
 #include "../netlink/socket.h"
 #include "nf_hooks.h"
-#include "nf_hooks_parse.h"
 
 #define TIMEOUT_MS 1000
 /* Attempts, if the list changes while it is read. */

@@ -6,6 +6,8 @@
 #ifndef GUARD_NF_HOOKS_H
 #define GUARD_NF_HOOKS_H
 
+#include <libmnl/libmnl.h>
+
 #include "terms.h"
 
 struct nf_hooks {
@@ -31,5 +33,21 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  * guard_ruleset_needs_conntrack() as well.
  */
 int nf_hooks_guess_defragments(bool *out);
+
+/* --- nf_hooks_parse.c: messages of nfnetlink_hook. Pure. --- */
+
+struct nf_hooks_context {
+	bool selinux_checks; /* SELinux checks packets even if none is labelled */
+};
+
+/*
+ * Adds the function of a message to a hook, of which the first unknown one is kept. 0, or -EBADMSG
+ * with out as it was.
+ */
+int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook,
+		   const struct nf_hooks_context *context, struct nf_hooks *out);
+
+/* Adds "BPF program 12 at forward". */
+void nf_hooks_add_bpf(struct nf_hooks *hooks, enum guard_hook hook, uint32_t program);
 
 #endif

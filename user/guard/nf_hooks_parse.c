@@ -3,7 +3,7 @@
  * A table of harmless functions. A function that is not in it, and that its message does not
  * describe, punts.
  */
-#include "nf_hooks_parse.h"
+#include "nf_hooks.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
-#include "../lib/util.h"
 #include "../netlink/parse_attr.h"
 
 /* Newer than the headers of Debian 12: enum nfnl_hook_chaintype, nfnl_hook_bpf_attributes. */

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <libnftnl/common.h>
 #include <libnftnl/gen.h>
@@ -16,96 +14,25 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
-#include "../netlink/socket.h"
-#include "nf_tables_parse.h"
-#include "nf_tables_rule.h"
-#include "nf_tables_set.h"
-
 #define ATTEMPTS 5
 #define TIMEOUT_MS 5000
 #define IDLE_MS 10
 #define REQUEST_BYTES 1024
 
-struct nf_tables {
-	struct nl_socket *notifications; /* NULL: this kernel has no such protocol */
-	struct nl_socket *requests;	 /* NULL: to be opened */
-	struct nf_parser *parser;	 /* of the last reading; NULL: none yet */
-	bool changed;
+const struct notifications nf_tables_notifications = {
+	.protocol = NETLINK_NETFILTER,
+	.groups = { NFNLGRP_NFTABLES },
+	.is_change = nf_parser_concerns,
+};
+
+/* idle(): called between two datagrams, so that the caller can keep the time. */
+struct reading {
+	struct nl_socket *socket;
+	struct nf_parser *parser;
+	uint64_t deadline_ns;
 	void (*idle)(void *ctx);
 	void *idle_ctx;
 };
-
-static int open_sockets(struct nf_tables *tables, size_t rcvbuf_bytes)
-{
-	int r = nl_socket_new(NETLINK_NETFILTER, rcvbuf_bytes, &tables->notifications);
-
-	if (r == -EPROTONOSUPPORT)
-		return 0;
-	return r < 0 ? r : nl_socket_join(tables->notifications, NFNLGRP_NFTABLES);
-}
-
-int nf_tables_new(size_t rcvbuf_bytes, struct nf_tables **out)
-{
-	struct nf_tables *tables = calloc(1, sizeof(*tables));
-	int r;
-
-	if (!tables)
-		return -ENOMEM;
-	r = open_sockets(tables, rcvbuf_bytes);
-	if (r < 0) {
-		nf_tables_free(tables);
-		return r;
-	}
-	*out = tables;
-	return 0;
-}
-
-void nf_tables_free(struct nf_tables *tables)
-{
-	if (!tables)
-		return;
-	nl_socket_free(tables->requests);
-	nl_socket_free(tables->notifications);
-	nf_parser_free(tables->parser);
-	free(tables);
-}
-
-int nf_tables_fd(const struct nf_tables *tables)
-{
-	return tables->notifications ? nl_socket_fd(tables->notifications) : -1;
-}
-
-void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx)
-{
-	tables->idle = idle;
-	tables->idle_ctx = ctx;
-}
-
-/* --- notifications --- */
-
-static int follow_message(const struct nlmsghdr *nlh, void *ctx)
-{
-	struct nf_tables *tables = ctx;
-
-	if (!tables->changed)
-		tables->changed = !tables->parser || nf_parser_concerns(tables->parser, nlh);
-	return 0;
-}
-
-bool nf_tables_read_events(struct nf_tables *tables)
-{
-	int r;
-
-	if (!tables->notifications)
-		return false;
-	tables->changed = false;
-	do
-		r = nl_socket_read(tables->notifications, follow_message, tables);
-	while (r == NL_SOCKET_READ_MAX);
-	return r < 0 || tables->changed;
-}
-
-/* --- reading --- */
 
 static int generation_message(const struct nlmsghdr *nlh, void *ctx)
 {
@@ -123,43 +50,28 @@ static int generation_message(const struct nlmsghdr *nlh, void *ctx)
 	return r;
 }
 
-static int read_generation(struct nf_tables *tables, uint32_t *generation)
+static int read_generation(struct nl_socket *socket, uint32_t *generation)
 {
 	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
 	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETGEN, AF_UNSPEC, 0, 0);
 
-	return nl_socket_request(tables->requests, nlh, generation_message, generation, TIMEOUT_MS);
-}
-
-struct reading {
-	struct nf_tables *tables;
-	struct nf_parser *parser;
-	uint64_t deadline_ns;
-};
-
-/* Between two datagrams idle() is called. */
-static int dump_pieces(struct reading *reading, nl_msg_fn fn)
-{
-	struct nf_tables *tables = reading->tables;
-	struct pollfd pfd = { .fd = nl_socket_fd(tables->requests), .events = POLLIN };
-	int r;
-
-	do {
-		if (util_now_ns() > reading->deadline_ns)
-			return -ETIMEDOUT;
-		(void)poll(&pfd, 1, IDLE_MS);
-		r = nl_socket_dump_next(tables->requests, fn, reading->parser);
-		if (tables->idle)
-			tables->idle(tables->idle_ctx);
-	} while (r > 0);
-	return r;
+	return nl_socket_request(socket, nlh, generation_message, generation, TIMEOUT_MS);
 }
 
 static int dump(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
 {
-	int r = nl_socket_dump_start(reading->tables->requests, nlh);
+	struct pollfd pfd = { .fd = nl_socket_fd(reading->socket), .events = POLLIN };
+	int r = nl_socket_dump_start(reading->socket, nlh);
 
-	return r < 0 ? r : dump_pieces(reading, fn);
+	for (r = r < 0 ? r : 1; r > 0;) {
+		if (util_now_ns() > reading->deadline_ns)
+			return -ETIMEDOUT;
+		(void)poll(&pfd, 1, IDLE_MS);
+		r = nl_socket_dump_next(reading->socket, fn, reading->parser);
+		if (reading->idle)
+			reading->idle(reading->idle_ctx);
+	}
+	return r;
 }
 
 /* One dump a family: the kernel then omits those of IPv4 and bridges. */
@@ -232,78 +144,60 @@ static int dump_all(struct reading *reading)
 	return r < 0 ? r : dump_elements(reading);
 }
 
-static int replace_parser(struct nf_tables *tables, struct nf_parser **parser)
-{
-	nf_parser_free(tables->parser);
-	tables->parser = *parser;
-	*parser = NULL;
-	return 0;
-}
-
 /* Into an empty ruleset. -EINTR: the generation changed. */
-static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
+static int read_once(struct reading *reading, struct guard_ruleset *rules)
 {
-	_cleanup_(nf_parser_freep) struct nf_parser *parser = nf_parser_new(rules);
-	struct reading reading = { .tables = tables, .parser = parser, .deadline_ns = deadline_ns };
 	uint32_t before = 0, after = 0;
-	int r;
+	int r = read_generation(reading->socket, &before);
 
-	if (!parser)
-		return -ENOMEM;
-	r = read_generation(tables, &before);
 	/* This kernel has no nf_tables. */
 	if (r == -EINVAL || r == -EOPNOTSUPP)
 		return 0;
 	if (r == 0)
-		r = dump_all(&reading);
+		r = dump_all(reading);
 	/* A ruleset with an error is a result: it punts every packet. */
 	if (guard_ruleset_error(rules))
-		return replace_parser(tables, &parser);
-	if (r == 0)
-		r = read_generation(tables, &after);
-	if (r < 0)
-		return r;
-	if (before != after)
-		return -EINTR;
-	return replace_parser(tables, &parser);
-}
-
-/* A dump that did not end makes its socket useless, so that the next reading opens a new one. */
-static int read_anew(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
-{
-	int r;
-
-	if (!tables->notifications)
 		return 0;
-	if (!tables->requests) {
-		r = nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
-		if (r < 0)
-			return r;
-	}
-	r = read_once(tables, rules, deadline_ns);
-	if (r < 0 || guard_ruleset_error(rules)) {
-		nl_socket_free(tables->requests);
-		tables->requests = NULL;
-	}
-	return r;
+	if (r == 0)
+		r = read_generation(reading->socket, &after);
+	return r == 0 && before != after ? -EINTR : r;
 }
 
-int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out)
+/* A dump that did not end makes its socket useless, so that each attempt opens one. */
+static int try_read(struct reading *reading, struct nf_parser **parser, struct guard_ruleset **out)
 {
-	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
-	uint64_t deadline_ns = util_now_ns() + NF_TABLES_MAX_SECONDS * UINT64_C(1000000000);
-	int r = -EINTR;
+	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
+	_cleanup_(nf_parser_freep) struct nf_parser *own = rules ? nf_parser_new(rules) : NULL;
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	int r = own ? nl_socket_new(NETLINK_NETFILTER, 0, &socket) : -ENOMEM;
 
-	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++) {
-		guard_ruleset_free(rules);
-		rules = guard_ruleset_new();
-		if (!rules)
-			return -ENOMEM;
-		r = read_anew(tables, rules, deadline_ns);
-	}
+	reading->parser = own;
+	reading->socket = socket;
+	if (r == 0)
+		r = read_once(reading, rules);
+	else if (r == -EPROTONOSUPPORT)
+		r = 0; /* This kernel has no nfnetlink. */
 	if (r < 0)
 		return r;
+	nf_parser_free(*parser);
+	*parser = own;
+	own = NULL;
 	*out = rules;
 	rules = NULL;
 	return 0;
+}
+
+int nf_tables_read(void (*idle)(void *ctx), void *idle_ctx, struct nf_parser **parser,
+		   struct guard_ruleset **out)
+{
+	struct reading reading = {
+		.deadline_ns = util_now_ns() + NF_TABLES_MAX_SECONDS * UINT64_C(1000000000),
+		.idle = idle,
+		.idle_ctx = idle_ctx,
+	};
+	int r = -EINTR;
+
+	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++)
+		r = try_read(&reading, parser, out);
+	return r;
 }

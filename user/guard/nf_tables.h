@@ -6,28 +6,25 @@
 #ifndef GUARD_NF_TABLES_H
 #define GUARD_NF_TABLES_H
 
-#include "ruleset.h"
+#include "nf_tables_parse.h"
+#include "notifications.h"
 
-struct nf_tables;
-
-/* rcvbuf_bytes: of notifications; 0 for the system's default. 0 or -errno. */
-int nf_tables_new(size_t rcvbuf_bytes, struct nf_tables **out);
-void nf_tables_free(struct nf_tables *tables);
-/* To be polled for input; -1: this kernel has no nf_tables. */
-int nf_tables_fd(const struct nf_tables *tables);
 /*
- * Read the notifications. True: a rule may have changed, or some were lost. False also for changes
- * that cannot matter: counters, elements of sets in which no rule looks up devices.
+ * Their context is the parser of nf_tables_read(); with NULL every message is a change. No change
+ * are counters, and elements of sets in which no rule looks up devices.
  */
-bool nf_tables_read_events(struct nf_tables *tables);
+extern const struct notifications nf_tables_notifications;
 /*
- * The ruleset of families ip6, inet and netdev; empty if the kernel has no nf_tables. 0 (free *out
- * with guard_ruleset_free()) or -errno. -EINTR: it changed again and again. -ETIMEDOUT: after
- * NF_TABLES_MAX_SECONDS, which the kernel takes for some 200,000 rules of one chain.
+ * The ruleset of families ip6, inet and netdev; empty if the kernel has no nf_tables.
+ * idle(idle_ctx), which may be NULL, is called every few milliseconds. 0 or -errno, which leaves
+ * *parser and *out. -EINTR: it changed again and again. -ETIMEDOUT: after NF_TABLES_MAX_SECONDS,
+ * which the kernel takes for some 200,000 rules of one chain.
+ *
+ * *out is to be freed with guard_ruleset_free(). *parser: NULL, or that of the last reading, which
+ * is replaced; to be freed with nf_parser_free().
  */
 #define NF_TABLES_MAX_SECONDS 30u
-int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out);
-/* idle is called every few milliseconds of a reading; it may call nf_tables_read_events(). */
-void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx);
+int nf_tables_read(void (*idle)(void *ctx), void *idle_ctx, struct nf_parser **parser,
+		   struct guard_ruleset **out);
 
 #endif

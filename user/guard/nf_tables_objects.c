@@ -3,12 +3,9 @@
  * The parser and its objects. Objects are found by name in a tree. Each is one allocation, with its
  * two names at the end.
  */
-#include "nf_tables_objects.h"
+#include "nf_tables_parse.h"
 
-#include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>

@@ -8,7 +8,6 @@
 #include "nf_tables_parse.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 
 #include <libnftnl/table.h>
@@ -16,7 +15,6 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <net/if.h>
-#include <string.h>
 
 #include "../netlink/parse_attr.h"
 
@@ -290,10 +288,12 @@ static bool concerns_elements(const struct nf_parser *parser, const struct nlmsg
 	return set && set->needed;
 }
 
-bool nf_parser_concerns(const struct nf_parser *parser, const struct nlmsghdr *nlh)
+bool nf_parser_concerns(const struct nlmsghdr *nlh, const void *parser)
 {
 	uint8_t family;
 
+	if (!parser)
+		return true;
 	if (NFNL_SUBSYS_ID(nlh->nlmsg_type) != NFNL_SUBSYS_NFTABLES || !nf_family(nlh, &family))
 		return false;
 	switch (NFNL_MSG_TYPE(nlh->nlmsg_type)) {

@@ -3,11 +3,10 @@
  * Converts rules. One table lists the expressions of nf_tables. An expression that it lacks is
  * taken for a side effect.
  */
-#include "nf_tables_rule.h"
+#include "nf_tables_parse.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <errno.h>
 #include <stdio.h>
 
 #include <libnftnl/expr.h>
@@ -15,10 +14,8 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <string.h>
 
 #include "../netlink/parse_attr.h"
-#include "xt_matches.h"
 
 /* The most that an expression writes to registers; "payload" has a length of its own. */
 #define LOAD_BYTES 16u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Converts sets. Elements are added only to sets that nf_sets_choose() has found to matter. */
-#include "nf_tables_set.h"
+#include "nf_tables_parse.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * IPsec policies (xfrm) that may touch forwarded IPv6 packets, by addresses. Pure. xfrm_parse.h
+ * IPsec policies (xfrm) that may touch forwarded IPv6 packets, by addresses. Pure. xfrm.c
  * decides which ones these are.
  *
  * Ports, protocol, device and priority are ignored: a packet is punted if it is under both prefixes

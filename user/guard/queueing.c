@@ -28,11 +28,6 @@ void queueing_free(struct queueing *queueing)
 	free(queueing);
 }
 
-void queueing_freep(struct queueing **queueing)
-{
-	queueing_free(*queueing);
-}
-
 static int compare_devices(const void *a, const void *b)
 {
 	const struct queueing_device *one = a, *two = b;
@@ -40,17 +35,12 @@ static int compare_devices(const void *a, const void *b)
 	return one->ifindex < two->ifindex ? -1 : one->ifindex > two->ifindex;
 }
 
-static struct queueing_device *find(const struct queueing *queueing, uint32_t ifindex)
+struct queueing_device *queueing_find(const struct queueing *queueing, uint32_t ifindex)
 {
 	const struct queueing_device key = { .ifindex = ifindex };
 
 	return queueing->n ? bsearch(&key, queueing->at, queueing->n, sizeof(key), compare_devices)
 			   : NULL;
-}
-
-const struct queueing_device *queueing_find(const struct queueing *queueing, uint32_t ifindex)
-{
-	return find(queueing, ifindex);
 }
 
 /* NULL on lack of memory. */
@@ -79,7 +69,8 @@ static struct queueing_device *add_device(struct queueing *queueing, uint32_t if
 
 int queueing_add(struct queueing *queueing, uint32_t ifindex, bool egress, const char *reason)
 {
-	struct queueing_device *device = find(queueing, ifindex) ?: add_device(queueing, ifindex);
+	struct queueing_device *device =
+		queueing_find(queueing, ifindex) ?: add_device(queueing, ifindex);
 	char *at;
 
 	if (!device)

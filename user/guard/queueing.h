@@ -22,10 +22,9 @@ struct queueing {
 };
 
 void queueing_free(struct queueing *queueing);
-void queueing_freep(struct queueing **queueing);
 
 /* NULL: the device has no reason. */
-const struct queueing_device *queueing_find(const struct queueing *queueing, uint32_t ifindex);
+struct queueing_device *queueing_find(const struct queueing *queueing, uint32_t ifindex);
 
 /* Adds a reason, unless the direction has one. 0 or -ENOMEM. */
 int queueing_add(struct queueing *queueing, uint32_t ifindex, bool egress, const char *reason);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ruleset_devices.h"
 #include "ruleset_store.h"
 
 /* Number i is one of n. Anything else is kept as an error. */

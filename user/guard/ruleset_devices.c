@@ -5,7 +5,6 @@
  * Where a comparison cannot be stored as the first bytes of one device attribute, names_all is set:
  * every device is then a class of its own, which is right but slow.
  */
-#include "ruleset_devices.h"
 #include "ruleset_store.h"
 
 #include <errno.h>

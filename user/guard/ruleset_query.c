@@ -4,14 +4,12 @@
  * once a query: its outcome does not depend on how it was reached, because registers do not outlive
  * a rule.
  */
-#include "ruleset_query.h"
+#include "ruleset_store.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ruleset_registers.h"
 
 enum goal { GOAL_PUNT, GOAL_CONNTRACK };
 

@@ -3,7 +3,7 @@
  * Registers and meta keys of a query. The kernel writes whole words of four bytes, so that a load
  * makes all bytes of its words unknown first.
  */
-#include "ruleset_registers.h"
+#include "ruleset_store.h"
 
 #include <netinet/in.h>
 

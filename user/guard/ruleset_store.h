@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a ruleset is stored, and its memory. Private to ruleset*.c and their tests.
+ * How a ruleset is stored, its memory, which devices it tells from others, and the registers of a
+ * query. Private to ruleset*.c and their tests.
  *
  * The operations of all rules are one array of bytes, so that 100,000 rules take megabytes. An
  * operation is a byte of enum op, then its operands without padding.
@@ -110,5 +111,63 @@ bool ruleset_reserve(struct guard_ruleset *rules, void *array, uint32_t *capacit
 #define RULESET_RESERVE(rules, array, more)                                                     \
 	ruleset_reserve(rules, &(rules)->array, &(rules)->array##_capacity, (rules)->n_##array, \
 			more, sizeof(*(rules)->array))
+
+/*
+ * --- ruleset_devices.c: while a rule is built, the meta key in each register word is tracked;
+ * values that such a word is compared with are stored once. ---
+ */
+
+/* Bytes of a meta key with its padding; 0 for GUARD_META_OTHER. */
+unsigned int ruleset_meta_bytes(enum guard_meta meta);
+
+/* A new rule begins: registers hold nothing known. */
+void ruleset_devices_rule(struct guard_ruleset *rules);
+void ruleset_devices_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
+			  enum guard_meta meta);
+void ruleset_devices_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
+			     enum guard_compare how, const void *value);
+void ruleset_devices_lookup(struct guard_ruleset *rules, struct set *set, unsigned int reg);
+void ruleset_devices_element(struct guard_ruleset *rules, const struct set *set,
+			     const uint8_t *key);
+/* A chain or flowtable is attached to a device: IFNAMSIZ bytes, padded with zeros. */
+void ruleset_devices_attach(struct guard_ruleset *rules, const char *device);
+
+/*
+ * --- ruleset_registers.c: the 64 bytes of nf_tables' registers, of which some are known, and the
+ * meta keys that the devices of a query decide. ---
+ */
+
+enum truth { FALSE, TRUE, MAYBE };
+
+/* BREAKS: to load the value ends the rule. */
+struct meta_value {
+	enum { UNKNOWN, KNOWN, BREAKS } state;
+	uint8_t bytes[NAME_BYTES];
+};
+
+struct meta_values {
+	struct meta_value at[N_METAS];
+};
+
+struct registers {
+	uint8_t bytes[GUARD_REGISTER_BYTES];
+	uint64_t known; /* a bit for each byte */
+};
+
+/*
+ * The values at a hook, as nft_meta_get_eval() has them. *values must be zero. in, out: NULL if
+ * they are not known.
+ */
+void meta_values_init(struct meta_values *values, enum guard_hook hook,
+		      const struct guard_iface *in, const struct guard_iface *out);
+/* Whether the rule goes on: it ends if the packet lacks the value (a header, a kind). */
+enum truth registers_load(struct registers *regs, unsigned int reg, unsigned int bytes,
+			  const struct meta_value *value);
+void registers_write(struct registers *regs, unsigned int reg, unsigned int bytes,
+		     const uint8_t *value);
+/* Whether any of these bytes is known. */
+bool registers_any_known(const struct registers *regs, unsigned int reg, unsigned int bytes);
+enum truth registers_compare(const struct registers *regs, unsigned int reg, unsigned int bytes,
+			     enum guard_compare how, const uint8_t *value);
 
 #endif

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../netlink/socket.h"
 #include "tc.h"
-#include "tc_parse.h"
 
 #define TIMEOUT_MS 5000
 #define ATTEMPTS 8
@@ -27,13 +25,10 @@
 #define TCX_EGRESS_6_6 ((enum bpf_attach_type)47)
 #define MAX_TCX 64u /* BPF_MPROG_MAX */
 
-struct tc {
-	struct nl_socket *notify, *dump;
-	struct nl_socket *filters; /* NULL after a dump that was ended early */
-};
-
 /* The result, and qdiscs that need requests of their own. */
 struct reading {
+	struct nl_socket *dump;
+	struct nl_socket *filters; /* NULL after a dump that was ended early */
 	struct queueing *queueing;
 	struct qdisc *pending;
 	size_t n, capacity;
@@ -41,59 +36,17 @@ struct reading {
 
 static void reading_clear(struct reading *reading)
 {
+	nl_socket_free(reading->dump);
+	nl_socket_free(reading->filters);
 	queueing_free(reading->queueing);
 	free(reading->pending);
 }
 
-int tc_new(size_t rcvbuf_bytes, struct tc **out)
-{
-	struct tc *tc = calloc(1, sizeof(*tc));
-	int r;
-
-	if (!tc)
-		return -ENOMEM;
-	r = nl_socket_new(NETLINK_ROUTE, rcvbuf_bytes, &tc->notify);
-	if (!r)
-		r = nl_socket_join(tc->notify, RTNLGRP_TC);
-	if (!r)
-		r = nl_socket_new(NETLINK_ROUTE, 0, &tc->dump);
-	if (r) {
-		tc_free(tc);
-		return r;
-	}
-	*out = tc;
-	return 0;
-}
-
-void tc_free(struct tc *tc)
-{
-	if (!tc)
-		return;
-	nl_socket_free(tc->notify);
-	nl_socket_free(tc->dump);
-	nl_socket_free(tc->filters);
-	free(tc);
-}
-
-int tc_fd(const struct tc *tc)
-{
-	return nl_socket_fd(tc->notify);
-}
-
-static int notification_message(const struct nlmsghdr *nlh, void *ctx)
-{
-	bool *matters = ctx;
-
-	*matters |= tc_parse_is_change(nlh);
-	return 0;
-}
-
-bool tc_read_events(struct tc *tc)
-{
-	bool matters = false;
-
-	return nl_socket_read(tc->notify, notification_message, &matters) < 0 || matters;
-}
+const struct notifications tc_notifications = {
+	.protocol = NETLINK_ROUTE,
+	.groups = { RTNLGRP_TC },
+	.is_change = tc_parse_is_change,
+};
 
 /* --- qdiscs ----------------------------------------------------------------------------------- */
 
@@ -154,12 +107,12 @@ static struct nlmsghdr *tc_request(void *buf, uint16_t type, uint32_t ifindex, u
 
 #define TC_REQUEST_BYTES (MNL_ALIGN(sizeof(struct nlmsghdr)) + MNL_ALIGN(sizeof(struct tcmsg)))
 
-static int qdiscs_dump(struct tc *tc, struct reading *reading)
+static int qdiscs_dump(struct reading *reading)
 {
 	uint8_t buf[TC_REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 
-	return nl_socket_dump(tc->dump, tc_request(buf, RTM_GETQDISC, 0, 0), qdisc_message, reading,
-			      NULL, NULL, TIMEOUT_MS, NULL);
+	return nl_socket_dump(reading->dump, tc_request(buf, RTM_GETQDISC, 0, 0), qdisc_message,
+			      reading, NULL, NULL, TIMEOUT_MS, NULL);
 }
 
 /* --- filters ---------------------------------------------------------------------------------- */
@@ -191,36 +144,37 @@ static int wait_for(const struct nl_socket *socket)
 
 /* The first filter of a class; kind is "" without one. Only to close its socket ends a dump early.
  */
-static int filter_find(struct tc *tc, uint32_t ifindex, uint32_t class, struct filter *filter)
+static int filter_find(struct reading *reading, uint32_t ifindex, uint32_t class,
+		       struct filter *filter)
 {
 	uint8_t buf[TC_REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
-	int r = tc->filters ? 0 : nl_socket_new(NETLINK_ROUTE, 0, &tc->filters);
+	int r = reading->filters ? 0 : nl_socket_new(NETLINK_ROUTE, 0, &reading->filters);
 
 	*filter = (struct filter){ 0 };
 	if (r)
 		return r;
-	r = nl_socket_dump_start(tc->filters, tc_request(buf, RTM_GETTFILTER, ifindex, class));
+	r = nl_socket_dump_start(reading->filters, tc_request(buf, RTM_GETTFILTER, ifindex, class));
 	if (!r)
 		r = 1;
 	while (r == 1 && !filter->kind[0]) {
-		r = wait_for(tc->filters);
+		r = wait_for(reading->filters);
 		if (!r)
-			r = nl_socket_dump_next(tc->filters, filter_message, filter);
+			r = nl_socket_dump_next(reading->filters, filter_message, filter);
 	}
 	if (r) {
-		nl_socket_free(tc->filters);
-		tc->filters = NULL;
+		nl_socket_free(reading->filters);
+		reading->filters = NULL;
 	}
 	/* A filter was found, whatever else went wrong. */
 	return filter->kind[0] ? 0 : r;
 }
 
-static int read_filter(struct tc *tc, struct reading *reading, const struct qdisc *qdisc,
-		       uint32_t class, bool egress)
+static int read_filter(struct reading *reading, const struct qdisc *qdisc, uint32_t class,
+		       bool egress)
 {
 	char reason[GUARD_REASON_LEN];
 	struct filter filter;
-	int r = filter_find(tc, qdisc->ifindex, class, &filter);
+	int r = filter_find(reading, qdisc->ifindex, class, &filter);
 
 	if (r || !filter.kind[0])
 		return r;
@@ -233,14 +187,14 @@ static int read_filter(struct tc *tc, struct reading *reading, const struct qdis
 	return queueing_add(reading->queueing, qdisc->ifindex, egress, reason);
 }
 
-static int read_hook(struct tc *tc, struct reading *reading, const struct qdisc *qdisc)
+static int read_hook(struct reading *reading, const struct qdisc *qdisc)
 {
-	int r = read_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), false);
+	int r = read_filter(reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), false);
 
 	/* Any class of an ingress qdisc has the same filters. */
 	if (r || strcmp(qdisc->kind, "clsact") != 0)
 		return r;
-	return read_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
+	return read_filter(reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
 }
 
 /* --- devices of fifos --------------------------------------------------------------------- */
@@ -252,7 +206,7 @@ static int device_message(const struct nlmsghdr *nlh, void *ctx)
 	return r == -ENOMSG ? 0 : r;
 }
 
-static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *device)
+static int device_read(struct reading *reading, uint32_t ifindex, struct qdisc_device *device)
 {
 	uint8_t buf[MNL_ALIGN(sizeof(struct nlmsghdr)) + MNL_ALIGN(sizeof(struct ifinfomsg))]
 		__attribute__((aligned(NLMSG_ALIGNTO)));
@@ -262,12 +216,12 @@ static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *dev
 	nlh->nlmsg_type = RTM_GETLINK;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_index = (int)ifindex;
-	return nl_socket_request_one(tc->dump, nlh, device_message, device, TIMEOUT_MS);
+	return nl_socket_request_one(reading->dump, nlh, device_message, device, TIMEOUT_MS);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-static int read_pending(struct tc *tc, struct reading *reading)
+static int read_pending(struct reading *reading)
 {
 	struct qdisc_device device = { 0 };
 	uint32_t known = 0; /* the ifindex of device: qdiscs of one device are adjacent */
@@ -277,12 +231,12 @@ static int read_pending(struct tc *tc, struct reading *reading)
 		const struct qdisc *qdisc = &reading->pending[i];
 
 		if (qdisc_is_hook(qdisc)) {
-			r = read_hook(tc, reading, qdisc);
+			r = read_hook(reading, qdisc);
 		} else if (qdisc_takes_filters(qdisc)) {
-			r = read_filter(tc, reading, qdisc, qdisc->handle, true);
+			r = read_filter(reading, qdisc, qdisc->handle, true);
 		} else {
 			if (known != qdisc->ifindex)
-				r = device_read(tc, qdisc->ifindex, &device);
+				r = device_read(reading, qdisc->ifindex, &device);
 			known = qdisc->ifindex;
 			/* The device is gone, and its notification is on its way. */
 			if (r == -ENODEV)
@@ -294,18 +248,17 @@ static int read_pending(struct tc *tc, struct reading *reading)
 	return r;
 }
 
-static int read_once(struct tc *tc, struct queueing **out)
+static int read_once(struct queueing **out)
 {
 	_cleanup_(reading_clear) struct reading reading = {
 		.queueing = calloc(1, sizeof(*reading.queueing)),
 	};
-	int r;
+	int r = reading.queueing ? nl_socket_new(NETLINK_ROUTE, 0, &reading.dump) : -ENOMEM;
 
-	if (!reading.queueing)
-		return -ENOMEM;
-	r = qdiscs_dump(tc, &reading);
 	if (!r)
-		r = read_pending(tc, &reading);
+		r = qdiscs_dump(&reading);
+	if (!r)
+		r = read_pending(&reading);
 	if (r)
 		return r;
 	*out = reading.queueing;
@@ -313,12 +266,12 @@ static int read_once(struct tc *tc, struct queueing **out)
 	return 0;
 }
 
-int tc_read(struct tc *tc, struct queueing **out)
+int tc_read(struct queueing **out)
 {
 	int r = -EINTR;
 
 	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++)
-		r = read_once(tc, out);
+		r = read_once(out);
 	return r;
 }
 

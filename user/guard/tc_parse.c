@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options of qdiscs are parsed by their format; queueing.c knows what they mean. */
-#include "tc_parse.h"
+#include "tc.h"
 
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
@@ -155,8 +155,9 @@ int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out)
 	return 0;
 }
 
-bool tc_parse_is_change(const struct nlmsghdr *nlh)
+bool tc_parse_is_change(const struct nlmsghdr *nlh, const void *ctx)
 {
+	(void)ctx;
 	switch (nlh->nlmsg_type) {
 	case RTM_NEWQDISC:
 	case RTM_DELQDISC:

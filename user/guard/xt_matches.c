@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names are those of Linux 5.15 to 6.18. A name that is missing is taken for a side effect. */
-#include "xt_matches.h"
+/*
+ * Side effects of x_tables extensions. Names are those of Linux 5.15 to 6.18. A name that is
+ * missing is taken for a side effect.
+ */
+#include "ruleset.h"
 
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../lib/util.h"
 
-/*
- * Sets par->hotdrop: a match that cannot read its header (a truncated packet, a fragment) drops the
- * packet, whatever the rule's target is.
- */
-#define XT_PARSES (XT_STATEFUL | 8)
+/* Bits, because some do several things. */
+enum xt_class {
+	XT_PURE = 0,	  /* it only looks at the packet, and may match or not */
+	XT_CONNTRACK = 1, /* it needs connection tracking */
+	XT_STATEFUL = 2,  /* it counts, logs, writes to the packet, or may drop it */
+	XT_CONNTRACK_STATEFUL = XT_CONNTRACK | XT_STATEFUL,
+	XT_ALWAYS = 4, /* it matches every packet */
+	/*
+	 * Sets par->hotdrop: a match that cannot read its header (a truncated packet, a fragment)
+	 * drops the packet, whatever the rule's target is.
+	 */
+	XT_PARSES = XT_STATEFUL | 8,
+};
+
+/* Bytes of a text for guard_effect(), such as "match limit"; longer ones are cut. */
+#define TEXT_LEN 96
 
 struct extensions {
 	int class;
@@ -64,33 +76,22 @@ static int find_class(const struct extensions *at, size_t n, const char *name)
 	return -1;
 }
 
-static enum xt_class find(const struct extensions *at, size_t n, const char *what, const char *name,
-			  char *text)
+static int classify(const struct extensions *at, size_t n, const char *what, const char *name,
+		    char text[TEXT_LEN])
 {
 	int class = find_class(at, n, name);
 	const char *tail = class < 0		? ", unknown to sixlane"
 			   : class == XT_PARSES ? ", which drops truncated packets"
 						: "";
 
-	if (text)
-		(void)!snprintf(text, XT_TEXT_LEN, "%s %s%s", what, name, tail);
-	return class < 0 ? XT_STATEFUL : class & XT_BITS;
-}
-
-enum xt_class xt_match_class(const char *name, char *text)
-{
-	return find(matches, ARRAY_SIZE(matches), "match", name, text);
-}
-
-enum xt_class xt_target_class(const char *name, char *text)
-{
-	return find(targets, ARRAY_SIZE(targets), "target", name, text);
+	(void)!snprintf(text, TEXT_LEN, "%s %s%s", what, name, tail);
+	return class < 0 ? XT_STATEFUL : class;
 }
 
 void xt_add_match(struct guard_ruleset *rules, const char *name, bool with_effect)
 {
-	char text[XT_TEXT_LEN];
-	enum xt_class class = xt_match_class(name, text);
+	char text[TEXT_LEN];
+	int class = classify(matches, ARRAY_SIZE(matches), "match", name, text);
 
 	if (class & XT_CONNTRACK)
 		guard_add_conntrack(rules);
@@ -102,9 +103,9 @@ void xt_add_match(struct guard_ruleset *rules, const char *name, bool with_effec
 
 void xt_add_target(struct guard_ruleset *rules, const char *name)
 {
-	char text[XT_TEXT_LEN];
+	char text[TEXT_LEN];
 
-	if (xt_target_class(name, text) & XT_CONNTRACK)
+	if (classify(targets, ARRAY_SIZE(targets), "target", name, text) & XT_CONNTRACK)
 		guard_add_conntrack(rules);
 	guard_effect(rules, text);
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../user/guard/ip6_tables_parse.h"
+#include "../../../user/guard/ip6_tables.h"
 #include "../../../user/lib/util.h"
 
 #define BLOB_BYTES 16384

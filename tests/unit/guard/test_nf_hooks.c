@@ -9,7 +9,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
-#include "../../../user/guard/nf_hooks_parse.h"
+#include "../../../user/guard/nf_hooks.h"
 #include "../../../user/lib/util.h"
 
 #define TYPE_BPF 2

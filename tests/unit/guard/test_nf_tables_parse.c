@@ -5,52 +5,18 @@
  */
 #include "../unit.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <libmnl/libmnl.h>
-#include <libnftnl/common.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter/nf_tables.h>
-#include <linux/netfilter/nfnetlink.h>
 
 #include "../../../user/guard/nf_tables_parse.h"
-#include "../../../user/guard/nf_tables_rule.h"
-#include "../../../user/guard/ruleset_query.h"
 #include "../../../user/lib/util.h"
+#include "nf_messages.h"
 #include "ruleset_text.h"
-
-static char buffer[4096] __attribute__((aligned(8)));
-
-static struct nlmsghdr *message(uint16_t type, uint8_t family)
-{
-	memset(buffer, 0, sizeof(buffer));
-	return nftnl_nlmsg_build_hdr(buffer, type, family, 0, 0);
-}
-
-static struct nlmsghdr *table_message(uint8_t family)
-{
-	struct nlmsghdr *nlh = message(NFT_MSG_NEWTABLE, family);
-
-	mnl_attr_put_strz(nlh, NFTA_TABLE_NAME, "fw");
-	return nlh;
-}
-
-static struct nlmsghdr *chain_message(uint8_t family, const char *table, const char *name)
-{
-	struct nlmsghdr *nlh = message(NFT_MSG_NEWCHAIN, family);
-
-	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, table);
-	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, name);
-	return nlh;
-}
 
 /* Of the base chain, with one expression; name NULL: without one. */
 static struct nlmsghdr *rule_message(const char *name)
 {
-	struct nlmsghdr *nlh = message(NFT_MSG_NEWRULE, NFPROTO_INET);
+	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWRULE, NFPROTO_INET);
 	struct nlattr *list, *expression;
 
 	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, "fw");
@@ -65,31 +31,6 @@ static struct nlmsghdr *rule_message(const char *name)
 	return nlh;
 }
 
-static struct nlmsghdr *flowtable_message(const char *table)
-{
-	struct nlmsghdr *nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
-
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, table);
-	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
-	return nlh;
-}
-
-/* A hook of a chain or a flowtable; the attributes have the same numbers. device: NULL: none. */
-static void put_hook(struct nlmsghdr *nlh, uint16_t nest, uint32_t number, const char *device,
-		     uint16_t type, bool terminated)
-{
-	struct nlattr *hook = mnl_attr_nest_start(nlh, nest), *devices;
-
-	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(number));
-	if (device) {
-		devices = mnl_attr_nest_start(
-			nlh, nest == NFTA_CHAIN_HOOK ? NFTA_HOOK_DEVS : NFTA_FLOWTABLE_HOOK_DEVS);
-		mnl_attr_put(nlh, type, strlen(device) + terminated, device);
-		mnl_attr_nest_end(nlh, devices);
-	}
-	mnl_attr_nest_end(nlh, hook);
-}
-
 static struct guard_ruleset *rules;
 static struct nf_parser *parser;
 
@@ -102,7 +43,7 @@ static int setup(void **state)
 	parser = nf_parser_new(rules);
 	assert_int_equal(nf_parse_table(table_message(NFPROTO_INET), parser), 0);
 	nlh = chain_message(NFPROTO_INET, "fw", "base");
-	put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_FORWARD, NULL, 0, false);
+	put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_FORWARD, NULL, 0);
 	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
 	assert_int_equal(nf_parse_chain(nlh, parser), 0);
 	return 0;
@@ -130,8 +71,10 @@ static void test_malformed(void **state)
 	struct nlmsghdr *nlh;
 
 	assert_int_equal(nf_parse_rule(rule_message(NULL), parser), -EBADMSG);
-	assert_int_equal(nf_parse_rule(message(NFT_MSG_NEWRULE, NFPROTO_INET), parser), -EBADMSG);
-	assert_int_equal(nf_parse_table(message(NFT_MSG_NEWTABLE, NFPROTO_INET), parser), -EBADMSG);
+	assert_int_equal(nf_parse_rule(nf_message(NFT_MSG_NEWRULE, NFPROTO_INET), parser),
+			 -EBADMSG);
+	assert_int_equal(nf_parse_table(nf_message(NFT_MSG_NEWTABLE, NFPROTO_INET), parser),
+			 -EBADMSG);
 	nlh = chain_message(NFPROTO_INET, "fw", "base");
 	nlh->nlmsg_len -= 5;
 	assert_int_equal(nf_parse_chain(nlh, parser), -EBADMSG);
@@ -152,7 +95,7 @@ static void test_another_ruleset(void **state)
 	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_INET, "other", "c"), parser), -EINTR);
 	assert_int_equal(nf_parse_chain(chain_message(NFPROTO_IPV6, "fw", "c"), parser), -EINTR);
 	nlh = flowtable_message("other");
-	put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, NULL, 0, false);
+	put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, NULL, 0);
 	assert_int_equal(nf_parse_flowtable(nlh, parser), -EINTR);
 }
 
@@ -162,9 +105,9 @@ static void test_other_families_are_ignored(void **state)
 
 	assert_int_equal(nf_parse_chain(chain, parser), 0);
 	assert_int_equal(nf_parse_table(table_message(NFPROTO_IPV4), parser), 0);
-	assert_int_equal(nf_parse_flowtable(message(NFT_MSG_NEWFLOWTABLE, NFPROTO_IPV4), parser),
+	assert_int_equal(nf_parse_flowtable(nf_message(NFT_MSG_NEWFLOWTABLE, NFPROTO_IPV4), parser),
 			 0);
-	assert_false(nf_parser_concerns(parser, table_message(NFPROTO_IPV4)));
+	assert_false(nf_parser_concerns(table_message(NFPROTO_IPV4), parser));
 }
 
 static void test_notifications(void **state)
@@ -184,24 +127,25 @@ static void test_notifications(void **state)
 	struct nlmsghdr *nlh;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(nf_parser_concerns(parser, message(rows[i].type, NFPROTO_INET)),
+		assert_int_equal(nf_parser_concerns(nf_message(rows[i].type, NFPROTO_INET), parser),
 				 rows[i].expected);
-	nlh = message(NFT_MSG_NEWSETELEM, NFPROTO_INET);
+	nlh = nf_message(NFT_MSG_NEWSETELEM, NFPROTO_INET);
 	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, "fw");
 	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, "unknown");
-	assert_false(nf_parser_concerns(parser, nlh));
+	assert_false(nf_parser_concerns(nlh, parser));
+	assert_true(nf_parser_concerns(nlh, NULL)); /* nothing was read yet */
 }
 
 /* A prefix is a name without NUL in Linux 6.16, and has an attribute of its own in 6.18. */
 static void test_devices(void **state)
 {
 	static const struct {
-		const char *device;
-		uint16_t type;
-		bool terminated, matches_lan0;
+		struct hook_device device;
+		bool matches_lan0;
 	} rows[] = {
-		{ "lan0", 1, true, true }, { "lan", 1, true, false }, { "lan", 1, false, true },
-		{ "lan", 2, true, true },  { "wan", 2, true, false }, { "wan", 1, false, false },
+		{ { "lan0", 1, true }, true }, { { "lan", 1, true }, false },
+		{ { "lan", 1, false }, true }, { { "lan", 2, true }, true },
+		{ { "wan", 2, true }, false }, { { "wan", 1, false }, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -210,8 +154,7 @@ static void test_devices(void **state)
 		teardown(state);
 		setup(state);
 		nlh = chain_message(NFPROTO_INET, "fw", "in");
-		put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_INGRESS, rows[i].device, rows[i].type,
-			 rows[i].terminated);
+		put_hook(nlh, NFTA_CHAIN_HOOK, NF_INET_INGRESS, &rows[i].device, 1);
 		assert_int_equal(nf_parse_chain(nlh, parser), 0);
 		assert_int_equal(guard_ruleset_punts(rules, GUARD_HOOK_INGRESS, &lan, NULL, NULL),
 				 rows[i].matches_lan0);
@@ -221,16 +164,15 @@ static void test_devices(void **state)
 static void test_flowtables(void **state)
 {
 	static const struct {
-		const char *device;
-		uint16_t type;
+		struct hook_device device;
 		uint32_t flags; /* 0: not in messages of older kernels */
 		enum guard_flows expected;
 	} rows[] = {
-		{ "lan0", 1, 0, GUARD_FLOWS_XDP },
-		{ "lan", 2, 0, GUARD_FLOWS_XDP },
-		{ "wan0", 1, 0, GUARD_FLOWS_NONE },
-		{ "lan0", 1, NFT_FLOWTABLE_HW_OFFLOAD, GUARD_FLOWS_KERNEL },
-		{ "lan0", 1, NFT_FLOWTABLE_COUNTER, GUARD_FLOWS_KERNEL },
+		{ { "lan0", 1, true }, 0, GUARD_FLOWS_XDP },
+		{ { "lan", 2, true }, 0, GUARD_FLOWS_XDP },
+		{ { "wan0", 1, true }, 0, GUARD_FLOWS_NONE },
+		{ { "lan0", 1, true }, NFT_FLOWTABLE_HW_OFFLOAD, GUARD_FLOWS_KERNEL },
+		{ { "lan0", 1, true }, NFT_FLOWTABLE_COUNTER, GUARD_FLOWS_KERNEL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -240,8 +182,7 @@ static void test_flowtables(void **state)
 		teardown(state);
 		setup(state);
 		nlh = flowtable_message("fw");
-		put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, rows[i].device, rows[i].type,
-			 true);
+		put_hook(nlh, NFTA_FLOWTABLE_HOOK, NF_NETDEV_INGRESS, &rows[i].device, 1);
 		if (rows[i].flags)
 			mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(rows[i].flags));
 		assert_int_equal(nf_parse_flowtable(nlh, parser), 0);

@@ -159,7 +159,7 @@ static void test_filters_of_classes(void **state)
 
 static void test_list(void **state)
 {
-	_cleanup_(queueing_freep) struct queueing *queueing = calloc(1, sizeof(*queueing));
+	struct queueing *queueing = calloc(1, sizeof(*queueing));
 
 	assert_null(queueing_find(queueing, 5));
 	for (uint32_t i = 100; i > 0; i--)
@@ -175,6 +175,7 @@ static void test_list(void **state)
 		assert_string_equal(at->ingress, i % 2 ? "" : "first");
 		assert_string_equal(at->egress, i % 2 ? "first" : "second");
 	}
+	queueing_free(queueing);
 }
 
 UNIT_TESTS()

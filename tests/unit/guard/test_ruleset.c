@@ -8,8 +8,7 @@
 
 #include <net/if_arp.h>
 
-#include "../../../user/guard/ruleset_devices.h"
-#include "../../../user/guard/ruleset_query.h"
+#include "../../../user/guard/ruleset.h"
 #include "../../../user/guard/ruleset_store.h"
 #include "../../../user/lib/util.h"
 #include "ruleset_text.h"

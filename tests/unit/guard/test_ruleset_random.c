@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../user/guard/ruleset_query.h"
+#include "../../../user/guard/ruleset.h"
 #include "../../../user/lib/util.h"
 #include "ruleset_text.h"
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "../../../user/guard/tc_parse.h"
+#include "../../../user/guard/tc.h"
 #include "tc_build.h"
 
 static void test_qdisc(void **state)
@@ -133,7 +133,7 @@ static void test_matters(void **state)
 		struct nlmsghdr *nlh = build_pfifo();
 
 		nlh->nlmsg_type = rows[i].type;
-		assert_int_equal(tc_parse_is_change(nlh), rows[i].expected);
+		assert_int_equal(tc_parse_is_change(nlh, NULL), rows[i].expected);
 	}
 }
 

@@ -8,16 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "../../../user/guard/xfrm_parse.h"
+#include "../../../user/guard/xfrm.h"
 #include "../../../user/lib/util.h"
 #include "xfrm_messages.h"
-
-#define FROM_A_TO_B .src = "2001:db8:a::", .src_len = 64, .dst = "2001:db8:b::", .dst_len = 64
-#define FROM_A_TO_B_TEXT "2001:db8:a::/64 to 2001:db8:b::/64"
-#define BLOCK .action = XFRM_POLICY_BLOCK
-#define FWD FROM_A_TO_B, .dir = XFRM_POLICY_FWD
-#define OUT FROM_A_TO_B, .dir = XFRM_POLICY_OUT
-#define ESP .n_templates = 1
 
 /* Parse it from exactly its size, for ASan. */
 static int parse(const struct nlmsghdr *nlh, size_t size, struct policy *out)
@@ -178,9 +171,9 @@ static void test_changes(void **state)
 	static const uint16_t no[] = { XFRM_MSG_EXPIRE, XFRM_MSG_NEWSA, XFRM_MSG_DELSA };
 
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-		assert_true(xfrm_parse_is_change(xfrm_message(yes[i])));
+		assert_true(xfrm_notifications.is_change(xfrm_message(yes[i]), NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		assert_false(xfrm_parse_is_change(xfrm_message(no[i])));
+		assert_false(xfrm_notifications.is_change(xfrm_message(no[i]), NULL));
 }
 
 UNIT_TESTS()

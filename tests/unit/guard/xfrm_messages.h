@@ -29,6 +29,14 @@ struct policy_row {
 	uint16_t unknown; /* type of one more attribute */
 };
 
+/* Parts of rows. */
+#define FROM_A_TO_B .src = "2001:db8:a::", .src_len = 64, .dst = "2001:db8:b::", .dst_len = 64
+#define FROM_A_TO_B_TEXT "2001:db8:a::/64 to 2001:db8:b::/64"
+#define BLOCK .action = XFRM_POLICY_BLOCK
+#define FWD FROM_A_TO_B, .dir = XFRM_POLICY_FWD
+#define OUT FROM_A_TO_B, .dir = XFRM_POLICY_OUT
+#define ESP .n_templates = 1
+
 static inline struct nlmsghdr *xfrm_message(uint16_t type)
 {
 	static char buffer[4096] __attribute__((aligned(8)));
