@@ -130,6 +130,10 @@ int steps_apply(struct steps_world *world, const struct step *step)
 {
 	const struct route route = steps_route(world, step);
 
+	if (step->flags == MARK || step->flags == SWEEP) {
+		(step->flags == MARK ? rib_mark : rib_sweep)(world->rib);
+		return 0;
+	}
 	return step->flags & DEL ? rib_del(world->rib, &route)
 				 : rib_add(world->rib, &route, step->flags);
 }
@@ -137,6 +141,7 @@ int steps_apply(struct steps_world *world, const struct step *step)
 void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 {
 	const char *state = "";
+	bool marked = false;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned int before = world->changes;
@@ -150,7 +155,8 @@ void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 		if (steps[i].after)
 			state = steps[i].after;
 		steps_state(world, steps[i].request, state);
-		if (steps[i].flags & DEL)
+		marked = steps[i].flags == MARK || (marked && steps[i].flags != SWEEP);
+		if (steps[i].flags & DEL || marked)
 			continue;
 		/* The same message again, or a change of offload flags only. */
 		before = world->changes;
@@ -158,9 +164,4 @@ void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 		assert_int_equal(world->changes, before);
 		steps_state(world, "repeated", state);
 	}
-}
-
-struct step steps_device(uint16_t flags, const char *hops, uint32_t mtu)
-{
-	return (struct step){ .flags = flags, .hops = hops, .mtu = mtu };
 }

@@ -146,54 +146,18 @@ SCRIPT(test_hop_left_after_a_dump,
        { "del a", DEL, -EINPROGRESS, "50 b1 c1 stale", .hops = "a1" },
        { "del b", DEL, -EAGAIN, "50 c1 stale", .hops = "b1" })
 
-static void test_mark_and_sweep(void **state)
-{
-	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
-	struct steps_world world;
-
-	steps_open(&world);
-	assert_int_equal(steps_apply(&world, &one), 0);
-	assert_int_equal(steps_apply(&world, &two), 0);
-	world.changes = 0;
-	rib_mark(world.rib);
-	two.flags = DUMP;
-	assert_int_equal(steps_apply(&world, &two), 0);
-	assert_int_equal(world.changes, 0);
-	rib_sweep(world.rib);
-	assert_int_equal(world.changes, 1);
-	steps_state(&world, "swept", "50 -2");
-	rib_mark(world.rib);
-	rib_sweep(world.rib);
-	steps_state(&world, "swept", "");
-	assert_null(rib_table(world.rib, RT_TABLE_MAIN));
-	rib_free(world.rib);
-}
+SCRIPT(test_mark_and_sweep, { "add dev 1", MORE, 0, "50 -1", .hops = "-1" },
+       { "add dev 2", MORE, 0, "50 -1; 50 -2", .hops = "-2" }, MARKED,
+       { "dumped dev 1", DUMP, 0, NULL, .hops = "-1" }, SWEPT("50 -1"), MARKED, SWEPT(""))
 
 /* `replace dev 2` over dev 1 and dev 2 leaves dev 2 twice; a dump shows both. */
-static void test_twins_in_a_dump(void **state)
-{
-	struct step twin = steps_device(DUMP, "-2", 0), unlike = steps_device(DUMP, "-2", 1300);
-	struct step gone = steps_device(DEL, "-2", 0);
-	struct steps_world world;
-
-	steps_open(&world);
-	for (int dump = 0; dump < 2; dump++) {
-		rib_mark(world.rib);
-		assert_int_equal(steps_apply(&world, &twin), 0);
-		assert_int_equal(steps_apply(&world, &unlike), 0);
-		rib_sweep(world.rib);
-		steps_state(&world, "unlike twins", "50 -2; 50 -2 mtu 1300");
-	}
-	rib_mark(world.rib);
-	assert_int_equal(steps_apply(&world, &twin), 0);
-	assert_int_equal(steps_apply(&world, &twin), 0);
-	rib_sweep(world.rib);
-	steps_state(&world, "like twins", "50 -2; 50 -2");
-	assert_int_equal(steps_apply(&world, &gone), -EAGAIN);
-	steps_state(&world, "one is left", "50 -2");
-	assert_int_equal(steps_apply(&world, &gone), 0);
-	rib_free(world.rib);
-}
+SCRIPT(test_twins_in_a_dump, MARKED, { "a dump", DUMP, 0, "50 -2", .hops = "-2" },
+       { "unlike", DUMP, 0, "50 -2; 50 -2 mtu 1300", .mtu = 1300, .hops = "-2" }, SWEPT(NULL),
+       MARKED, { "the same dump", DUMP, 0, NULL, .hops = "-2" },
+       { "unlike", DUMP, 0, NULL, .mtu = 1300, .hops = "-2" }, SWEPT(NULL), MARKED,
+       { "alike", DUMP, 0, NULL, .hops = "-2" }, { "alike", DUMP, 0, "50 -2; 50 -2", .hops = "-2" },
+       SWEPT(NULL), { "del dev 2: either", DEL, -EAGAIN, "50 -2", .hops = "-2" },
+       { "del dev 2", DEL, 0, "", .hops = "-2" })
 
 /* A dump that is taken again on top, because routes changed under it, makes no twins. */
 static void test_dump_in_rounds(void **state)
@@ -261,7 +225,7 @@ static bool uses_device_2(const struct route *route, void *ctx)
 
 static void test_prune(void **state)
 {
-	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
+	struct step one = { .flags = MORE, .hops = "-1" }, two = { .flags = MORE, .hops = "-2" };
 	struct steps_world world;
 
 	steps_open(&world);

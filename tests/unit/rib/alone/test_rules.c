@@ -2,7 +2,7 @@
 /*
  * Rules: what a list becomes, which ports must walk it, and whether local may be laid over main. In
  * the table lists are written much as `ip -6 rule` takes them, one rule after the other. rules.c is
- * built into this test with a reallocarray that fail on request.
+ * built into this test with allocations that fail on request.
  *
  * Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. "gone" is none of them.
  */
@@ -10,21 +10,11 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* Allocations that still succeed; negative: all do. */
-static int allocations_left = -1;
-
-static void *reallocarray_or_fail(void *old, size_t n, size_t size)
-{
-	if (allocations_left > 0)
-		allocations_left--;
-	return allocations_left == 0 ? NULL : reallocarray(old, n, size);
-}
-
-#define reallocarray reallocarray_or_fail
-#include "../../../../user/rib/rules.c"
-#undef reallocarray
-
 #include "../../../../user/rib/radix.h"
+
+#include "../failing_alloc.h"
+
+#include "../../../../user/rib/rules.c"
 
 #define VRF 3u
 #define VRF_TABLE 300u
@@ -387,7 +377,7 @@ static void test_too_many(void **state)
 	assert_int_equal(program.n, 0);
 	assert_int_equal(program.rules[3].table, 0);
 	assert_true(rules_program_walk(&program, 1, false));
-	allocations_left = 1;
+	allocations_left = 0;
 	for (size_t n = rules.n; rules.n < rules.capacity; n++)
 		assert_int_equal(rules_add(&rules, &rule), 0);
 	assert_int_equal(rules_add(&rules, &rule), -ENOMEM);
