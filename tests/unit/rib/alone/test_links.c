@@ -295,6 +295,9 @@ static void test_netconf(void **state)
 {
 	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL, .has_forwarding = true };
 	const struct netconf device = { .ifindex = 4, .has_forwarding = true };
+	const struct netconf proxy = { .ifindex = NETCONFA_IFINDEX_ALL,
+				       .has_proxy_ndp = true,
+				       .proxy_ndp = true };
 	struct link_ipv6 ipv6 = { .ifindex = 1, .force_forwarding = true };
 	struct links links = { 0 };
 	bool changed;
@@ -309,6 +312,9 @@ static void test_netconf(void **state)
 	all.forwarding = false;
 	assert_true(links_set_netconf(&links, &all));
 	assert_false(links.forwarding || links_find(&links, 1)->ipv6.force_forwarding);
+	assert_true(links_set_netconf(&links, &proxy));
+	assert_false(links_set_netconf(&links, &proxy));
+	assert_true(links.proxy_ndp && !links.forwarding);
 	links_clear(&links);
 }
 
