@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/netlink/captures.h"
 #include "../unit/netlink/messages.h"
 #define MUTATE_ITERATIONS 3000000
 #include "mutate.h"
