@@ -299,71 +299,6 @@ static void test_tables(void **state)
 	rib_free(rib);
 }
 
-#define N_TABLES 3u
-
-static bool has_sources(const struct rib *rib, uint32_t table)
-{
-	static const struct prefix all;
-	const struct radix *radix = rib_table(rib, table);
-	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
-
-	for (; node; node = radix_next_under(node, &all)) {
-		const struct rib_dest *dest = container_of(node, const struct rib_dest, node);
-
-		for (const struct rib_route *r = dest->routes; r; r = r->next) {
-			if (r->src.len)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool is_even(const struct route *route, void *ctx)
-{
-	return route->n_hops && route->hops[0].ifindex % 2 == 0;
-}
-
-/* Whether a table has source-specific routes, after whatever happened to it. */
-static void test_sources(void **state)
-{
-	struct rib *rib = rib_new(NULL, NULL);
-	unsigned int seen[2] = { 0, 0 };
-	uint64_t random = 1;
-
-	for (unsigned int i = 0; i < 20000; i++) {
-		struct route_hop hops[2] = { VIA(1, 1), VIA(2, 1) };
-		struct route route = { .type = RTN_UNICAST, .n_hops = 1, .hops = hops };
-		uint32_t draw;
-
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		draw = (uint32_t)(random >> 33);
-		hops[0].ifindex = 1 + draw % 3;
-		hops[0].has_gateway = draw & 8;
-		route.n_hops = draw & 8 ? 1 + (draw >> 4) % 2 : 1;
-		route.table = 254 + (draw >> 5) % N_TABLES;
-		route.dst.len = (uint8_t)((draw >> 8) % 3);
-		route.src.len = (draw >> 10) % 4 ? 0 : 3;
-		if (draw % 101 == 0)
-			rib_prune(rib, is_even, NULL);
-		else if (draw % 103 == 0)
-			rib_mark(rib);
-		else if (draw % 107 == 0)
-			rib_sweep(rib);
-		else if (draw >> 12 & 1)
-			rib_del(rib, &route);
-		else
-			rib_add(rib, &route, draw >> 13 & 1 ? REPLACE : APPEND);
-		for (uint32_t table = 253; table <= 254 + N_TABLES; table++) {
-			bool has = has_sources(rib, table);
-
-			seen[has]++;
-			assert_int_equal(rib_table_has_sources(rib, table), has);
-		}
-	}
-	assert_true(seen[0] > 20000 && seen[1] > 20000);
-	rib_free(rib);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -390,7 +325,6 @@ UNIT_TESTS()
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
