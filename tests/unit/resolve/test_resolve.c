@@ -30,6 +30,7 @@ static const struct row rows[] = {
 	{ "prohibit", { "prohibit" }, "pass_prohibit" },
 	{ "throw", { "throw" }, "pass_throw" },
 	{ "a type of its own", { "nat dev 3" }, "punt_route" },
+	{ "a type of IPv4", { "broadcast dev 3" }, "punt_route" },
 	{ "unicast by nothing", { "" }, "punt_route" },
 	{ "by device 0", { "via 0" }, "punt_route" },
 	{ "encapsulation", { "via 3 encap" }, "punt_encap" },

@@ -33,6 +33,8 @@ static void format_route(FILE *out, const struct rib_route *route)
 			fprintf(out, " %x%u", hop->gateway.bytes[15], hop->ifindex);
 		else
 			fprintf(out, " -%u", hop->ifindex);
+		if (hop->weight != 1)
+			fprintf(out, "*%u", hop->weight);
 	}
 	if (route->mtu)
 		fprintf(out, " mtu %s%u", route->mtu_locked ? "lock " : "", route->mtu);
@@ -82,8 +84,8 @@ static const struct route_hop *parse_hops(const char *text, uint16_t *n)
 	static struct route_hop storage[4][4];
 	static unsigned int next;
 	struct route_hop *hops = storage[next++ % 4];
-	unsigned int gateway, ifindex;
-	int used;
+	unsigned int gateway, ifindex, weight;
+	int used, more;
 
 	for (*n = 0; text && *text; text += used, ++*n) {
 		if (sscanf(text, " -%u%n", &ifindex, &used) == 1) {
@@ -92,6 +94,10 @@ static const struct route_hop *parse_hops(const char *text, uint16_t *n)
 		}
 		assert_int_equal(sscanf(text, " %1x%u%n", &gateway, &ifindex, &used), 2);
 		hops[*n] = (struct route_hop)VIA((uint8_t)gateway, ifindex);
+		if (sscanf(text + used, "*%u%n", &weight, &more) != 1)
+			continue;
+		hops[*n].weight = (uint16_t)weight;
+		used += more;
 	}
 	return hops;
 }

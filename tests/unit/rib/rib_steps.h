@@ -2,8 +2,9 @@
 /*
  * The RIB of one destination, step by step as a kernel announces or dumps its routes.
  *
- * A state reads "50 a1 b2; 60 -1 mtu 1300": metric, then hops, each a gateway (its last digit;
- * "-": none) and a device, then what else there is; routes in the order of fib6.
+ * A state reads "50 a1*2 b2; 60 -1 mtu 1300": metric, then hops, each a gateway (its last digit;
+ * "-": none), a device and a weight other than 1, then what else there is; routes in the order of
+ * fib6.
  */
 #ifndef UNIT_RIB_STEPS_H
 #define UNIT_RIB_STEPS_H

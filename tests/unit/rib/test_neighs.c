@@ -42,9 +42,15 @@ static void check(const struct neighs *neighs, const uint16_t states[MANY])
 static void test_random(void **state)
 {
 	static uint16_t states[MANY];
+	const struct neigh first = make_neigh(0);
 	struct neighs *neighs = neighs_new();
 	uint32_t random = 1;
 
+	/* The same address on so many devices that some share its bucket. */
+	assert_int_equal(neighs_set(neighs, &first), 0);
+	states[0] = first.state;
+	for (uint32_t ifindex = 2; ifindex < 500000; ifindex++)
+		assert_null(neighs_find(neighs, ifindex, &first.addr));
 	for (unsigned int step = 1; step <= 40000; step++) {
 		uint32_t i = (random = random * 1664525u + 1013904223u) / 7 % MANY;
 		struct neigh neigh = make_neigh(i);

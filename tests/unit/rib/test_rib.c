@@ -23,6 +23,11 @@ SCRIPT(test_multipath,
 	 .hops = "e2" },
        { "del metric 50: one message for all", DEL, -EAGAIN, "50 stale", .hops = "e1 f1" })
 
+SCRIPT(test_weights,
+       { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .hops = "a1 b2" },
+       { "replace, a weight", REPLACE, 0, "50 a1*2 b2", .hops = "a1*2 b2" },
+       { "replace, the other", REPLACE, 0, "50 a1 b2*2", .hops = "a1 b2*2" })
+
 SCRIPT(test_delete_hop_by_hop,
        { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .hops = "a1 b2" },
        { "del nexthop via a dev 1 nexthop via b dev 2, 1st", DEL, 0, "50 b2", .hops = "a1" },
@@ -303,6 +308,7 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_multipath),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_delete_hop_by_hop),
 		cmocka_unit_test(test_device_routes_of_one_metric),
 		cmocka_unit_test(test_replace_device_route),
