@@ -145,7 +145,7 @@ peers:
 # --- tests ------------------------------------------------------------------------------
 
 # Carries this file within itself.
-$(B)/asan/tests/unit/netlink/captures.o: tests/unit/netlink/captures.txt
+$(B)/asan/tests/unit/netlink/messages.o: tests/unit/netlink/captures.txt
 
 .SECONDARY:
 $(B)/asan/%.o: %.c Makefile

@@ -5,7 +5,6 @@
  *   fuzz_parse [ITERATIONS [SEED]]    0 iterations: run until stopped
  *   fuzz_parse -w DIRECTORY           write the captured messages there, a corpus for libFuzzer
  */
-#include "../unit/netlink/captures.h"
 #include "../unit/netlink/messages.h"
 #define MUTATE_ITERATIONS 3000000
 #include "mutate.h"

@@ -223,24 +223,13 @@ static const struct node *lookup(const struct flattening *f, enum sixlane_verdic
 
 /* --- the list of sources -------------------------------------------------------------------- */
 
-static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
-{
-	return a->gateway.halves[0] == b->gateway.halves[0] &&
-	       a->gateway.halves[1] == b->gateway.halves[1] && a->ifindex == b->ifindex &&
-	       a->weight == b->weight && a->has_gateway == b->has_gateway;
-}
-
+/* Targets and hops are built in zeroed memory. */
 static bool same_target(const struct fib_target *a, const struct fib_target *b)
 {
-	if (a->verdict != b->verdict || a->kind != b->kind || a->mtu != b->mtu ||
-	    a->mtu_locked != b->mtu_locked || a->own_source != b->own_source ||
-	    a->expires_ns != b->expires_ns || a->object != b->object || a->n_hops != b->n_hops)
-		return false;
-	for (size_t i = 0; i < a->n_hops; i++) {
-		if (!same_hop(&a->hops[i], &b->hops[i]))
-			return false;
-	}
-	return true;
+	return a->verdict == b->verdict && a->kind == b->kind && a->mtu == b->mtu &&
+	       a->mtu_locked == b->mtu_locked && a->own_source == b->own_source &&
+	       a->expires_ns == b->expires_ns && a->object == b->object && a->n_hops == b->n_hops &&
+	       (!a->n_hops || !memcmp(a->hops, b->hops, a->n_hops * sizeof(*a->hops)));
 }
 
 /* Rules may suppress by prefix length (fib6_rule_suppress()), but not errors. */

@@ -13,9 +13,10 @@ struct entry {
 	uint32_t generation;
 };
 
+#define BUCKETS 65536u /* more than most kernels have neighbours */
+
 struct neighs {
-	struct entry **buckets;
-	size_t n, n_buckets; /* n_buckets: a power of two */
+	struct entry *buckets[BUCKETS];
 	uint32_t generation;
 };
 
@@ -30,30 +31,15 @@ bool neigh_usable(const struct neigh *neigh)
 
 struct neighs *neighs_new(void)
 {
-	struct neighs *neighs = calloc(1, sizeof(*neighs));
-
-	if (!neighs)
-		return NULL;
-	neighs->n_buckets = 256;
-	neighs->buckets = calloc(neighs->n_buckets, sizeof(*neighs->buckets));
-	if (!neighs->buckets) {
-		free(neighs);
-		return NULL;
-	}
-	return neighs;
+	return calloc(1, sizeof(struct neighs));
 }
 
 void neighs_free(struct neighs *neighs)
 {
 	if (!neighs)
 		return;
-	for (size_t i = 0; i < neighs->n_buckets; i++) {
-		for (struct entry *entry = neighs->buckets[i], *next; entry; entry = next) {
-			next = entry->next;
-			free(entry);
-		}
-	}
-	free(neighs->buckets);
+	neighs->generation++;
+	neighs_sweep(neighs);
 	free(neighs);
 }
 
@@ -68,10 +54,11 @@ static uint64_t hash_key(uint32_t ifindex, const union sixlane_addr *addr)
 	return hash ^ hash >> 31;
 }
 
-static struct entry **find_place(const struct neighs *neighs, uint32_t ifindex,
+/* The link to the neighbour, or to the end of its chain. */
+static struct entry **find_place(struct neighs *neighs, uint32_t ifindex,
 				 const union sixlane_addr *addr)
 {
-	struct entry **place = &neighs->buckets[hash_key(ifindex, addr) & (neighs->n_buckets - 1)];
+	struct entry **place = &neighs->buckets[hash_key(ifindex, addr) % BUCKETS];
 
 	while (*place && ((*place)->neigh.ifindex != ifindex ||
 			  memcmp(&(*place)->neigh.addr, addr, sizeof(*addr))))
@@ -79,56 +66,26 @@ static struct entry **find_place(const struct neighs *neighs, uint32_t ifindex,
 	return place;
 }
 
-/* A failure to grow only makes chains longer. */
-static void grow(struct neighs *neighs)
-{
-	size_t n_buckets = 2 * neighs->n_buckets;
-	struct entry **buckets = calloc(n_buckets, sizeof(*buckets));
-
-	if (!buckets)
-		return;
-	for (size_t i = 0; i < neighs->n_buckets; i++) {
-		for (struct entry *entry = neighs->buckets[i], *next; entry; entry = next) {
-			struct entry **head =
-				&buckets[hash_key(entry->neigh.ifindex, &entry->neigh.addr) &
-					 (n_buckets - 1)];
-
-			next = entry->next;
-			entry->next = *head;
-			*head = entry;
-		}
-	}
-	free(neighs->buckets);
-	neighs->buckets = buckets;
-	neighs->n_buckets = n_buckets;
-}
-
 int neighs_set(struct neighs *neighs, const struct neigh *neigh)
 {
 	struct entry **place = find_place(neighs, neigh->ifindex, &neigh->addr);
 
 	if (!*place) {
-		if (neighs->n >= neighs->n_buckets) {
-			grow(neighs);
-			place = find_place(neighs, neigh->ifindex, &neigh->addr);
-		}
 		*place = calloc(1, sizeof(**place));
 		if (!*place)
 			return -ENOMEM;
-		neighs->n++;
 	}
 	(*place)->neigh = *neigh;
 	(*place)->generation = neighs->generation;
 	return 0;
 }
 
-static void remove_at(struct neighs *neighs, struct entry **place)
+static void remove_at(struct entry **place)
 {
 	struct entry *entry = *place;
 
 	*place = entry->next;
 	free(entry);
-	neighs->n--;
 }
 
 void neighs_delete(struct neighs *neighs, uint32_t ifindex, const union sixlane_addr *addr)
@@ -136,13 +93,13 @@ void neighs_delete(struct neighs *neighs, uint32_t ifindex, const union sixlane_
 	struct entry **place = find_place(neighs, ifindex, addr);
 
 	if (*place)
-		remove_at(neighs, place);
+		remove_at(place);
 }
 
 const struct neigh *neighs_find(const struct neighs *neighs, uint32_t ifindex,
 				const union sixlane_addr *addr)
 {
-	const struct entry *entry = *find_place(neighs, ifindex, addr);
+	const struct entry *entry = *find_place((struct neighs *)neighs, ifindex, addr);
 
 	return entry ? &entry->neigh : NULL;
 }
@@ -150,7 +107,7 @@ const struct neigh *neighs_find(const struct neighs *neighs, uint32_t ifindex,
 void neighs_each(const struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
 		 void *ctx)
 {
-	for (size_t i = 0; i < neighs->n_buckets; i++)
+	for (size_t i = 0; i < BUCKETS; i++)
 		for (const struct entry *entry = neighs->buckets[i]; entry; entry = entry->next)
 			fn(ctx, &entry->neigh);
 }
@@ -162,14 +119,14 @@ void neighs_mark(struct neighs *neighs)
 
 void neighs_sweep(struct neighs *neighs)
 {
-	for (size_t i = 0; i < neighs->n_buckets; i++) {
+	for (size_t i = 0; i < BUCKETS; i++) {
 		struct entry **place = &neighs->buckets[i];
 
 		while (*place) {
 			if ((*place)->generation == neighs->generation)
 				place = &(*place)->next;
 			else
-				remove_at(neighs, place);
+				remove_at(place);
 		}
 	}
 }

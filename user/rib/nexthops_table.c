@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rib_table.h"
+
 void nexthop_object_free(struct nexthop_object *object)
 {
 	free(object->members);
@@ -30,12 +32,6 @@ bool nexthop_object_is_incomplete(const struct next_hop *next_hop)
 	       nexthop_object_kind(next_hop) == NEXT_HOP_OTHER;
 }
 
-static bool same_hop(const struct route_hop *a, const struct route_hop *b)
-{
-	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
-	       !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway));
-}
-
 static bool same_members(const struct nexthop_object *object, const struct next_hop *next_hop)
 {
 	if (object->n_members != next_hop->n_members)
@@ -55,7 +51,7 @@ bool nexthop_object_equal(const struct nexthop_object *object, const struct next
 		return false;
 	switch (object->kind) {
 	case NEXT_HOP_ONE:
-		return same_hop(&object->hop, &next_hop->hop);
+		return rib_hop_equal(&object->hop, &next_hop->hop);
 	case NEXT_HOP_OTHER:
 		return object->hop.ifindex == next_hop->hop.ifindex;
 	case NEXT_HOP_BLACKHOLE:

@@ -116,4 +116,15 @@ const char *wrong_cases(const struct built_case *cases, size_t n);
 			fail_msg("%s", report_);                             \
 	} while (0)
 
+/* A message of captures.txt, which is part of the program. */
+struct capture {
+	char name[64];
+	char parsed[512]; /* parsed_text() */
+	size_t size;
+	uint8_t *bytes; /* never freed */
+};
+
+/* All of them; *n becomes their number. */
+const struct capture *captures(size_t *n);
+
 #endif

@@ -62,22 +62,17 @@ static inline struct nlmsghdr *build_rule(void)
 	return nlh;
 }
 
-static inline struct nlmsghdr *build_link(uint8_t family)
+static inline struct nlmsghdr *build_link_unspec(void)
 {
 	struct nlmsghdr *nlh = message_start();
 	struct ifinfomsg *ifi;
 
 	nlh->nlmsg_type = RTM_NEWLINK;
-	ifi = header_put(nlh, sizeof(*ifi), family);
+	ifi = header_put(nlh, sizeof(*ifi), AF_UNSPEC);
 	ifi->ifi_index = 7;
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, "port");
 	mnl_attr_put_u32(nlh, IFLA_MTU, 1500);
 	return nlh;
-}
-
-static inline struct nlmsghdr *build_link_unspec(void)
-{
-	return build_link(AF_UNSPEC);
 }
 
 #endif

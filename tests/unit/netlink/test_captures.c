@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "../../../user/lib/util.h"
-#include "captures.h"
 #include "messages.h"
 
 static struct parsed parsed;

@@ -73,15 +73,11 @@ static bool parse_type(const char *word, struct route *out)
 		const char *word;
 		uint8_t type;
 	} types[] = {
-		{ "unicast", RTN_UNICAST },
-		{ "local", RTN_LOCAL },
-		{ "anycast", RTN_ANYCAST },
-		{ "multicast", RTN_MULTICAST },
-		{ "blackhole", RTN_BLACKHOLE },
-		{ "prohibit", RTN_PROHIBIT },
-		{ "unreachable", RTN_UNREACHABLE },
-		{ "throw", RTN_THROW },
-		{ "nat", RTN_NAT },
+		{ "unicast", RTN_UNICAST },	{ "local", RTN_LOCAL },
+		{ "broadcast", RTN_BROADCAST }, { "anycast", RTN_ANYCAST },
+		{ "multicast", RTN_MULTICAST }, { "blackhole", RTN_BLACKHOLE },
+		{ "prohibit", RTN_PROHIBIT },	{ "unreachable", RTN_UNREACHABLE },
+		{ "throw", RTN_THROW },		{ "nat", RTN_NAT },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * See nexthops_store.h.
- */
+/* See nexthops_store.h. */
 #include "nexthops_store.h"
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 
 static void write_hops(FILE *out, const struct nexthop_view *view)
@@ -89,49 +89,82 @@ void store_close(struct store *store)
 	rib_free(store->rib);
 }
 
-int store_set_one(struct store *store, uint32_t id, uint32_t ifindex)
+static int set_route(struct store *store, bool del, uint32_t last, uint32_t id, uint32_t mtu)
 {
-	struct next_hop next_hop = {
-		.id = id,
-		.kind = NEXT_HOP_ONE,
-		.hop = { .ifindex = ifindex, .has_gateway = true, .gateway.bytes = { 0xfd } },
+	struct route route = {
+		.dst = { .addr.bytes = { 0x20, 0x01, [15] = (uint8_t)last }, .len = 128 },
+		.table = RT_TABLE_MAIN,
+		.type = RTN_UNICAST,
+		.next_hop_id = id,
+		.mtu = mtu,
 	};
 
-	return nexthops_set(store->nexthops, &next_hop);
+	return del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE);
 }
 
-int store_set_kind(struct store *store, uint32_t id, enum next_hop_kind kind)
-{
-	struct next_hop next_hop = {
-		.id = id,
-		.kind = kind,
-		.is_group = kind == NEXT_HOP_OTHER,
-		.hop.ifindex = 1,
-	};
-
-	return nexthops_set(store->nexthops, &next_hop);
-}
-
-int store_set_group(struct store *store, uint32_t id, uint32_t n_buckets, const uint32_t *pairs)
+/* "ID via 3" and so on. */
+static int set_object(struct store *store, const char *message)
 {
 	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
-	struct next_hop next_hop = {
-		.id = id,
-		.kind = n_buckets ? NEXT_HOP_RESILIENT : NEXT_HOP_GROUP,
-		.hop.ifindex = STORE_NO_DEVICE,
-		.n_buckets = n_buckets,
-		.members = members,
-	};
+	struct next_hop next_hop = { .hop.ifindex = 1, .members = members };
+	char kind[16];
+	int at, used;
 
-	for (; pairs[0]; pairs += 2)
-		members[next_hop.n_members++] =
-			(struct next_hop_member){ .id = pairs[0], .weight = pairs[1] };
+	assert_int_equal(sscanf(message, "%u %15s%n", &next_hop.id, kind, &at), 2);
+	next_hop.kind = !strcmp(kind, "via")	     ? NEXT_HOP_ONE
+			: !strcmp(kind, "blackhole") ? NEXT_HOP_BLACKHOLE
+			: !strcmp(kind, "other")     ? NEXT_HOP_OTHER
+			: !strcmp(kind, "group")     ? NEXT_HOP_GROUP
+						     : NEXT_HOP_RESILIENT;
+	next_hop.is_group = next_hop.kind == NEXT_HOP_OTHER;
+	if (next_hop.kind == NEXT_HOP_ONE) {
+		next_hop.hop = (struct route_hop){ .gateway.bytes = { 0xfd },
+						   .ifindex = (uint32_t)atoi(message + at),
+						   .has_gateway = true };
+		return nexthops_set(store->nexthops, &next_hop);
+	}
+	if (next_hop.kind == NEXT_HOP_RESILIENT) {
+		assert_int_equal(sscanf(message + at, "%u%n", &next_hop.n_buckets, &used), 1);
+		at += used;
+	}
+	if (next_hop.kind == NEXT_HOP_GROUP || next_hop.kind == NEXT_HOP_RESILIENT)
+		next_hop.hop.ifindex = STORE_NO_DEVICE;
+	for (struct next_hop_member *member = members;
+	     sscanf(message + at, " %u*%u%n", &member->id, &member->weight, &used) == 2; member++) {
+		at += used;
+		next_hop.n_members++;
+	}
 	return nexthops_set(store->nexthops, &next_hop);
 }
 
-int store_set_bucket(struct store *store, uint32_t group, uint32_t index, uint32_t member)
+static int set_bucket(struct store *store, uint32_t group, uint32_t index, uint32_t member)
 {
-	struct next_hop_bucket bucket = { .group = group, .index = index, .member = member };
+	const struct next_hop_bucket bucket = { .group = group, .index = index, .member = member };
 
 	return nexthops_set_bucket(store->nexthops, &bucket);
+}
+
+int store_apply(struct store *store, const char *message)
+{
+	uint32_t a, b, c;
+
+	if (sscanf(message, "bucket %u %u %u", &a, &b, &c) == 3)
+		return set_bucket(store, a, b, c);
+	if (sscanf(message, "route %u %u %u", &a, &b, &c) == 3)
+		return set_route(store, false, a, b, c);
+	if (sscanf(message, "unroute %u %u %u", &a, &b, &c) == 3)
+		return set_route(store, true, a, b, c);
+	if (!strcmp(message, "mark"))
+		nexthops_mark(store->nexthops);
+	else if (!strcmp(message, "sweep"))
+		nexthops_sweep(store->nexthops);
+	else if (!strcmp(message, "stale"))
+		nexthops_cache_set_stale(store->nexthops);
+	else if (!strcmp(message, "flushed"))
+		nexthops_cache_flushed(store->nexthops);
+	else if (sscanf(message, "del %u", &a) == 1)
+		nexthops_delete(store->nexthops, a);
+	else
+		return set_object(store, message);
+	return 0;
 }

@@ -34,11 +34,12 @@ const char *store_text(const struct store *store, uint32_t id, char out[STORE_TE
 		assert_string_equal(store_text(store, id, meaning), text); \
 	} while (0)
 
-int store_set_one(struct store *store, uint32_t id, uint32_t ifindex);
-/* By device 1, if it is of a kind that has one. */
-int store_set_kind(struct store *store, uint32_t id, enum next_hop_kind kind);
-/* pairs: ids of members and weights in turn, up to a 0. With buckets it is a resilient one. */
-int store_set_group(struct store *store, uint32_t id, uint32_t n_buckets, const uint32_t *pairs);
-int store_set_bucket(struct store *store, uint32_t group, uint32_t index, uint32_t member);
+/*
+ * Applies a message: "ID via DEVICE", "ID blackhole", "ID other", "ID group MEMBER*WEIGHT …", "ID
+ * res BUCKETS MEMBER*WEIGHT …", "bucket GROUP INDEX MEMBER", "del ID"; "mark", "sweep", "stale",
+ * "flushed" of the store; "route N ID MTU", "unroute N ID MTU" of the RIB. Devices of objects
+ * without one are 1; those of groups mean nothing. Returns what the store or the RIB does.
+ */
+int store_apply(struct store *store, const char *message);
 
 #endif

@@ -33,6 +33,8 @@ static void format_route(FILE *out, const struct rib_route *route)
 			fprintf(out, " %x%u", hop->gateway.bytes[15], hop->ifindex);
 		else
 			fprintf(out, " -%u", hop->ifindex);
+		if (hop->weight != 1)
+			fprintf(out, "*%u", hop->weight);
 	}
 	if (route->mtu)
 		fprintf(out, " mtu %s%u", route->mtu_locked ? "lock " : "", route->mtu);
@@ -82,8 +84,8 @@ static const struct route_hop *parse_hops(const char *text, uint16_t *n)
 	static struct route_hop storage[4][4];
 	static unsigned int next;
 	struct route_hop *hops = storage[next++ % 4];
-	unsigned int gateway, ifindex;
-	int used;
+	unsigned int gateway, ifindex, weight;
+	int used, more;
 
 	for (*n = 0; text && *text; text += used, ++*n) {
 		if (sscanf(text, " -%u%n", &ifindex, &used) == 1) {
@@ -92,6 +94,10 @@ static const struct route_hop *parse_hops(const char *text, uint16_t *n)
 		}
 		assert_int_equal(sscanf(text, " %1x%u%n", &gateway, &ifindex, &used), 2);
 		hops[*n] = (struct route_hop)VIA((uint8_t)gateway, ifindex);
+		if (sscanf(text + used, "*%u%n", &weight, &more) != 1)
+			continue;
+		hops[*n].weight = (uint16_t)weight;
+		used += more;
 	}
 	return hops;
 }
@@ -130,6 +136,10 @@ int steps_apply(struct steps_world *world, const struct step *step)
 {
 	const struct route route = steps_route(world, step);
 
+	if (step->flags == MARK || step->flags == SWEEP) {
+		(step->flags == MARK ? rib_mark : rib_sweep)(world->rib);
+		return 0;
+	}
 	return step->flags & DEL ? rib_del(world->rib, &route)
 				 : rib_add(world->rib, &route, step->flags);
 }
@@ -137,6 +147,7 @@ int steps_apply(struct steps_world *world, const struct step *step)
 void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 {
 	const char *state = "";
+	bool marked = false;
 
 	for (size_t i = 0; i < n; i++) {
 		unsigned int before = world->changes;
@@ -150,7 +161,8 @@ void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 		if (steps[i].after)
 			state = steps[i].after;
 		steps_state(world, steps[i].request, state);
-		if (steps[i].flags & DEL)
+		marked = steps[i].flags == MARK || (marked && steps[i].flags != SWEEP);
+		if (steps[i].flags & DEL || marked)
 			continue;
 		/* The same message again, or a change of offload flags only. */
 		before = world->changes;
@@ -158,9 +170,4 @@ void steps_play(struct steps_world *world, const struct step *steps, size_t n)
 		assert_int_equal(world->changes, before);
 		steps_state(world, "repeated", state);
 	}
-}
-
-struct step steps_device(uint16_t flags, const char *hops, uint32_t mtu)
-{
-	return (struct step){ .flags = flags, .hops = hops, .mtu = mtu };
 }

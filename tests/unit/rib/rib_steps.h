@@ -2,8 +2,9 @@
 /*
  * The RIB of one destination, step by step as a kernel announces or dumps its routes.
  *
- * A state reads "50 a1 b2; 60 -1 mtu 1300": metric, then hops, each a gateway (its last digit;
- * "-": none) and a device, then what else there is; routes in the order of fib6.
+ * A state reads "50 a1*2 b2; 60 -1 mtu 1300": metric, then hops, each a gateway (its last digit;
+ * "-": none), a device and a weight other than 1, then what else there is; routes in the order of
+ * fib6.
  */
 #ifndef UNIT_RIB_STEPS_H
 #define UNIT_RIB_STEPS_H
@@ -20,7 +21,17 @@
 #define APPEND (NLM_F_CREATE | NLM_F_APPEND)
 #define REPLACE NLM_F_REPLACE
 #define DUMP 0
-#define DEL 0x8000 /* RTM_DELROUTE */
+#define DEL 0x8000   /* RTM_DELROUTE */
+#define MARK 0x8001  /* rib_mark(); a step without a route */
+#define SWEEP 0x8002 /* rib_sweep() */
+#define MARKED                                   \
+	{                                        \
+		.request = "mark", .flags = MARK \
+	}
+#define SWEPT(then)                                               \
+	{                                                         \
+		.request = "sweep", .flags = SWEEP, .after = then \
+	}
 
 #define VIA(gw, dev)                                                                   \
 	{                                                                              \
@@ -57,10 +68,9 @@ void steps_state(const struct steps_world *world, const char *request, const cha
 struct route steps_route(const struct steps_world *world, const struct step *step);
 /* Returns what rib_add() or rib_del() does. */
 int steps_apply(struct steps_world *world, const struct step *step);
-/* Each step with what it is to return and to lead to, twice. */
+/* Each step with what it returns and leads to. Outside of mark and sweep each message comes twice.
+ */
 void steps_play(struct steps_world *world, const struct step *steps, size_t n);
-
-struct step steps_device(uint16_t flags, const char *hops, uint32_t mtu);
 
 #define SCRIPT(name, ...)                                           \
 	static void name(void **state)                              \

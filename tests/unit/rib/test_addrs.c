@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The store of addresses: sorted by device and address through whatever comes and goes.
- */
+/* The store of addresses against an array, and which addresses it stores. */
 #include "rib_unit.h"
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
@@ -17,7 +15,8 @@ static struct address make(uint32_t n)
 	struct address address = { .ifindex = 1 + mixed % 7, .flags = IFA_F_PERMANENT };
 
 	address.addr.bytes[0] = 0x20;
-	memcpy(&address.addr.bytes[12], &mixed, sizeof(mixed));
+	memcpy(&address.addr.bytes[8], &n, sizeof(n));
+	memcpy(&address.addr.bytes[4], &mixed, sizeof(mixed));
 	return address;
 }
 
@@ -29,52 +28,61 @@ static bool set(struct addrs *addrs, const struct address *address)
 	return changed;
 }
 
-static void check_order(const struct addrs *addrs)
+/* flags: of each address; 0: it is not there. */
+static void check(const struct addrs *addrs, const uint32_t flags[MANY])
 {
-	for (size_t i = 1; i < addrs->n; i++) {
-		const struct address *a = &addrs->list[i - 1].address;
-		const struct address *b = &addrs->list[i].address;
+	size_t n = 0, of, expected = 0;
+	uint32_t which;
 
-		assert_true(a->ifindex < b->ifindex ||
-			    (a->ifindex == b->ifindex &&
-			     memcmp(&a->addr, &b->addr, sizeof(a->addr)) < 0));
-	}
-}
-
-static void test_set_and_delete(void **state)
-{
-	struct addrs addrs = { 0 };
-	size_t n = 0, of;
-
-	for (uint32_t i = 0; i < MANY; i++) {
-		struct address address = make(i);
-
-		assert_true(set(&addrs, &address));
-		assert_false(set(&addrs, &address));
-		address.expires = true; /* for the routes, not for whom it is kept here */
-		assert_false(set(&addrs, &address));
-		address.flags |= IFA_F_DEPRECATED;
-		assert_true(set(&addrs, &address));
-	}
-	assert_int_equal(addrs.n, MANY);
-	check_order(&addrs);
 	for (uint32_t ifindex = 0; ifindex < 10; ifindex++) {
-		const struct addrs_entry *first = addrs_of(&addrs, ifindex, &of);
+		const struct addrs_entry *first = addrs_of(addrs, ifindex, &of);
 
-		for (size_t i = 0; i < of; i++)
+		for (size_t i = 0; i < of; i++) {
 			assert_int_equal(first[i].address.ifindex, ifindex);
+			assert_true(!i || memcmp(&first[i - 1].address.addr, &first[i].address.addr,
+						 sizeof(first->address.addr)) < 0);
+			memcpy(&which, &first[i].address.addr.bytes[8], sizeof(which));
+			assert_int_equal(first[i].address.flags, flags[which]);
+		}
 		n += of;
 	}
-	assert_int_equal(n, MANY);
-	for (uint32_t i = 0; i < MANY; i += 2) {
+	for (uint32_t i = 0; i < MANY; i++)
+		expected += flags[i] != 0;
+	assert_int_equal(n, expected);
+	assert_int_equal(addrs->n, expected);
+}
+
+static void test_random(void **state)
+{
+	static uint32_t flags[MANY];
+	struct addrs addrs = { 0 };
+	uint32_t random = 1;
+
+	for (unsigned int step = 1; step <= 20000; step++) {
+		uint32_t i = (random = random * 1664525u + 1013904223u) / 7 % MANY, old = flags[i];
 		struct address address = make(i);
 
-		assert_true(addrs_delete(&addrs, address.ifindex, &address.addr));
-		assert_false(addrs_delete(&addrs, address.ifindex, &address.addr));
+		flags[i] = step % 3 ? address.flags |= step % 2 ? IFA_F_DEPRECATED : 0 : 0;
+		address.expires = step % 5; /* for its route, not here */
+		if (flags[i])
+			assert_int_equal(set(&addrs, &address), flags[i] != old);
+		else
+			assert_int_equal(addrs_delete(&addrs, address.ifindex, &address.addr),
+					 old != 0);
 		assert_false(addrs_delete(&addrs, 99, &address.addr));
+		if (step % 2000 == 0) {
+			check(&addrs, flags);
+			addrs_mark(&addrs);
+			for (i = 0; i < MANY; i += 5) {
+				address = make(i);
+				set(&addrs, &address);
+			}
+			for (i = 0; i < MANY; i++)
+				flags[i] = i % 5 ? 0 : IFA_F_PERMANENT;
+			addrs_sweep(&addrs);
+			check(&addrs, flags);
+		}
 	}
-	assert_int_equal(addrs.n, MANY / 2);
-	check_order(&addrs);
 	addrs_clear(&addrs);
 }
 
@@ -101,32 +109,6 @@ static void test_unannounced(void **state)
 	assert_int_equal(addrs_set_unannounced(&addrs, address.ifindex, &address.addr, &changed),
 			 0);
 	assert_int_equal(addrs.n, 1);
-	addrs_clear(&addrs);
-}
-
-static void test_sweep(void **state)
-{
-	struct addrs addrs = { 0 };
-
-	for (uint32_t i = 0; i < MANY; i++) {
-		struct address address = make(i);
-
-		set(&addrs, &address);
-	}
-	addrs_mark(&addrs);
-	for (uint32_t i = 0; i < MANY; i += 5) {
-		struct address address = make(i);
-
-		assert_false(set(&addrs, &address));
-	}
-	addrs_sweep(&addrs);
-	assert_int_equal(addrs.n, MANY / 5);
-	check_order(&addrs);
-	for (uint32_t i = 0; i < MANY; i++) {
-		struct address address = make(i);
-
-		assert_int_equal(addrs_delete(&addrs, address.ifindex, &address.addr), i % 5 == 0);
-	}
 	addrs_clear(&addrs);
 }
 
@@ -180,8 +162,9 @@ static void test_device_down(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set_and_delete), cmocka_unit_test(test_unannounced),
-		cmocka_unit_test(test_sweep),	       cmocka_unit_test(test_what_is_kept),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_unannounced),
+		cmocka_unit_test(test_what_is_kept),
 		cmocka_unit_test(test_device_down),
 	};
 

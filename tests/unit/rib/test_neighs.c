@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The neighbour table: a set keyed by device and address, through growth, deletion and sweeps.
- */
+/* The neighbour table against an array, through growth, deletion and sweeps. */
 #include "rib_unit.h"
 #include <linux/neighbour.h>
 
@@ -16,7 +14,6 @@ static struct neigh make_neigh(uint32_t n)
 	neigh.addr.bytes[0] = 0x20;
 	neigh.addr.bytes[14] = (uint8_t)(n >> 8);
 	neigh.addr.bytes[15] = (uint8_t)n;
-	neigh.mac[5] = (uint8_t)n;
 	return neigh;
 }
 
@@ -25,57 +22,53 @@ static void count(void *ctx, const struct neigh *neigh)
 	++*(unsigned int *)ctx;
 }
 
-static void test_set(void **state)
+/* states: of each neighbour; 0: it is not there. */
+static void check(const struct neighs *neighs, const uint16_t states[MANY])
 {
-	struct neighs *neighs = neighs_new();
-	unsigned int n = 0;
+	unsigned int n = 0, expected = 0;
 
-	for (uint32_t i = 0; i < MANY; i++) {
-		struct neigh neigh = make_neigh(i);
-
-		assert_int_equal(neighs_set(neighs, &neigh), 0);
-		neigh.state = NUD_STALE;
-		assert_int_equal(neighs_set(neighs, &neigh), 0);
-	}
-	neighs_each(neighs, count, &n);
-	assert_int_equal(n, MANY);
 	for (uint32_t i = 0; i < MANY; i++) {
 		struct neigh neigh = make_neigh(i);
 		const struct neigh *found = neighs_find(neighs, neigh.ifindex, &neigh.addr);
 
-		assert_non_null(found);
-		assert_int_equal(found->state, NUD_STALE);
+		assert_int_equal(found ? found->state : 0, states[i]);
 		assert_null(neighs_find(neighs, 9, &neigh.addr)); /* another device */
+		expected += states[i] != 0;
 	}
-	neighs_free(neighs);
+	neighs_each(neighs, count, &n);
+	assert_int_equal(n, expected);
 }
 
-static void test_delete_and_sweep(void **state)
+static void test_random(void **state)
 {
+	static uint16_t states[MANY];
+	const struct neigh first = make_neigh(0);
 	struct neighs *neighs = neighs_new();
-	unsigned int n = 0;
+	uint32_t random = 1;
 
-	for (uint32_t i = 0; i < MANY; i++) {
+	/* The same address on so many devices that some share its bucket. */
+	assert_int_equal(neighs_set(neighs, &first), 0);
+	states[0] = first.state;
+	for (uint32_t ifindex = 2; ifindex < 500000; ifindex++)
+		assert_null(neighs_find(neighs, ifindex, &first.addr));
+	for (unsigned int step = 1; step <= 40000; step++) {
+		uint32_t i = (random = random * 1664525u + 1013904223u) / 7 % MANY;
 		struct neigh neigh = make_neigh(i);
 
-		assert_int_equal(neighs_set(neighs, &neigh), 0);
+		states[i] = step % 3 ? neigh.state = (uint16_t)(1 + step % 2) : 0;
+		if (states[i])
+			assert_int_equal(neighs_set(neighs, &neigh), 0);
+		else
+			neighs_delete(neighs, neigh.ifindex, &neigh.addr);
+		if (step % 8000 == 0) {
+			check(neighs, states);
+			neighs_mark(neighs);
+			memset(states, 0, sizeof(states));
+		} else if (step % 8000 == 100) { /* the neighbours that were set since */
+			neighs_sweep(neighs);
+			check(neighs, states);
+		}
 	}
-	for (uint32_t i = 0; i < MANY; i += 2) {
-		struct neigh neigh = make_neigh(i);
-
-		neighs_delete(neighs, neigh.ifindex, &neigh.addr);
-		neighs_delete(neighs, neigh.ifindex, &neigh.addr);
-		assert_null(neighs_find(neighs, neigh.ifindex, &neigh.addr));
-	}
-	neighs_mark(neighs);
-	for (uint32_t i = 1; i < 200; i += 2) {
-		struct neigh neigh = make_neigh(i);
-
-		assert_int_equal(neighs_set(neighs, &neigh), 0);
-	}
-	neighs_sweep(neighs);
-	neighs_each(neighs, count, &n);
-	assert_int_equal(n, 100);
 	neighs_free(neighs);
 }
 
@@ -103,8 +96,7 @@ static void test_usable(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_delete_and_sweep),
+		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_usable),
 	};
 

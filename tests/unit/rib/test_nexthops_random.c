@@ -59,20 +59,22 @@ static bool is_hop(const struct kernel_object *object)
 static void kernel_announce(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
-	uint32_t pairs[2 * MEMBERS + 1] = { 0 };
+	char text[STORE_TEXT];
+	int at = 0;
 
 	if (kernel->muted)
 		return;
-	for (uint32_t i = 0; i < object->n; i++) {
-		pairs[2 * i] = object->member[i];
-		pairs[2 * i + 1] = object->weight[i];
-	}
-	if (object->kind == NEXT_HOP_GROUP)
-		store_set_group(kernel->store, id, 0, pairs);
-	else if (object->kind == NEXT_HOP_ONE)
-		store_set_one(kernel->store, id, object->ifindex);
+	if (object->kind == NEXT_HOP_ONE)
+		snprintf(text, sizeof(text), "%u via %u", id, object->ifindex);
+	else if (object->kind != NEXT_HOP_GROUP)
+		snprintf(text, sizeof(text), "%u %s", id,
+			 object->kind == NEXT_HOP_OTHER ? "other" : "blackhole");
 	else
-		store_set_kind(kernel->store, id, object->kind);
+		at = snprintf(text, sizeof(text), "%u group", id);
+	for (uint32_t i = 0; i < object->n; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, " %u*%u", object->member[i],
+			       object->weight[i]);
+	store_apply(kernel->store, text);
 }
 
 static void kernel_remove(struct kernel *kernel, uint32_t id)

@@ -23,6 +23,11 @@ SCRIPT(test_multipath,
 	 .hops = "e2" },
        { "del metric 50: one message for all", DEL, -EAGAIN, "50 stale", .hops = "e1 f1" })
 
+SCRIPT(test_weights,
+       { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .hops = "a1 b2" },
+       { "replace, a weight", REPLACE, 0, "50 a1*2 b2", .hops = "a1*2 b2" },
+       { "replace, the other", REPLACE, 0, "50 a1 b2*2", .hops = "a1 b2*2" })
+
 SCRIPT(test_delete_hop_by_hop,
        { "add nexthop via a dev 1 nexthop via b dev 2", MORE, 0, "50 a1 b2", .hops = "a1 b2" },
        { "del nexthop via a dev 1 nexthop via b dev 2, 1st", DEL, 0, "50 b2", .hops = "a1" },
@@ -146,54 +151,18 @@ SCRIPT(test_hop_left_after_a_dump,
        { "del a", DEL, -EINPROGRESS, "50 b1 c1 stale", .hops = "a1" },
        { "del b", DEL, -EAGAIN, "50 c1 stale", .hops = "b1" })
 
-static void test_mark_and_sweep(void **state)
-{
-	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
-	struct steps_world world;
-
-	steps_open(&world);
-	assert_int_equal(steps_apply(&world, &one), 0);
-	assert_int_equal(steps_apply(&world, &two), 0);
-	world.changes = 0;
-	rib_mark(world.rib);
-	two.flags = DUMP;
-	assert_int_equal(steps_apply(&world, &two), 0);
-	assert_int_equal(world.changes, 0);
-	rib_sweep(world.rib);
-	assert_int_equal(world.changes, 1);
-	steps_state(&world, "swept", "50 -2");
-	rib_mark(world.rib);
-	rib_sweep(world.rib);
-	steps_state(&world, "swept", "");
-	assert_null(rib_table(world.rib, RT_TABLE_MAIN));
-	rib_free(world.rib);
-}
+SCRIPT(test_mark_and_sweep, { "add dev 1", MORE, 0, "50 -1", .hops = "-1" },
+       { "add dev 2", MORE, 0, "50 -1; 50 -2", .hops = "-2" }, MARKED,
+       { "dumped dev 1", DUMP, 0, NULL, .hops = "-1" }, SWEPT("50 -1"), MARKED, SWEPT(""))
 
 /* `replace dev 2` over dev 1 and dev 2 leaves dev 2 twice; a dump shows both. */
-static void test_twins_in_a_dump(void **state)
-{
-	struct step twin = steps_device(DUMP, "-2", 0), unlike = steps_device(DUMP, "-2", 1300);
-	struct step gone = steps_device(DEL, "-2", 0);
-	struct steps_world world;
-
-	steps_open(&world);
-	for (int dump = 0; dump < 2; dump++) {
-		rib_mark(world.rib);
-		assert_int_equal(steps_apply(&world, &twin), 0);
-		assert_int_equal(steps_apply(&world, &unlike), 0);
-		rib_sweep(world.rib);
-		steps_state(&world, "unlike twins", "50 -2; 50 -2 mtu 1300");
-	}
-	rib_mark(world.rib);
-	assert_int_equal(steps_apply(&world, &twin), 0);
-	assert_int_equal(steps_apply(&world, &twin), 0);
-	rib_sweep(world.rib);
-	steps_state(&world, "like twins", "50 -2; 50 -2");
-	assert_int_equal(steps_apply(&world, &gone), -EAGAIN);
-	steps_state(&world, "one is left", "50 -2");
-	assert_int_equal(steps_apply(&world, &gone), 0);
-	rib_free(world.rib);
-}
+SCRIPT(test_twins_in_a_dump, MARKED, { "a dump", DUMP, 0, "50 -2", .hops = "-2" },
+       { "unlike", DUMP, 0, "50 -2; 50 -2 mtu 1300", .mtu = 1300, .hops = "-2" }, SWEPT(NULL),
+       MARKED, { "the same dump", DUMP, 0, NULL, .hops = "-2" },
+       { "unlike", DUMP, 0, NULL, .mtu = 1300, .hops = "-2" }, SWEPT(NULL), MARKED,
+       { "alike", DUMP, 0, NULL, .hops = "-2" }, { "alike", DUMP, 0, "50 -2; 50 -2", .hops = "-2" },
+       SWEPT(NULL), { "del dev 2: either", DEL, -EAGAIN, "50 -2", .hops = "-2" },
+       { "del dev 2", DEL, 0, "", .hops = "-2" })
 
 /* A dump that is taken again on top, because routes changed under it, makes no twins. */
 static void test_dump_in_rounds(void **state)
@@ -261,7 +230,7 @@ static bool uses_device_2(const struct route *route, void *ctx)
 
 static void test_prune(void **state)
 {
-	struct step one = steps_device(MORE, "-1", 0), two = steps_device(MORE, "-2", 0);
+	struct step one = { .flags = MORE, .hops = "-1" }, two = { .flags = MORE, .hops = "-2" };
 	struct steps_world world;
 
 	steps_open(&world);
@@ -335,75 +304,11 @@ static void test_tables(void **state)
 	rib_free(rib);
 }
 
-#define N_TABLES 3u
-
-static bool has_sources(const struct rib *rib, uint32_t table)
-{
-	static const struct prefix all;
-	const struct radix *radix = rib_table(rib, table);
-	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
-
-	for (; node; node = radix_next_under(node, &all)) {
-		const struct rib_dest *dest = container_of(node, const struct rib_dest, node);
-
-		for (const struct rib_route *r = dest->routes; r; r = r->next) {
-			if (r->src.len)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool is_even(const struct route *route, void *ctx)
-{
-	return route->n_hops && route->hops[0].ifindex % 2 == 0;
-}
-
-/* Whether a table has source-specific routes, after whatever happened to it. */
-static void test_sources(void **state)
-{
-	struct rib *rib = rib_new(NULL, NULL);
-	unsigned int seen[2] = { 0, 0 };
-	uint64_t random = 1;
-
-	for (unsigned int i = 0; i < 20000; i++) {
-		struct route_hop hops[2] = { VIA(1, 1), VIA(2, 1) };
-		struct route route = { .type = RTN_UNICAST, .n_hops = 1, .hops = hops };
-		uint32_t draw;
-
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		draw = (uint32_t)(random >> 33);
-		hops[0].ifindex = 1 + draw % 3;
-		hops[0].has_gateway = draw & 8;
-		route.n_hops = draw & 8 ? 1 + (draw >> 4) % 2 : 1;
-		route.table = 254 + (draw >> 5) % N_TABLES;
-		route.dst.len = (uint8_t)((draw >> 8) % 3);
-		route.src.len = (draw >> 10) % 4 ? 0 : 3;
-		if (draw % 101 == 0)
-			rib_prune(rib, is_even, NULL);
-		else if (draw % 103 == 0)
-			rib_mark(rib);
-		else if (draw % 107 == 0)
-			rib_sweep(rib);
-		else if (draw >> 12 & 1)
-			rib_del(rib, &route);
-		else
-			rib_add(rib, &route, draw >> 13 & 1 ? REPLACE : APPEND);
-		for (uint32_t table = 253; table <= 254 + N_TABLES; table++) {
-			bool has = has_sources(rib, table);
-
-			seen[has]++;
-			assert_int_equal(rib_table_has_sources(rib, table), has);
-		}
-	}
-	assert_true(seen[0] > 20000 && seen[1] > 20000);
-	rib_free(rib);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_multipath),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_delete_hop_by_hop),
 		cmocka_unit_test(test_device_routes_of_one_metric),
 		cmocka_unit_test(test_replace_device_route),
@@ -426,7 +331,6 @@ UNIT_TESTS()
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

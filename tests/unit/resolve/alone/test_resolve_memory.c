@@ -7,28 +7,14 @@
 #include "../resolve_world.h"
 #include <linux/rtnetlink.h>
 
-static unsigned int allowed; /* allocations that still succeed */
+#include "../../rib/failing_alloc.h"
 
-static void *calloc_if_left(size_t n, size_t size)
-{
-	return allowed && allowed-- ? calloc(n, size) : NULL;
-}
-
-static void *reallocarray_if_left(void *old, size_t n, size_t size)
-{
-	return allowed && allowed-- ? reallocarray(old, n, size) : NULL;
-}
-
-#define calloc calloc_if_left
-#define reallocarray reallocarray_if_left
 #include "../../../../user/resolve/resolve.c"
 #include "../../../../user/resolve/select.c"
-#undef calloc
-#undef reallocarray
 
 static struct world *world_with_memory(void)
 {
-	allowed = 1;
+	allocations_left = 1;
 	return world_new(true);
 }
 
@@ -36,7 +22,7 @@ static void test_new(void **state)
 {
 	const struct resolve_view view = { 0 };
 
-	allowed = 0;
+	allocations_left = 0;
 	assert_null(resolve_new(&view));
 	resolve_free(NULL);
 }
@@ -52,16 +38,16 @@ static unsigned int allocations(struct world *world, const char *dst, const char
 
 	do {
 		resolve_free(world->resolve);
-		allowed = 1;
+		allocations_left = 1;
 		world->resolve = resolve_new(&world->view);
 		target = untouched;
-		allowed = n++;
+		allocations_left = (int)n++;
 		ret = resolve_prefix(world->resolve, 254, &prefix, &target);
 		assert_ptr_equal(target == untouched, ret != 1);
 		if (ret < 0)
 			assert_int_equal(ret, -ENOMEM);
 	} while (ret < 0);
-	allowed = 0; /* there is enough already */
+	allocations_left = 0; /* there is enough already */
 	world_describe(world, 254, dst, text);
 	assert_string_equal(text, expected);
 	return n - 1;
@@ -106,7 +92,7 @@ static void test_affected(void **state)
 	world_add(world, "2001:db8::/32 dev 7");
 	world_add(world, "2001:db8::/32 dev 7 table 100");
 	world_add(world, "::/0 from 3000::/16 dev 3");
-	allowed = 0;
+	allocations_left = 0;
 	assert_int_equal(visited(world, 254, "::/0"), 2);
 	assert_int_equal(visited(world, 100, "::/0"), 2);
 	world_del(world, "::/0 from 3000::/16 dev 3");

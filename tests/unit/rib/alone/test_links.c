@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Devices: what is stored, who takes their frames, and which of them depend on others. links.c is
- * built into this test with a reallocarray that fails on request.
+ * built into this test with allocations that fail on request.
  */
 #include "../devices.h"
 #include <linux/netconf.h>
 #include <net/if_arp.h>
 
-static bool no_memory;
+#include "../failing_alloc.h"
 
-static void *reallocarray_or_fail(void *old, size_t n, size_t size)
-{
-	return no_memory ? NULL : reallocarray(old, n, size);
-}
-
-#define reallocarray reallocarray_or_fail
 #include "../../../../user/rib/links.c"
-#undef reallocarray
 
 static struct link make_link(uint32_t ifindex, const char *kind)
 {
@@ -302,6 +295,9 @@ static void test_netconf(void **state)
 {
 	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL, .has_forwarding = true };
 	const struct netconf device = { .ifindex = 4, .has_forwarding = true };
+	const struct netconf proxy = { .ifindex = NETCONFA_IFINDEX_ALL,
+				       .has_proxy_ndp = true,
+				       .proxy_ndp = true };
 	struct link_ipv6 ipv6 = { .ifindex = 1, .force_forwarding = true };
 	struct links links = { 0 };
 	bool changed;
@@ -316,6 +312,9 @@ static void test_netconf(void **state)
 	all.forwarding = false;
 	assert_true(links_set_netconf(&links, &all));
 	assert_false(links.forwarding || links_find(&links, 1)->ipv6.force_forwarding);
+	assert_true(links_set_netconf(&links, &proxy));
+	assert_false(links_set_netconf(&links, &proxy));
+	assert_true(links.proxy_ndp && !links.forwarding);
 	links_clear(&links);
 }
 
@@ -323,14 +322,36 @@ static void test_netconf(void **state)
 static void test_changes(void **state)
 {
 	static const char *const changes[] = {
-		"1 name=q",	    "1 kind=veth",    "1 of=vrf",	   "1 down",
-		"1 mtu=9000",	    "1 master=2",     "1 lower=2",	   "1 prog_id=2",
-		"1 generic",	    "1 rx_queues=2",  "1 tx_queues=2",	   "1 type",
-		"1 mac=7",	    "1 no_carrier",   "1 takes_frames",	   "1 external",
-		"1 active",	    "1 mii_up",	      "1 l2",	   "1 table=2",
-		"1 tpid=2",	    "1 vid=2",	      "1 maps_priority",   "1 reorders",
-		"1 mtu6=2",	    "1 disable_ipv6", "1 ignore_linkdown", "1 force_forwarding",
-		"1 own_addrs_only", "1 hop_limit=2",
+		"1 name=q",
+		"1 kind=veth",
+		"1 of=vrf",
+		"1 down",
+		"1 mtu=9000",
+		"1 master=2",
+		"1 lower=2",
+		"1 prog_id=2",
+		"1 generic",
+		"1 rx_queues=2",
+		"1 tx_queues=2",
+		"1 type",
+		"1 mac=7",
+		"1 no_carrier",
+		"1 takes_frames",
+		"1 external",
+		"1 active",
+		"1 mii_up",
+		"1 l2",
+		"1 table=2",
+		"1 tpid=2",
+		"1 vid=2",
+		"1 maps_priority",
+		"1 reorders",
+		"1 mtu6=2",
+		"1 disable_ipv6",
+		"1 ignore_linkdown",
+		"1 force_forwarding",
+		"1 own_addrs_only",
+		"1 hop_limit=2",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
@@ -399,14 +420,14 @@ static void test_memory(void **state)
 		link = make_link(i, "");
 		set(&links, &link);
 	}
-	no_memory = true;
+	allocations_left = 0;
 	link.ifindex = 17;
 	assert_int_equal(links_set(&links, &link, &changed), -ENOMEM);
 	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), -ENOMEM);
 	assert_int_equal(links_set_features(&links, 17, 1, &changed), -ENOMEM);
 	link.ifindex = 16;
 	set(&links, &link);
-	no_memory = false;
+	allocations_left = -1;
 	assert_int_equal(links.n, 16);
 	assert_null(links_find(&links, 17));
 	links_clear(&links);

@@ -7,29 +7,14 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-/* Allocations that still succeed; negative: all do. */
-static int allocations_left = -1;
+#include "../failing_alloc.h"
 
-static void *calloc_or_fail(size_t n, size_t size)
-{
-	if (allocations_left > 0)
-		allocations_left--;
-	return allocations_left == 0 ? NULL : calloc(n, size);
-}
-
-#define calloc calloc_or_fail
 #include "../../../../user/rib/nexthops.c"
 #include "../../../../user/rib/nexthops_table.c"
-#undef calloc
 
 /* --- message by message ----------------------------------------------------------------------- */
 
-/*
- * A message: "ID via DEVICE", "ID blackhole", "ID other", "ID group MEMBER*WEIGHT …", "ID res
- * BUCKETS MEMBER*WEIGHT …", "bucket GROUP INDEX MEMBER", "del ID"; "mark", "sweep", "stale",
- * "flushed" of the store; "route N ID MTU", "unroute N ID MTU" of the RIB; "new": another store.
- * state: ids, and what they mean as store_text() has it.
- */
+/* "new" among messages: of another store. state: ids, and what they mean as store_text() has it. */
 struct row {
 	const char *messages; /* separated by ";" */
 	const char *result; /* the reported ids, behind "ENOENT: " if the last one returned that */
@@ -134,67 +119,6 @@ static const struct row rows[] = {
 	{ "del 1", "10 1", "10: group 4*1" },
 };
 
-static int set_route(struct store *store, bool del, uint32_t last, uint32_t id, uint32_t mtu)
-{
-	struct route route = {
-		.dst = { .addr.bytes = { 0x20, 0x01, [15] = (uint8_t)last }, .len = 128 },
-		.table = RT_TABLE_MAIN,
-		.type = RTN_UNICAST,
-		.next_hop_id = id,
-		.mtu = mtu,
-	};
-
-	return del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE);
-}
-
-/* "ID via 3" and so on. */
-static int set_object(struct store *store, const char *message)
-{
-	uint32_t pairs[16] = { 0 }, id, value = 0, n = 0;
-	char kind[16];
-	int at, used;
-
-	assert_int_equal(sscanf(message, "%u %15s%n", &id, kind, &at), 2);
-	if (!strcmp(kind, "blackhole"))
-		return store_set_kind(store, id, NEXT_HOP_BLACKHOLE);
-	if (!strcmp(kind, "other"))
-		return store_set_kind(store, id, NEXT_HOP_OTHER);
-	if (strcmp(kind, "group") != 0) {
-		assert_int_equal(sscanf(message + at, "%u%n", &value, &used), 1);
-		at += used;
-	}
-	if (!strcmp(kind, "via"))
-		return store_set_one(store, id, value);
-	for (; sscanf(message + at, " %u*%u%n", &pairs[n], &pairs[n + 1], &used) == 2; n += 2)
-		at += used;
-	return store_set_group(store, id, value, pairs);
-}
-
-static int apply(struct store *store, const char *message)
-{
-	uint32_t a, b, c;
-
-	if (sscanf(message, "bucket %u %u %u", &a, &b, &c) == 3)
-		return store_set_bucket(store, a, b, c);
-	if (sscanf(message, "route %u %u %u", &a, &b, &c) == 3)
-		return set_route(store, false, a, b, c);
-	if (sscanf(message, "unroute %u %u %u", &a, &b, &c) == 3)
-		return set_route(store, true, a, b, c);
-	if (!strcmp(message, "mark"))
-		nexthops_mark(store->nexthops);
-	else if (!strcmp(message, "sweep"))
-		nexthops_sweep(store->nexthops);
-	else if (!strcmp(message, "stale"))
-		nexthops_cache_set_stale(store->nexthops);
-	else if (!strcmp(message, "flushed"))
-		nexthops_cache_flushed(store->nexthops);
-	else if (sscanf(message, "del %u", &a) == 1)
-		nexthops_delete(store->nexthops, a);
-	else
-		return set_object(store, message);
-	return 0;
-}
-
 static void check_state(const struct store *store, const struct row *row)
 {
 	char copy[STORE_TEXT], meaning[STORE_TEXT], *save, *part, *colon;
@@ -233,7 +157,7 @@ static int apply_all(struct store *store, const char *messages)
 	for (part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
 		part += *part == ' ';
 		if (strcmp(part, "new") != 0) {
-			rc = apply(store, part);
+			rc = store_apply(store, part);
 			continue;
 		}
 		store_close(store);
@@ -302,14 +226,14 @@ static void test_devices(void **state)
 	uint64_t sum = 0;
 
 	store_open(&store);
-	store_set_one(&store, 1, 3);
-	store_set_kind(&store, 2, NEXT_HOP_BLACKHOLE); /* on lo, and stays when a device goes */
-	store_set_group(&store, 10, 0, (const uint32_t[]){ 1, 1, 0 });
+	store_apply(&store, "1 via 3");
+	store_apply(&store, "2 blackhole"); /* on lo, and stays when a device goes */
+	store_apply(&store, "10 group 1*1");
 	assert_true(nexthops_use_device(store.nexthops, 3));
 	assert_false(nexthops_use_device(store.nexthops, 1));
 	assert_false(nexthops_use_device(store.nexthops, STORE_NO_DEVICE));
 	assert_false(nexthops_use_device(store.nexthops, 0));
-	store_set_kind(&store, 3, NEXT_HOP_OTHER);
+	store_apply(&store, "3 other");
 	assert_true(nexthops_use_device(store.nexthops, 1));
 	nexthops_set(store.nexthops,
 		     &(struct next_hop){ .id = 3, .kind = NEXT_HOP_OTHER, .hop.ifindex = 8 });
@@ -333,44 +257,44 @@ static void test_memory(void **state)
 {
 	struct store store;
 
-	allocations_left = 1;
+	allocations_left = 0;
 	assert_null(nexthops_new(NULL, NULL));
 	allocations_left = -1;
-	for (int left = 1; left <= 4; left++) {
+	for (int left = 0; left <= 3; left++) {
 		store_open(&store);
-		store_set_one(&store, 1, 3);
-		store_set_one(&store, 2, 4);
-		apply(&store, "10 group 1*1 2*1");
+		store_apply(&store, "1 via 3");
+		store_apply(&store, "2 via 4");
+		store_apply(&store, "10 group 1*1 2*1");
 		store.reported[0] = '\0';
 		/* a known object must not stay what it was, nor come to be half of the new one */
 		allocations_left = left;
-		assert_int_equal(apply(&store, "10 res 300 1*1 2*1"), left < 3 ? -ENOMEM : 0);
+		assert_int_equal(store_apply(&store, "10 res 300 1*1 2*1"), left < 2 ? -ENOMEM : 0);
 		allocations_left = -1;
-		if (left < 3)
+		if (left < 2)
 			assert_means(&store, 10, "other");
 		assert_string_equal(store.reported, "10");
 		/* one that is not known yet; its groups are not what they would be without it */
-		apply(&store, "10 group 1*1 2*1");
+		store_apply(&store, "10 group 1*1 2*1");
 		nexthops_mark(store.nexthops);
-		apply(&store, "10 group 1*1 2*1 5*1");
-		allocations_left = 1;
-		assert_int_equal(store_set_one(&store, 5, 6), -ENOMEM);
+		store_apply(&store, "10 group 1*1 2*1 5*1");
+		allocations_left = 0;
+		assert_int_equal(store_apply(&store, "5 via 6"), -ENOMEM);
 		allocations_left = -1;
 		assert_means(&store, 5, "none");
 		assert_means(&store, 10, "other");
 		assert_int_equal(nexthops_count(store.nexthops), 3);
-		store_set_one(&store, 5, 6);
+		store_apply(&store, "5 via 6");
 		assert_means(&store, 10, "group 3*1 4*1 6*1");
 		store_close(&store);
 	}
 	/* a new group without room for its members */
 	store_open(&store);
-	store_set_one(&store, 1, 3);
-	allocations_left = 2;
-	assert_int_equal(apply(&store, "10 group 1*1"), -ENOMEM);
+	store_apply(&store, "1 via 3");
+	allocations_left = 1;
+	assert_int_equal(store_apply(&store, "10 group 1*1"), -ENOMEM);
 	allocations_left = -1;
 	assert_means(&store, 10, "other");
-	apply(&store, "10 group 1*1");
+	store_apply(&store, "10 group 1*1");
 	assert_means(&store, 10, "group 3*1");
 	nexthops_delete(store.nexthops, 1);
 	assert_means(&store, 10, "none");
