@@ -52,7 +52,7 @@ struct compiled *compiled_new(const struct compiled_memory *memory, compiled_val
 
 	if (!compiled)
 		return NULL;
-	compiled_store_init(&compiled->store, memory);
+	compiled->store.memory = *memory;
 	compiled->value = value;
 	return compiled;
 }
@@ -64,11 +64,6 @@ void compiled_free(struct compiled *compiled)
 	free_tables(compiled);
 	compiled_store_free(&compiled->store);
 	free(compiled);
-}
-
-bool compiled_is_live(const struct compiled *compiled)
-{
-	return compiled->live;
 }
 
 static union sixlane_fib roots(const struct compiled *compiled)

@@ -53,7 +53,7 @@ struct compiled {
 	struct compiled_table main;
 	struct radix tables;
 	uint32_t tables_root;
-	bool live;
+	bool live;	/* complete, and published */
 	bool published; /* since the last grace period, so that there may be readers */
 	uint64_t began_ns;
 	struct compiled_stats stats;
@@ -72,9 +72,6 @@ void compiled_free(struct compiled *compiled);
 int compiled_begin(struct compiled *compiled);
 int compiled_add(struct compiled *compiled, uint32_t table, const struct radix *routes);
 int compiled_end(struct compiled *compiled);
-
-/* It is complete, and published. */
-bool compiled_is_live(const struct compiled *compiled);
 
 /*
  * The value of dst in a table changed, and routes already has the new one. same_prefix: dst had a

@@ -304,11 +304,6 @@ void compiled_undo_apply(struct compiled_store *store)
 	store->logging = false;
 }
 
-void compiled_store_init(struct compiled_store *store, const struct compiled_memory *memory)
-{
-	*store = (struct compiled_store){ .memory = *memory };
-}
-
 void compiled_store_clear(struct compiled_store *store)
 {
 	for (uint32_t i = 0; i < store->n_chunks; i++)

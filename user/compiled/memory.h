@@ -60,7 +60,7 @@ struct compiled_store {
 	struct compiled_runs log;
 };
 
-void compiled_store_init(struct compiled_store *store, const struct compiled_memory *memory);
+/* A new store is all 0, but for its memory. */
 void compiled_store_free(struct compiled_store *store);
 /* Free all units at once. There must be no readers. */
 void compiled_store_clear(struct compiled_store *store);

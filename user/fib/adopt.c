@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See adopt.h. First everything is recorded, so that nothing that is named is given to others. Then
+ * See fib.h. First everything is recorded, so that nothing that is named is given to others. Then
  * fib_adopt_end() interprets the next hops that routes lead to, parts before what names them.
  *
  * Invariant: afterwards a next hop is either valid, and all that its entry leads to is referenced,
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adopt.h"
 #include "entry.h"
+#include "fib.h"
 #include "neigh.h"
 #include "object.h"
 #include "port.h"
@@ -200,7 +200,7 @@ static bool interpret_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	if (nh_entry.type == SIXLANE_FORWARD) {
 		if (!interpret_hop(fib, next_hop, &hop))
 			return false;
-		fib_key_of_hop(&leaf, &hop);
+		leaf = fib_key_of_hop(&hop);
 		fib_key_set_mtu(&leaf.key, content->mtu, has(next_hop, SIXLANE_NEXT_HOP_LOCKED));
 		leaf.key.own_source = has(next_hop, SIXLANE_NEXT_HOP_NO_ANSWER);
 	} else {
@@ -210,7 +210,7 @@ static bool interpret_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 		if (nh_entry.type == SIXLANE_PUNT_MAP_FULL ||
 		    (content->mtu && !has(next_hop, SIXLANE_NEXT_HOP_OBJECT)))
 			return false;
-		fib_key_of_verdict(&leaf, nh_entry.type);
+		leaf = fib_key_of_verdict(nh_entry.type);
 	}
 	if (!has(next_hop, SIXLANE_NEXT_HOP_OBJECT))
 		memcpy(&next_hop->key, &leaf, leaf.key.bytes);
@@ -350,8 +350,8 @@ static void set_key(struct fib *fib, struct fib_next_hop *next_hop)
 		return;
 	}
 	if (has(next_hop, SIXLANE_NEXT_HOP_OBJECT)) {
-		fib_key_of_object(&leaf, (uint32_t)next_hop->content.reserved,
-				  next_hop->content.expires_ns);
+		leaf = fib_key_of_object((uint32_t)next_hop->content.reserved,
+					 next_hop->content.expires_ns);
 		fib_key_set_mtu(&leaf.key, next_hop->content.mtu,
 				has(next_hop, SIXLANE_NEXT_HOP_LOCKED));
 		leaf.key.own_source = has(next_hop, SIXLANE_NEXT_HOP_NO_ANSWER);
@@ -410,8 +410,6 @@ static void keep_next_hop(struct fib *fib, struct fib_entry *entry)
 /* Of all ids and slots those that something in the maps names are taken; the others wait. */
 static void adopt_ids(struct fib *fib)
 {
-	struct fib_source_table *table, *after;
-
 	fib_ids_adopt_all(&fib->port_ids);
 	fib_ids_adopt_all(&fib->neigh_ids);
 	fib_ids_adopt_all(&fib->next_hop_ids);
@@ -423,21 +421,19 @@ static void adopt_ids(struct fib *fib)
 		fib_ids_adopt(&fib->neigh_ids, slot, fib->neigh_by_slot[slot] != NULL);
 	for (uint32_t id = 0; id < SIXLANE_MAX_NEXT_HOPS; id++)
 		fib_ids_adopt(&fib->next_hop_ids, id, fib->by_id[id] != NULL);
-	FIB_HASH_EACH(table, after, &fib->source_tables)
-	fib_ids_adopt(&fib->source_ids, table->id, 1);
+	FIB_HASH_EACH(struct fib_source_table, table, &fib->source_tables)
+		fib_ids_adopt(&fib->source_ids, table->id, 1);
 }
 
 void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets)
 {
-	struct fib_source_table *table, *after;
-
 	if (!fib->adopted)
 		return;
 	/* Before interpreting, which gives back what is of no use: no id may be in a pool twice. */
 	adopt_ids(fib);
 	fib->adopted_buckets = buckets;
-	FIB_HASH_EACH(table, after, &fib->source_tables)
-	qsort(table->entries, table->n, sizeof(table->entries[0]), compare_entries);
+	FIB_HASH_EACH(struct fib_source_table, table, &fib->source_tables)
+		qsort(table->entries, table->n, sizeof(table->entries[0]), compare_entries);
 	interpret_next_hops(fib);
 	fib_entry_each(fib, keep_next_hop);
 	fib->adopted_buckets = NULL;

@@ -9,35 +9,16 @@
 #include "entry.h"
 #include "fib.h"
 
-int fib_compile_init(struct fib *fib)
-{
-	const struct compiled_memory memory = {
-		.ctx = fib->writer.ctx,
-		.chunk = fib->writer.chunk,
-		.publish = fib->writer.publish,
-		.grace = fib->writer.grace,
-	};
-
-	if (!fib->writer.chunk)
-		return 0;
-	fib->compiled = compiled_new(&memory, fib_entry_value);
-	return fib->compiled ? 0 : -ENOMEM;
-}
-
 int fib_compile(struct fib *fib)
 {
-	const struct fib_table *table, *after;
 	int err;
 
-	if (!fib->compiled)
-		return -EOPNOTSUPP;
-	if (compiled_is_live(fib->compiled))
+	if (fib->compiled->live)
 		return 0;
 	err = compiled_begin(fib->compiled);
 	if (err)
 		return err;
-	FIB_HASH_EACH(table, after, &fib->tables)
-	{
+	FIB_HASH_EACH(const struct fib_table, table, &fib->tables) {
 		err = compiled_add(fib->compiled, table->id, &table->entries);
 		if (err)
 			return err;
@@ -47,7 +28,7 @@ int fib_compile(struct fib *fib)
 
 bool fib_is_compiled(const struct fib *fib)
 {
-	return fib->compiled && compiled_is_live(fib->compiled);
+	return fib->compiled->live;
 }
 
 void fib_decompile(struct fib *fib)
@@ -64,16 +45,14 @@ static const struct prefix all;
 
 int fib_verify_begin(const struct fib *fib, struct fib_verify *verify)
 {
-	const struct fib_table *table, *after;
-
 	*verify = (struct fib_verify){ 0 };
 	if (!fib_is_compiled(fib))
 		return -ENODATA;
 	verify->tables = calloc(fib->tables.count + 1, sizeof(*verify->tables));
 	if (!verify->tables)
 		return -ENOMEM;
-	FIB_HASH_EACH(table, after, &fib->tables)
-	verify->tables[verify->n_tables++] = table->id;
+	FIB_HASH_EACH(const struct fib_table, table, &fib->tables)
+		verify->tables[verify->n_tables++] = table->id;
 	return 0;
 }
 

@@ -55,8 +55,8 @@ static inline void fib_list_append(struct fib_list *list, struct fib_list *item)
 
 struct fib {
 	struct fib_writer writer;
-	struct compiled *compiled; /* NULL: the writer has no memory for it */
-	uint64_t n_distrusted;	   /* calls of fib_decompile() that made it absent */
+	struct compiled *compiled;
+	uint64_t n_distrusted; /* calls of fib_decompile() that made it absent */
 	struct fib_ids port_ids, neigh_ids, next_hop_ids, source_ids, buckets;
 	union sixlane_nh_bucket *written_buckets; /* [SIXLANE_MAX_NH_BUCKETS]; valid where taken */
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, source_tables, exceptions;
@@ -76,7 +76,6 @@ struct fib {
 	size_t n_written, n_absent, n_failed; /* prefixes */
 	size_t n_pending;		      /* next hops and objects */
 	size_t n_sources;		      /* entries of sl_src_routes */
-	size_t n_exceptions;		      /* entries of sl_exceptions */
 	uint64_t writes, write_errors;	      /* writes: of routes */
 	uint32_t max_routes;
 	uint32_t generation;				/* of the last synchronisation */
@@ -113,8 +112,5 @@ int fib_write_del(struct fib *fib, enum fib_map map, const void *key);
 void fib_write_store(struct fib *fib, enum fib_map map, uint32_t index, const void *value);
 void fib_write_word(struct fib *fib, enum fib_map map, uint32_t index, uint64_t word);
 void fib_write_bucket(struct fib *fib, uint32_t index, union sixlane_nh_bucket bucket);
-
-/* compile.c, for fib_new(). 0 or -ENOMEM. */
-int fib_compile_init(struct fib *fib);
 
 #endif

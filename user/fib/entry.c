@@ -19,16 +19,8 @@ static const struct prefix all;
 
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 {
-	struct fib_table *table = fib_hash_find(&fib->tables, &id);
-
-	if (table)
-		return table;
-	table = calloc(1, sizeof(*table));
-	if (!table)
-		return NULL;
-	table->id = id;
-	fib_hash_insert(&fib->tables, table);
-	return table;
+	return fib_hash_find(&fib->tables, &id)
+		       ?: fib_hash_add(&fib->tables, &id, sizeof(struct fib_table));
 }
 
 static void table_free_if_empty(struct fib *fib, struct fib_table *table)
@@ -94,11 +86,9 @@ void fib_entry_free_if_unused(struct fib *fib, struct fib_entry *entry)
 
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry))
 {
-	struct fib_table *table, *table_after;
 	struct radix_node *at, *after;
 
-	FIB_HASH_EACH(table, table_after, &fib->tables)
-	{
+	FIB_HASH_EACH(struct fib_table, table, &fib->tables) {
 		/* The table may be freed with its last entry. */
 		for (at = radix_first_under(&table->entries, &all); at; at = after) {
 			after = radix_next_under(at, &all);
@@ -198,13 +188,13 @@ static void set_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	entry->flag_written = flag;
 	fib->n_written += (id != 0) - (old != 0);
 	/* A failure shows in fib_is_compiled(). */
-	if (!same && fib->compiled)
+	if (!same)
 		compiled_change(fib->compiled, entry->table->id, &entry->table->entries,
 				&entry->node.prefix, id && old);
 	if (stuck)
 		fib_next_hop_restore(fib, old);
 	fib_next_hop_rename(fib, old, id);
-	if (!fib_list_is_empty(&fib->unused))
+	if (fib->unused.next != &fib->unused)
 		fib_next_hop_free_unused(fib);
 }
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adopt.h"
 #include "entry.h"
 #include "exception.h"
+#include "fib.h"
 #include "nexthop.h"
 
 struct exact {
@@ -17,8 +17,7 @@ struct exact {
 	union sixlane_addr dst;
 	struct fib_exception value;
 	struct fib_next_hop *hop; /* that value is written with; NULL: none */
-	bool written;
-	bool undeleted; /* it could not be deleted */
+	bool undeleted;		  /* it could not be deleted */
 };
 
 int fib_exception_init(struct fib *fib)
@@ -57,30 +56,25 @@ static struct sixlane_exception content_of(const struct fib_exception *value,
 static int get_hop(struct fib *fib, const struct fib_exception *value, struct fib_next_hop **out)
 {
 	const struct fib_key_hop hop = fib_key_hop(&value->hop);
-	struct fib_leaf_key leaf;
 
 	*out = NULL;
 	if (!value->has_hop)
 		return 0;
 	if (!hop.ifindex)
 		return -EINVAL;
-	fib_key_of_hop(&leaf, &hop);
-	*out = fib_leaf_get(fib, &leaf);
+	*out = fib_leaf_get(fib, fib_key_of_hop(&hop));
 	return *out ? 0 : -ENOMEM;
 }
 
 static int write_content(struct fib *fib, struct exact *exact,
 			 const struct sixlane_exception *content)
 {
+	/* Of a new one: without MTU and next hop, so that it differs. */
 	const struct sixlane_exception old = content_of(&exact->value, exact->hop);
-	int err;
 
-	if (exact->written && !memcmp(&old, content, sizeof(*content)))
+	if (!memcmp(&old, content, sizeof(*content)))
 		return 0;
-	err = fib_write_set(fib, FIB_MAP_EXCEPTIONS, &exact->dst, content);
-	fib->n_exceptions += !err && !exact->written;
-	exact->written |= !err;
-	return err;
+	return fib_write_set(fib, FIB_MAP_EXCEPTIONS, &exact->dst, content);
 }
 
 static int write_value(struct fib *fib, struct exact *exact, const struct fib_exception *value)
@@ -115,26 +109,14 @@ static void forget(struct fib *fib, struct exact *exact)
 
 static void withdraw(struct fib *fib, struct exact *exact)
 {
-	if (exact->written && fib_write_del(fib, FIB_MAP_EXCEPTIONS, &exact->dst)) {
+	if (fib_write_del(fib, FIB_MAP_EXCEPTIONS, &exact->dst)) {
 		exact->undeleted = true;
 		return;
 	}
-	fib->n_exceptions -= exact->written;
 	forget(fib, exact);
 }
 
 /* --- the public functions --------------------------------------------------------------------- */
-
-static struct exact *exact_new(struct fib *fib, const union sixlane_addr *dst)
-{
-	struct exact *exact = calloc(1, sizeof(*exact));
-
-	if (!exact)
-		return NULL;
-	exact->dst = *dst;
-	fib_hash_insert(&fib->exceptions, exact);
-	return exact;
-}
 
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		      const struct fib_exception *exception)
@@ -148,7 +130,7 @@ int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		return 0;
 	}
 	if (!exact)
-		exact = exact_new(fib, dst);
+		exact = fib_hash_add(&fib->exceptions, dst, sizeof(*exact));
 	if (!exact)
 		return -ENOMEM;
 	err = write_value(fib, exact, exception);
@@ -166,10 +148,7 @@ const struct fib_exception *fib_exception(const struct fib *fib, const union six
 
 void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)
 {
-	const struct exact *exact, *after;
-
-	FIB_HASH_EACH(exact, after, &fib->exceptions)
-	{
+	FIB_HASH_EACH(const struct exact, exact, &fib->exceptions) {
 		if (!exact->undeleted)
 			fn(ctx, &exact->dst, &exact->value);
 	}
@@ -177,10 +156,7 @@ void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)
 
 void fib_exception_retry(struct fib *fib)
 {
-	struct exact *exact, *after;
-
-	FIB_HASH_EACH(exact, after, &fib->exceptions)
-	{
+	FIB_HASH_EACH(struct exact, exact, &fib->exceptions) {
 		if (exact->undeleted)
 			withdraw(fib, exact);
 	}
@@ -195,7 +171,7 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 	fib->flag_uncovered = true;
 	if (fib_hash_find(&fib->exceptions, dst))
 		return -EINVAL;
-	exact = exact_new(fib, dst);
+	exact = fib_hash_add(&fib->exceptions, dst, sizeof(*exact));
 	if (!exact)
 		return -ENOMEM;
 	exact->value = (struct fib_exception){
@@ -206,8 +182,6 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 		.expires_ns = value->expires_ns,
 		.added_ns = value->added_ns,
 	};
-	exact->written = true;
-	fib->n_exceptions++;
 	if (!(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return 0;
 	exact->hop = fib_next_hop_adopt(fib, value->next_hop);

@@ -13,10 +13,7 @@
 /* The next hop for what finds no room, made before anything can fail. */
 static int reserve_full(struct fib *fib)
 {
-	struct fib_leaf_key key;
-
-	fib_key_of_verdict(&key, SIXLANE_PUNT_MAP_FULL);
-	fib->full = fib_leaf_get(fib, &key);
+	fib->full = fib_leaf_get(fib, fib_key_of_verdict(SIXLANE_PUNT_MAP_FULL));
 	return fib->full && fib->full->id == FIB_ID_FULL ? 0 : -ENOMEM;
 }
 
@@ -46,15 +43,20 @@ static int init_ids(struct fib *fib)
 
 static int init_all(struct fib *fib)
 {
-	int err = init_hashes(fib) | init_ids(fib) | fib_compile_init(fib);
+	const struct compiled_memory memory = { .ctx = fib->writer.ctx,
+						.chunk = fib->writer.chunk,
+						.publish = fib->writer.publish,
+						.grace = fib->writer.grace };
+	int err = init_hashes(fib) | init_ids(fib);
 
+	fib->compiled = compiled_new(&memory, fib_entry_value);
 	fib_list_init(&fib->retry);
 	fib_list_init(&fib->unused);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
 	fib->neigh_by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->neigh_by_slot));
 	fib->port_by_slot = calloc(SIXLANE_MAX_PORTS, sizeof(*fib->port_by_slot));
 	fib->written_buckets = calloc(SIXLANE_MAX_NH_BUCKETS, sizeof(*fib->written_buckets));
-	return err || !fib->by_id || !fib->neigh_by_slot || !fib->port_by_slot ||
+	return err || !fib->compiled || !fib->by_id || !fib->neigh_by_slot || !fib->port_by_slot ||
 			       !fib->written_buckets
 		       ? -ENOMEM
 		       : 0;
@@ -94,7 +96,7 @@ void fib_free(struct fib *fib)
 	fib_ids_free(&fib->next_hop_ids);
 	fib_ids_free(&fib->source_ids);
 	fib_ids_free(&fib->buckets);
-	fib_key_buffer_free(&fib->scratch);
+	free(fib->scratch.bytes);
 	free(fib->by_id);
 	free(fib->neigh_by_slot);
 	free(fib->port_by_slot);
@@ -114,9 +116,8 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.missing = fib->n_failed + fib->n_pending,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
-		.exceptions = fib->n_exceptions,
+		.exceptions = fib->exceptions.count,
 	};
-	if (fib->compiled)
-		compiled_get_stats(fib->compiled, &out->compiled);
+	compiled_get_stats(fib->compiled, &out->compiled);
 	out->compiled.failures += fib->n_distrusted;
 }

@@ -20,7 +20,6 @@
 #define FIB_FIB_H
 
 #include "../compiled/compiled.h"
-#include "adopt.h"
 #include "exception.h"
 #include "target.h"
 #include "writer.h"
@@ -87,7 +86,7 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *port);
  */
 bool fib_prepare_port(struct fib *fib, const struct sixlane_port *port);
 void fib_wait_ports(struct fib *fib);
-/* Slot of a device, 0: none. */
+/* Slot of a device, 0: none. In nexthop.c, since the daemon asks for it for each hop of a route. */
 uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
 
 /*
@@ -98,8 +97,7 @@ size_t fib_retry(struct fib *fib);
 
 /*
  * Build the compiled FIB, after a full synchronisation, unless it exists. It follows the trie until
- * that fails, and is absent then. 0, -EOPNOTSUPP: the writer has no memory for it, or -errno: see
- * compiled_begin().
+ * that fails, and is absent then. 0, or -errno: see compiled_begin().
  */
 int fib_compile(struct fib *fib);
 bool fib_is_compiled(const struct fib *fib);
@@ -141,5 +139,31 @@ struct fib_stats {
 	struct compiled_stats compiled;
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);
+
+/* --- adopt.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Taking over what an earlier daemon left in the maps: all fib_adopt_*() functions, then
+ * fib_adopt_end(), before any other function of fib.h.
+ *
+ * Ids and slots that are named stay as they are. Entries that nothing confirms go with the next
+ * fib_sync_end(). Groups and source-specific tables keep forwarding as they are until their routes
+ * are set again.
+ */
+/*
+ * 0, -ENOMEM, or -EINVAL for contents that contradict themselves (id out of range ...): that entry
+ * was left out, and the next synchronisation overwrites or deletes it.
+ */
+int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *next_hop);
+int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *neigh);
+int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *port);
+int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
+int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
+int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
+/* After all next hops and routes. An exception of the operator, which stays until it is set. */
+int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
+			const struct sixlane_exception *value);
+/* Last. buckets is [SIXLANE_MAX_NH_BUCKETS]. */
+void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets);
 
 #endif

@@ -103,7 +103,7 @@ void fib_group_put(struct fib *fib, struct fib_group *group)
 	free(group);
 }
 
-static bool add_member(struct fib *fib, struct fib_group *group, const struct fib_leaf_key *key)
+static bool add_member(struct fib *fib, struct fib_group *group, struct fib_leaf_key key)
 {
 	struct fib_next_hop *member = fib_leaf_get(fib, key);
 
@@ -118,7 +118,6 @@ static struct fib_group *group_new(struct fib *fib, const struct fib_key_hop *ho
 {
 	struct fib_group *group =
 		calloc(1, sizeof(*group) + (n_hops + 1) * sizeof(group->members[0]));
-	struct fib_leaf_key leaf;
 
 	if (!group)
 		return NULL;
@@ -129,8 +128,7 @@ static struct fib_group *group_new(struct fib *fib, const struct fib_key_hop *ho
 	}
 	group->n_buckets = n_buckets;
 	for (uint32_t i = 0; i < n_hops; i++) {
-		fib_key_of_hop(&leaf, &hops[i]);
-		if (!add_member(fib, group, &leaf)) {
+		if (!add_member(fib, group, fib_key_of_hop(&hops[i]))) {
 			undo(fib, group);
 			return NULL;
 		}
@@ -187,10 +185,8 @@ static struct fib_group *resilient_new(struct fib *fib, const struct fib_group_b
 				       uint32_t n_buckets)
 {
 	struct fib_group *group = group_new(fib, buckets->hops, buckets->n_hops, n_buckets);
-	struct fib_leaf_key punt;
 
-	fib_key_of_verdict(&punt, SIXLANE_PUNT_MULTIPATH);
-	if (!group || add_member(fib, group, &punt))
+	if (!group || add_member(fib, group, fib_key_of_verdict(SIXLANE_PUNT_MULTIPATH)))
 		return group;
 	undo(fib, group);
 	return NULL;

@@ -23,10 +23,8 @@ int fib_hash_init(struct fib_hash *hash, size_t key_offset, size_t key_bytes)
 
 void fib_hash_free(struct fib_hash *hash, void (*free_entry)(void *entry))
 {
-	void *at, *after;
-
-	FIB_HASH_EACH(at, after, hash)
-	free_entry(at);
+	FIB_HASH_EACH(void, at, hash)
+		free_entry(at);
 	free(hash->buckets);
 	*hash = (struct fib_hash){ 0 };
 }
@@ -108,6 +106,17 @@ void fib_hash_insert(struct fib_hash *hash, void *entry)
 	node->hash = hash_key(key, key_bytes(hash, key));
 	link_node(hash, node);
 	hash->count++;
+}
+
+void *fib_hash_add(struct fib_hash *hash, const void *key, size_t bytes)
+{
+	char *entry = calloc(1, bytes);
+
+	if (!entry)
+		return NULL;
+	memcpy(entry + hash->key_offset, key, hash->key_bytes);
+	fib_hash_insert(hash, entry);
+	return entry;
 }
 
 void fib_hash_remove(struct fib_hash *hash, void *entry)

@@ -33,6 +33,8 @@ void fib_hash_free(struct fib_hash *hash, void (*free_entry)(void *entry));
 
 /* The entry with this key, or NULL. */
 void *fib_hash_find(const struct fib_hash *hash, const void *key);
+/* A new zeroed entry of so many bytes with this key, which is of fixed length. NULL: no memory. */
+void *fib_hash_add(struct fib_hash *hash, const void *key, size_t bytes);
 /* The key of entry must not be in the table yet. Cannot fail: chains grow without memory. */
 void fib_hash_insert(struct fib_hash *hash, void *entry);
 void fib_hash_remove(struct fib_hash *hash, void *entry);
@@ -41,9 +43,9 @@ void fib_hash_remove(struct fib_hash *hash, void *entry);
 void *fib_hash_first(const struct fib_hash *hash);
 void *fib_hash_after(const struct fib_hash *hash, const void *entry);
 
-/* The body may remove `at`. */
-#define FIB_HASH_EACH(at, after, hash)                                                        \
-	for ((at) = fib_hash_first(hash); (at) && ((after) = fib_hash_after(hash, at), true); \
-	     (at) = (after))
+/* Declares `at`, a pointer to type; the body may remove it. */
+#define FIB_HASH_EACH(type, at, hash)                      \
+	for (type *at = fib_hash_first(hash), *at##_after; \
+	     at && (at##_after = fib_hash_after(hash, at), true); at = at##_after)
 
 #endif

@@ -52,12 +52,11 @@ static void set_mac(struct fib *fib, struct fib_neigh *neigh, union sixlane_mac 
 	neigh->mac = mac;
 }
 
-/* If the index cannot be written, the neighbour stays unresolved until the next sweep. */
+/* It has no MAC. If the index cannot be written, it stays until the next sweep. */
 static void free_if_unused(struct fib *fib, struct fib_neigh *neigh)
 {
 	if (neigh->refs || neigh->known || neigh->adopted)
 		return;
-	set_mac(fib, neigh, unresolved);
 	if (fib_write_del(fib, FIB_MAP_NEIGH_INDEX, &neigh->key))
 		return;
 	fib->neigh_by_slot[neigh->slot] = NULL;
@@ -135,10 +134,7 @@ int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *
 
 void fib_neigh_sweep(struct fib *fib, bool confirm)
 {
-	struct fib_neigh *neigh, *after;
-
-	FIB_HASH_EACH(neigh, after, &fib->neighs)
-	{
+	FIB_HASH_EACH(struct fib_neigh, neigh, &fib->neighs) {
 		if (confirm && neigh->generation != fib->generation) {
 			neigh->known = neigh->adopted = false;
 			set_mac(fib, neigh, unresolved);

@@ -9,6 +9,7 @@
 
 #include "../lib/util.h"
 
+#include "fib.h"
 #include "neigh.h"
 #include "nexthop.h"
 #include "port.h"
@@ -212,44 +213,35 @@ const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct f
 	return encode(buffer, target) ? NULL : key_at(buffer, 0);
 }
 
-void fib_key_buffer_free(struct fib_key_buffer *buffer)
-{
-	free(buffer->bytes);
-	buffer->bytes = NULL;
-}
-
 void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked)
 {
 	key->mtu = mtu;
 	key->mtu_locked = mtu && locked;
 }
 
-void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop)
+struct fib_leaf_key fib_key_of_verdict(uint32_t verdict)
 {
-	if (!hop->ifindex) {
-		fib_key_of_verdict(out, SIXLANE_DROP_BLACKHOLE);
-		return;
-	}
-	*out = (struct fib_leaf_key){
-		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .n = 1 },
+	return (struct fib_leaf_key){ .key = { .bytes = sizeof(struct fib_key),
+					       .verdict = verdict } };
+}
+
+struct fib_leaf_key fib_key_of_hop(const struct fib_key_hop *hop)
+{
+	struct fib_leaf_key out = {
+		.key = { .bytes = sizeof(out), .kind = FIB_ONE, .n = 1 },
 		.hop = *hop,
 	};
-	out->hop.weight = 0;
+
+	out.hop.weight = 0;
+	return hop->ifindex ? out : fib_key_of_verdict(SIXLANE_DROP_BLACKHOLE);
 }
 
-void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict)
+struct fib_leaf_key fib_key_of_object(uint32_t object, uint64_t expires_ns)
 {
-	*out = (struct fib_leaf_key){ .key = { .bytes = sizeof(out->key), .verdict = verdict } };
-}
-
-void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns)
-{
-	*out = (struct fib_leaf_key){
-		.key = { .bytes = sizeof(out->key),
-			 .kind = FIB_OBJECT,
-			 .expires_ns = expires_ns,
-			 .object = object },
-	};
+	return (struct fib_leaf_key){ .key = { .bytes = sizeof(struct fib_key),
+					       .kind = FIB_OBJECT,
+					       .expires_ns = expires_ns,
+					       .object = object } };
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -361,6 +353,13 @@ bool fib_next_hop_publish(struct fib *fib, struct fib_next_hop *next_hop, bool c
 	return id != 0;
 }
 
+uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex)
+{
+	const struct fib_port *port = fib_hash_find(&fib->ports, &ifindex);
+
+	return port ? port->slot : 0;
+}
+
 /* --- leaves ----------------------------------------------------------------------------------- */
 
 void fib_leaf_put_parts(struct fib *fib, struct fib_next_hop *leaf)
@@ -398,10 +397,10 @@ void fib_leaf_fill(struct fib *fib, struct fib_next_hop *leaf)
 		fib_leaf_put_parts(fib, leaf);
 }
 
-struct fib_next_hop *fib_leaf_get(struct fib *fib, const struct fib_leaf_key *key)
+struct fib_next_hop *fib_leaf_get(struct fib *fib, struct fib_leaf_key key)
 {
 	struct fib_next_hop *leaf =
-		fib_next_hop_find(fib, &key->key) ?: fib_next_hop_new(fib, &key->key);
+		fib_next_hop_find(fib, &key.key) ?: fib_next_hop_new(fib, &key.key);
 
 	if (leaf && !leaf->id)
 		fib_leaf_fill(fib, leaf);

@@ -59,13 +59,12 @@ struct fib_leaf_key {
 
 /* Valid until the next call with this buffer. NULL: no memory. */
 const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct fib_target *target);
-void fib_key_buffer_free(struct fib_key_buffer *buffer);
 
 struct fib_key_hop fib_key_hop(const struct fib_hop *hop);
 /* The key of a hop alone, without its weight. */
-void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop);
-void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict);
-void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns);
+struct fib_leaf_key fib_key_of_hop(const struct fib_key_hop *hop);
+struct fib_leaf_key fib_key_of_verdict(uint32_t verdict);
+struct fib_leaf_key fib_key_of_object(uint32_t object, uint64_t expires_ns);
 /* 0: none. */
 void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked);
 
@@ -132,7 +131,7 @@ void fib_next_hop_set_pending(struct fib *fib, struct fib_next_hop *next_hop, bo
 /* Get the port and the neighbour of a leaf, and publish it. */
 void fib_leaf_fill(struct fib *fib, struct fib_next_hop *leaf);
 /* A reference to the leaf with this key, which has an id. NULL: no memory or no room. */
-struct fib_next_hop *fib_leaf_get(struct fib *fib, const struct fib_leaf_key *key);
+struct fib_next_hop *fib_leaf_get(struct fib *fib, struct fib_leaf_key key);
 /* Put the port and the neighbour, if any. */
 void fib_leaf_put_parts(struct fib *fib, struct fib_next_hop *leaf);
 

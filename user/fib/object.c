@@ -8,16 +8,8 @@
 
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 {
-	struct fib_object_state *object = fib_hash_find(&fib->objects, &id);
-
-	if (object)
-		return object;
-	object = calloc(1, sizeof(*object));
-	if (!object)
-		return NULL;
-	object->id = id;
-	fib_hash_insert(&fib->objects, object);
-	return object;
+	return fib_hash_find(&fib->objects, &id)
+		       ?: fib_hash_add(&fib->objects, &id, sizeof(struct fib_object_state));
 }
 
 static void free_if_unused(struct fib *fib, struct fib_object_state *object)

@@ -16,17 +16,6 @@ static bool key_is(const struct sixlane_vlan_key *key, uint32_t lower, union six
 	return key->lower == lower && key->tag.word == tag.word;
 }
 
-static struct fib_vlan *vlan_new(struct fib *fib, const struct sixlane_vlan_key *key)
-{
-	struct fib_vlan *vlan = calloc(1, sizeof(*vlan));
-
-	if (!vlan)
-		return NULL;
-	vlan->key = *key;
-	fib_hash_insert(&fib->vlans, vlan);
-	return vlan;
-}
-
 /* If this fails, the entry stays without a port. Another port may have waited for the tag. */
 static void delete_vlan(struct fib *fib, struct fib_vlan *vlan)
 {
@@ -65,7 +54,7 @@ static void vlan_after(struct fib *fib, struct fib_port *port, bool retry)
 	if (retry && vlan && vlan->port)
 		return;
 	if (!vlan)
-		vlan = vlan_new(fib, &key);
+		vlan = fib_hash_add(&fib->vlans, &key, sizeof(*vlan));
 	if (!vlan) {
 		fib->unswept = true;
 		return;
@@ -93,7 +82,7 @@ int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t
 	fib->adopted = true;
 	if (fib_hash_find(&fib->vlans, key))
 		return -EINVAL;
-	vlan = vlan_new(fib, key);
+	vlan = fib_hash_add(&fib->vlans, key, sizeof(*vlan));
 	if (!vlan)
 		return -ENOMEM;
 	/* An entry for slot 0 is deleted like any other that no port has. */
@@ -104,10 +93,7 @@ int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t
 
 void fib_vlan_sweep(struct fib *fib, bool confirm)
 {
-	struct fib_vlan *vlan, *after;
-
-	FIB_HASH_EACH(vlan, after, &fib->vlans)
-	{
+	FIB_HASH_EACH(struct fib_vlan, vlan, &fib->vlans) {
 		if (!vlan->port && (confirm || !vlan->adopted))
 			delete_vlan(fib, vlan);
 	}
@@ -232,13 +218,6 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *content)
 	return 0;
 }
 
-uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex)
-{
-	const struct fib_port *port = fib_hash_find(&fib->ports, &ifindex);
-
-	return port ? port->slot : 0;
-}
-
 int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *content)
 {
 	struct fib_port *port;
@@ -257,10 +236,7 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *co
 
 void fib_port_sweep(struct fib *fib, bool confirm)
 {
-	struct fib_port *port, *after;
-
-	FIB_HASH_EACH(port, after, &fib->ports)
-	{
+	FIB_HASH_EACH(struct fib_port, port, &fib->ports) {
 		port->adopted &= !confirm;
 		if (port->known)
 			vlan_after(fib, port, true);

@@ -103,10 +103,7 @@ struct fib_source_table *fib_source_table_new(struct fib *fib, const struct fib_
 
 void fib_source_table_sweep(struct fib *fib)
 {
-	struct fib_source_table *table, *after;
-
-	FIB_HASH_EACH(table, after, &fib->source_tables)
-	{
+	FIB_HASH_EACH(struct fib_source_table, table, &fib->source_tables) {
 		if (table->dying)
 			delete_entries(fib, table);
 	}

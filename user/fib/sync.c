@@ -43,10 +43,8 @@ static void delete_orphans(struct fib *fib)
 
 static void confirm_objects(struct fib *fib)
 {
-	struct fib_object_state *object, *after;
-
-	FIB_HASH_EACH(object, after, &fib->objects)
-	fib_object_confirm(fib, object);
+	FIB_HASH_EACH(struct fib_object_state, object, &fib->objects)
+		fib_object_confirm(fib, object);
 	fib_next_hop_free_unused(fib);
 }
 
@@ -88,10 +86,7 @@ void fib_sync_end(struct fib *fib)
 
 static void retry_objects(struct fib *fib)
 {
-	struct fib_object_state *object, *after;
-
-	FIB_HASH_EACH(object, after, &fib->objects)
-	{
+	FIB_HASH_EACH(struct fib_object_state, object, &fib->objects) {
 		fib_object_retry(fib, object);
 		fib_next_hop_free_unused(fib);
 	}

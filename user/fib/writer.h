@@ -58,8 +58,7 @@ struct fib_writer {
 	bool (*hold_port)(void *ctx, uint32_t slot, const struct sixlane_port *port);
 	/* SIXLANE_META_GAPS. */
 	void (*set_gaps)(void *ctx, bool gaps);
-	/* Memory of the compiled FIB: see struct compiled_memory. NULL: there is no compiled FIB.
-	 */
+	/* Memory of the compiled FIB: see struct compiled_memory. */
 	void *(*chunk)(void *ctx, uint32_t n);
 	void (*publish)(void *ctx, union sixlane_fib fib);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a daemon that starts takes over from the maps: see fib/adopt.h. Index entries that
+ * What a daemon that starts takes over from the maps: see fib/fib.h. Index entries that
  * contradict their slots are of a daemon that was killed in between; they are deleted, since
  * nothing would remember them.
  */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A compiled FIB in user space, the tables that it is compiled from, and a naive longest match to
- * compare it with: one hash over all (length, bits) of a table, asked for each length from the
- * longest down. The naive side shares no code with the tries.
+ * A compiled FIB in user space, the tables that it is compiled from, and a naive longest match: a
+ * hash over (length, bits), asked for each length from the longest down. The naive side shares no
+ * code with the tries.
  *
- * Grace periods end at once here, and what waited for one is overwritten with rubbish: a node that
- * readers can still come to must not be among it.
+ * A grace period ends at once, and overwrites all retired units: no reader may reach them.
  */
 #ifndef UNIT_COMPILED_COMPILED_WORLD_H
 #define UNIT_COMPILED_COMPILED_WORLD_H
@@ -24,7 +23,7 @@
 #define CWORLD_TABLES 6u
 #define CWORLD_NONE UINT32_MAX
 
-/* What a table's prefixes are like. */
+/* The prefixes of a table. */
 enum cworld_shape {
 	CWORLD_REAL,	/* lengths as in the Internet's table */
 	CWORLD_DENSE48, /* /48s beside each other */
@@ -72,12 +71,12 @@ struct cworld {
 	uint32_t n_chunks;
 	struct cworld_table tables[CWORLD_TABLES];
 	uint32_t n_tables;
-	/* Trouble. */
+	/* Failures: */
 	uint32_t chunks_max;
 	int grace_error;
-	struct compiled_run ballast[64]; /* taken as if by nodes */
+	struct compiled_run ballast[64]; /* allocated, so that little is free */
 	uint32_t n_ballast;
-	/* Told of what happens, NULL: nobody is. */
+	/* Called after a publication, and at a grace period; may be NULL. */
 	void (*published)(struct cworld *world);
 	void (*grace)(struct cworld *world);
 	void *ctx;
@@ -85,47 +84,44 @@ struct cworld {
 
 /* --- compiled_world.c ------------------------------------------------------------------------- */
 
-/*
- * Histories, each of its own seed: HISTORIES of them from SEED on, if the environment says so; else
- * n of them. How many there were.
- */
+/* Play n histories, or HISTORIES of the environment, from its SEED on. Returns how many. */
 uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed));
-/* A teardown: of a world that a failed test left open, how to repeat it, and where it failed. */
+/* A teardown: prints how to repeat a history that failed, and at which operation. */
 extern unsigned int cworld_operation;
 int cworld_print_seed(void **state);
 
-/* No table yet. The first is to be the main one, or not. */
+/* Without tables. */
 void cworld_open(struct cworld *world, uint64_t seed);
-/* One table of a kind, with room for "large" prefixes; or six, of all kinds, for "small" ones.
- * Returns which of both. */
+/* One table of a shape for `large` prefixes, or six tables of random shapes for `small` ones each.
+ * Returns large or small. */
 uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small);
 void cworld_close(struct cworld *world);
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
 				      uint32_t room);
-/* All tables, from begin to end. */
+/* Build all tables. 0 or -errno. */
 int cworld_build(struct cworld *world);
 
-/* Leave but about so many units free, until all is built anew, and give no further chunk. */
+/* Leave about so many units free, and give no chunk any more, until the next build. */
 void cworld_make_tight(struct cworld *world, uint32_t units);
 
-/* What the route says from now on, for tries and the naive side alike; value 0: withdrawn. */
+/* Set a route in the trie and on the naive side; value 0: withdrawn. */
 void cworld_put(struct cworld *world, struct cworld_table *table,
 		const struct cworld_prefix *prefix, uint32_t value);
-/* compiled_change() after it. */
+/* Then compiled_change(). */
 int cworld_apply(struct cworld *world, struct cworld_table *table,
 		 const struct cworld_prefix *prefix, bool same_prefix);
 /* Both. */
 int cworld_set(struct cworld *world, struct cworld_table *table, const struct cworld_prefix *prefix,
 	       uint32_t value);
-/* Take some of the withdrawn out of the trie: nobody is told. */
+/* Remove some withdrawn routes from the trie, without compiled_change(). */
 void cworld_sweep(struct cworld *world, struct cworld_table *table);
 
 uint32_t cworld_value(const struct cworld_table *table, const struct cworld_prefix *prefix);
 uint32_t cworld_naive(const struct cworld_table *table, compiled_bits addr);
-/* By what is published; -ENODATA. */
+/* In the published FIB. 0 or -ENODATA. */
 int cworld_find(const struct cworld *world, const struct cworld_table *table, compiled_bits addr,
 		uint32_t *value);
-/* Both agree, else the test fails and tells of it. */
+/* Fail the test unless both sides agree. */
 void cworld_check(struct cworld *world, const struct cworld_table *table, compiled_bits addr);
 void cworld_check_edges(struct cworld *world, const struct cworld_table *table,
 			const struct cworld_prefix *prefix);
@@ -137,9 +133,9 @@ uint32_t cworld_random(struct cworld *world, uint32_t n);
 compiled_bits cworld_random_addr(struct cworld *world);
 uint32_t cworld_random_value(struct cworld *world, uint8_t len);
 struct cworld_prefix cworld_random_prefix(struct cworld *world, const struct cworld_table *table);
-/* The prefix of one that is there, if any is. */
+/* A prefix of the table, if it has any. */
 struct cworld_prefix cworld_random_present(struct cworld *world, const struct cworld_table *table);
-/* Of the tables' kinds, among them often the edge of a prefix. */
+/* An address near the table's prefixes, often at the edge of one. */
 compiled_bits cworld_random_target(struct cworld *world, const struct cworld_table *table);
 void cworld_fill(struct cworld *world, struct cworld_table *table, uint32_t n);
 
@@ -148,12 +144,12 @@ struct cworld_change {
 	struct cworld_prefix prefix;
 	uint32_t before, after;
 };
-/* A change that keeps about as many prefixes as want; nothing is done yet. */
+/* Choose a change, so that the table keeps about `want` prefixes. */
 struct cworld_change cworld_random_change(struct cworld *world, uint32_t want);
 
 /* --- compiled_world_audit.c ------------------------------------------------------------------- */
 
-/* Every unit of every chunk is either a live node's, or waits, or is free; all is counted right. */
+/* Each unit belongs to a node in use, is retired, or is free; all counters are right. */
 void cworld_audit(const struct cworld *world);
 
 /* --- addresses -------------------------------------------------------------------------------- */

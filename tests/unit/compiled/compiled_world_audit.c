@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The books of the compiled FIB's memory against what is there: a walk over all nodes that readers
- * can come to, all that waits, and all lists of free runs.
+ * The counters and lists of the compiled FIB's memory, against a walk over all nodes that readers
+ * can reach, all retired runs, and all free runs.
  */
 
 #include "compiled_world.h"
@@ -23,7 +23,7 @@ static void see(struct audit *audit, uint32_t unit, uint32_t n)
 	assert_int_equal(unit / SIXLANE_FIB_CHUNK_UNITS, (unit + n - 1) / SIXLANE_FIB_CHUNK_UNITS);
 }
 
-/* loaded: bits of an address up to which a lookup has them at hand when it comes here. */
+/* behind: bits of the address that are consumed here; loaded: that a lookup has loaded. */
 static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint32_t behind,
 		      uint32_t loaded)
 {
@@ -44,7 +44,7 @@ static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint
 		uint32_t entry_below = sixlane_fib_entry(cell), checked = sixlane_fib_checked(cell);
 
 		assert_true(checked <= SIXLANE_FIB_CHECK_MAX && behind + checked <= loaded);
-		/* of the bits that are checked none but those are given */
+		/* key bits that are not checked are 0 */
 		assert_int_equal((cell >> 37) & ((1u << (SIXLANE_FIB_CHECK_MAX - checked)) - 1), 0);
 		if (entry_below & SIXLANE_FIB_NODE)
 			see_nodes(audit, entry_below, are_tables, behind + checked, loaded);
@@ -84,7 +84,7 @@ static void see_free(struct audit *audit, uint32_t number)
 			see(audit, number * SIXLANE_FIB_CHUNK_UNITS + at, run->n);
 			assert_int_equal(run->prev, before);
 			assert_int_equal(run_at(chunk, at + run->n - 1)->last_n, run->n);
-			/* Two beside each other would be one. */
+			/* Adjacent free runs are merged. */
 			assert_false(is_free(chunk, at - 1) || is_free(chunk, at + run->n));
 			for (uint32_t i = at; i < at + run->n; i++)
 				assert_true(is_free(chunk, i));
@@ -110,7 +110,7 @@ static void check_sums(const struct cworld *world, const struct audit *audit)
 	assert_int_equal(stats.free_bytes, audit->free_units * SIXLANE_FIB_UNIT_BYTES);
 	assert_int_equal(stats.nodes, audit->nodes);
 	assert_int_equal(audit->store->retired_units, audit->retired_units);
-	/* The first unit of a chunk is nobody's. */
+	/* The first unit of a chunk is not used. */
 	assert_int_equal(audit->live_units + audit->free_units + audit->retired_units +
 				 world->n_chunks,
 			 units);
@@ -121,7 +121,7 @@ void cworld_audit(const struct cworld *world)
 	struct audit audit = { .store = &world->compiled->store };
 	const struct compiled_runs *retired = &audit.store->retired;
 
-	assert_true(compiled_is_live(world->compiled));
+	assert_true(world->compiled->live);
 	audit.seen = calloc((size_t)world->n_chunks * SIXLANE_FIB_CHUNK_UNITS, 1);
 	assert_non_null(audit.seen);
 	assert_true(world->view.fib.main & SIXLANE_FIB_NODE);

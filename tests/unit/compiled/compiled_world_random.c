@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is left to chance in compiled_world.h: prefixes of each kind of table, addresses, changes.
+ * The random choices of compiled_world.h: prefixes of each shape of table, addresses, changes.
  */
 
 #include "compiled_world.h"
@@ -20,14 +20,14 @@ compiled_bits cworld_random_addr(struct cworld *world)
 	return addr;
 }
 
-/* As in sl_routes: never 0, and sometimes with a mark. */
+/* As in sl_routes: never 0, sometimes with a flag. */
 uint32_t cworld_random_value(struct cworld *world, uint8_t len)
 {
 	return sixlane_route_value(1 + cworld_random(world, SIXLANE_ROUTE_ID_MASK), len) |
 	       (cworld_random(world, 2) ? SIXLANE_ROUTE_EXCEPTIONS : 0);
 }
 
-/* The first n bits of one, the others of another. */
+/* The first n bits of first, then those of other. */
 static compiled_bits join(compiled_bits first, uint8_t n, compiled_bits other)
 {
 	return (first & cworld_mask(n)) | (other & ~cworld_mask(n));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB in single steps: what is absent before it is built, tables that come and go, how
- * deep nodes may lie, and what a day of changes does to its memory.
+ * The compiled FIB in single steps: it is absent before it is built, tables come and go, paths stay
+ * short, and memory stays bounded over many changes.
  */
 
 #include "compiled_world.h"
@@ -33,7 +33,7 @@ static void set(struct cworld_table *table, compiled_bits addr, uint32_t len, ui
 	assert_int_equal(cworld_set(&world, table, &prefix, value), 0);
 }
 
-/* The nodes on the way of an address. */
+/* The number of nodes on the path of an address. */
 static uint32_t depth_of(uint32_t entry, compiled_bits addr)
 {
 	uint32_t n = 0;
@@ -74,16 +74,16 @@ static void test_absent_until_built(void **state)
 	struct cworld_table *table = add_main(CWORLD_SMALL, 4);
 	uint32_t value = 4711;
 
-	assert_false(compiled_is_live(world.compiled));
+	assert_false(world.compiled->live);
 	assert_int_equal(cworld_find(&world, table, 1, &value), -ENODATA);
-	/* A change to what is absent is none. */
+	/* While it is absent, a change does nothing. */
 	set(table, 0, 0, 1);
 	assert_int_equal(world.view.fib.word, 0);
 	assert_int_equal(cworld_build(&world), 0);
-	assert_true(compiled_is_live(world.compiled));
+	assert_true(world.compiled->live);
 	cworld_check_all(&world);
 	compiled_drop(world.compiled);
-	assert_false(compiled_is_live(world.compiled));
+	assert_false(world.compiled->live);
 	assert_int_equal(cworld_find(&world, table, 1, &value), -ENODATA);
 	assert_int_equal(value, 4711);
 	assert_int_equal(cworld_build(&world), 0);
@@ -117,7 +117,7 @@ static void test_tables_come_and_go(void **state)
 	assert_null(world.compiled->tables.root);
 }
 
-/* What is told although nothing has changed changes nothing. */
+/* A change that changes nothing. */
 static void test_same_again(void **state)
 {
 	struct cworld_table *table = add_main(CWORLD_ANY, 300);
@@ -142,7 +142,8 @@ static void test_same_again(void **state)
 
 /* --- depth ------------------------------------------------------------------------------------ */
 
-/* All lengths of one path, in this order: what is planned and what grows are about as deep. */
+/* Prefixes of all lengths on one path, in one of three orders. Neither changes nor a build make it
+ * deep. */
 static void grow_path(struct cworld_table *table, uint32_t spacing, uint32_t order)
 {
 	compiled_bits path = cworld_random_addr(&world);
@@ -173,7 +174,7 @@ static void test_paths_stay_flat(void **state)
 	}
 }
 
-/* Nor do they become deep where too much is below to be built anew each time. */
+/* The same above a subtree that is too large to be rebuilt at each change. */
 static void test_paths_above_many_stay_flat(void **state)
 {
 	struct cworld_table *table = add_main(CWORLD_HOSTS, 6000);
@@ -183,7 +184,6 @@ static void test_paths_above_many_stay_flat(void **state)
 	assert_int_equal(cworld_build(&world), 0);
 	for (uint32_t len = 1; len < 100; len++) {
 		set(table, path, len, len);
-		/* And to the side of it. */
 		set(table, path ^ (compiled_bits)1 << (128 - len), len, 1000 + len);
 		cworld_check(&world, table, path);
 		assert_true(deepest(table) <= SIXLANE_FIB_LEVELS - 2);
@@ -193,9 +193,8 @@ static void test_paths_above_many_stay_flat(void **state)
 }
 
 /*
- * Deeper than any that is planned, which takes a store by hand: a chain of nodes that skip nothing
- * and branch on a bit each, one below the other. A reader that has replaced to as many as it may
- * says nothing, not even if a leaf would be next.
+ * A chain of nodes that branch on one bit each, deeper than any that is planned, made by hand. A
+ * reader gives up after SIXLANE_FIB_LEVELS nodes, even if a leaf is next.
  */
 static void test_too_deep_is_unknown(void **state)
 {
@@ -222,18 +221,18 @@ static void test_too_deep_is_unknown(void **state)
 	value = 4711;
 	assert_int_equal(cworld_find(&world, table, 0, &value), -ENODATA);
 	assert_int_equal(value, 4711);
-	/* Others, which leave the chain before, are answered. */
+	/* Addresses that leave the chain earlier are answered. */
 	assert_int_equal(cworld_find(&world, table, (compiled_bits)1 << 127, &value), 0);
 	assert_int_equal(value, 1000);
 	assert_int_equal(cworld_find(&world, table, (compiled_bits)1 << 98, &value), 0);
 	assert_int_equal(value, 1029);
 }
 
-/* --- a day of changes ------------------------------------------------------------------------- */
+/* --- many changes ----------------------------------------------------------------------------- */
 
 /*
- * Of all chunks: a shape is chosen beside the old one, which then waits; so may a MiB and what one
- * change gives up; and a chunk is taken as a whole.
+ * A new shape is built beside the old one, which is then retired; two MiB more may be retired, and
+ * a chunk is allocated as a whole.
  */
 static uint64_t bound_bytes(uint64_t used)
 {
@@ -267,22 +266,23 @@ static void churn(enum cworld_shape shape, uint32_t n, uint32_t changes)
 	cworld_audit(&world);
 }
 
-static void test_churn_of_real_lengths(void **state)
+static void test_churn(void **state)
 {
-	churn(CWORLD_REAL, 100000, 150000);
+	static const struct {
+		enum cworld_shape shape;
+		uint32_t n, changes;
+	} rows[] = { { CWORLD_REAL, 100000, 150000 },
+		     { CWORLD_DENSE48, 20000, 100000 },
+		     { CWORLD_HOSTS, 100000, 100000 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		churn(rows[i].shape, rows[i].n, rows[i].changes);
+		close_world(state);
+		open_world(state);
+	}
 }
 
-static void test_churn_of_dense(void **state)
-{
-	churn(CWORLD_DENSE48, 20000, 100000);
-}
-
-static void test_churn_of_hosts(void **state)
-{
-	churn(CWORLD_HOSTS, 100000, 100000);
-}
-
-/* --- prefixes that are alone behind the cells of a wide node ---------------------------------- */
+/* --- prefixes that are alone below a cell of a wide node -------------------------------------- */
 
 #define LONE_BITS 12u
 #define LONE_LEN 48u
@@ -320,7 +320,7 @@ static uint32_t n_wide(uint32_t entry)
 	return n;
 }
 
-/* So many that one node for all is none: below the first, which skips bits, there are others. */
+/* Too many for one node. */
 #define DENSE 16384u
 
 static void put_dense(struct cworld_table *table, uint32_t spacing, uint32_t value)
@@ -331,8 +331,8 @@ static void put_dense(struct cworld_table *table, uint32_t spacing, uint32_t val
 }
 
 /*
- * /48s, one of so many beside each other: a plain node takes 4 bytes for each that could be there,
- * a wide one 8 for each that is. Of one in four that is half, but not enough less for another kind.
+ * Every spacing-th /48: a plain node takes 4 bytes for each that could be there, a wide one 8 for
+ * each that is. At one in four a wide node is smaller, but does not save enough.
  */
 static void test_wide_where_it_saves(void **state)
 {
@@ -351,7 +351,7 @@ static void test_wide_where_it_saves(void **state)
 	}
 }
 
-/* What covers them for a while leaves nothing behind. */
+/* A cover that comes and goes leaves no node behind. */
 static void test_covered_for_a_while(void **state)
 {
 	const compiled_bits addr = (compiled_bits)0x2001 << 112;
@@ -376,7 +376,7 @@ static void test_covered_for_a_while(void **state)
 	assert_true(grew);
 }
 
-/* Below them there are nodes that look at bits beyond those that a lookup begins with. */
+/* The same above nodes that use bits beyond those that a lookup loads first. */
 static void test_uncovered_above_more(void **state)
 {
 	const compiled_bits addr = (compiled_bits)0x2001 << 112;
@@ -401,7 +401,7 @@ static void test_uncovered_above_more(void **state)
 	}
 }
 
-/* A prefix beside one that was alone is a copy of the node: hardly one of 200 waits for readers. */
+/* A second prefix below a cell copies the node: fewer than one in 200 changes wait for readers. */
 static void test_beside_lone_ones(void **state)
 {
 	struct cworld_table *table = add_lone();
@@ -429,9 +429,7 @@ UNIT_TESTS()
 		TEST(test_paths_stay_flat),
 		TEST(test_paths_above_many_stay_flat),
 		TEST(test_too_deep_is_unknown),
-		TEST(test_churn_of_real_lengths),
-		TEST(test_churn_of_dense),
-		TEST(test_churn_of_hosts),
+		TEST(test_churn),
 		TEST(test_wide_where_it_saves),
 		TEST(test_covered_for_a_while),
 		TEST(test_uncovered_above_more),

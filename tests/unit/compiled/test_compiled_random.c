@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB against a naive longest match: random tables of every kind, random changes, and
- * the edges of prefixes as well as addresses between them. SEED and HISTORIES from the environment.
+ * The compiled FIB against a naive longest match: random tables of every shape, random changes,
+ * addresses at the edges of prefixes and between them.
  */
 
 #include "compiled_world.h"
@@ -28,7 +28,7 @@ static void probe(const struct cworld_change *change)
 
 static void operate(uint32_t want)
 {
-	/* Tables come and go: for a while all but some prefixes are withdrawn. */
+	/* For a while nearly all prefixes are withdrawn, so that tables come and go. */
 	uint32_t now = cworld_operation / 250 % 4 == 3 ? 1 : want;
 	struct cworld_change change = cworld_random_change(&world, now);
 

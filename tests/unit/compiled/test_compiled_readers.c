@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers of the compiled FIB that are slow: each is stopped between any two of its loads while
- * prefixes change, and goes on. A grace period waits for all of them, as the owner's does.
- *
- * What such a reader finds was right at one moment between its beginning and its end. SEED and
- * HISTORIES from the environment.
+ * Slow readers of the compiled FIB: each stops between any two of its loads while prefixes change.
+ * A grace period waits for all of them. A reader's answer was right at one moment between its
+ * beginning and its end.
  */
 
 #include "compiled_world.h"
@@ -12,11 +10,11 @@
 #define N_HISTORIES 80
 #define N_OPERATIONS 3000
 #define N_READERS 24u
-#define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */
+#define MAX_CHANGES 32u /* during one lookup; then it is finished at once */
 
 enum where { AT_KEY, AT_LONG_KEY, AT_DEFAULT, AT_CELL, AT_WIDE_CELL, AT_END };
 
-/* A lookup as bpf/compiled.h does it, in as many steps as there are loads. */
+/* A lookup as bpf/compiled.h does it, one load a step. */
 struct reader {
 	bool is_under_way;
 	const struct cworld_table *table;
@@ -26,7 +24,7 @@ struct reader {
 	uint32_t entry, skip, levels;
 	uint64_t key;
 	const uint8_t *at;  /* the node */
-	compiled_bits addr; /* what is left of it */
+	compiled_bits addr; /* the bits that are left */
 	uint32_t answer;
 	/* Values by length when it began, and what has changed since. */
 	uint32_t values[129];
@@ -41,7 +39,7 @@ static struct cworld world;
 static struct reader readers[N_READERS];
 static unsigned long finished, overtaken, failed_checks, graces;
 
-/* --- a reader's way --------------------------------------------------------------------------- */
+/* --- lookups in steps ------------------------------------------------------------------------- */
 
 static void enter_node(struct reader *reader, uint32_t entry)
 {
@@ -77,7 +75,7 @@ static void start(struct reader *reader, const struct cworld_table *table)
 	start_at(reader, table, cworld_random_target(&world, table));
 }
 
-/* At a leaf, or failed_checks. */
+/* At a leaf, or where a check failed. */
 static void end_trie(struct reader *reader, uint32_t leaf)
 {
 	if (!reader->among_tables || !leaf) {
@@ -176,7 +174,7 @@ static void load_next(struct reader *reader)
 	}
 }
 
-/* --- what it may find ------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static uint32_t longest(const uint32_t values[129])
 {
@@ -257,7 +255,7 @@ static void let_read(uint32_t steps)
 	for (uint32_t i = 0; i < steps; i++) {
 		struct reader *reader = &readers[cworld_random(&world, N_READERS)];
 
-		/* Most are late where a wide cell led to the default leaf. */
+		/* Most wait between a wide cell whose check failed and the default leaf. */
 		if (reader->is_under_way && reader->where == AT_DEFAULT &&
 		    reader->skip == SIXLANE_FIB_SKIP_WIDE && cworld_random(&world, 32))
 			continue;
@@ -281,14 +279,13 @@ static void operate(bool tight, uint32_t want)
 	struct cworld_change change = cworld_random_change(&world, want);
 	int err;
 
-	/* Before it is made: a grace period within it sees it done, or not. */
+	/* Before the change: a grace period within it finishes readers before or after it. */
 	record_change(&change);
 	err = cworld_set(&world, change.table, &change.prefix, change.after);
 	if (err) {
 		assert_true(tight && err == -ENOSPC);
 		assert_int_equal(world.view.fib.word, 0);
 	}
-	/* What is waited for here is then overwritten. */
 	if (err || !cworld_random(&world, 300))
 		build(tight);
 	let_read(cworld_random(&world, 40));
@@ -297,8 +294,8 @@ static void operate(bool tight, uint32_t want)
 }
 
 /*
- * Grace periods are rare: what was given up waits, and is still read. Or there is so little memory
- * that they come in the middle of changes.
+ * Grace periods are rare, so that readers are in retired nodes. Or (tight) there is so little
+ * memory that grace periods come in the middle of changes.
  */
 static void play(uint64_t seed)
 {
@@ -322,8 +319,7 @@ static void play(uint64_t seed)
 	cworld_close(&world);
 }
 
-/* --- late between a cell and the default leaf
- * --------------------------------------------------------- */
+/* --- between a cell and the default leaf ------------------------------------------------------ */
 
 static void change_one(struct cworld_table *table, compiled_bits addr, uint8_t len, uint32_t value)
 {
@@ -338,9 +334,8 @@ static void change_one(struct cworld_table *table, compiled_bits addr, uint8_t l
 static const compiled_bits lone = (compiled_bits)0x200 << 116; /* 2000::/12 */
 
 /*
- * 64 prefixes that are alone behind a cell of a wide node, which a prefix among the cells, or
- * another one behind the same cell, then takes from its default leaf. withdrawn: the one that was
- * alone goes before that.
+ * 64 prefixes, each alone below a cell of a wide node. Then the cell of one gets another cover than
+ * the default leaf, or a second prefix. withdrawn: the first one is withdrawn before.
  */
 static void check_late_default(uint8_t len, bool withdrawn)
 {

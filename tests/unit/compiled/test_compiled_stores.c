@@ -1,17 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes of the compiled FIB store by store: between any two stores to its memory, readers find
- * for each address the answer of before the change or the one after it, and what has become new
- * stays so. Addresses: the edges of the changed prefix, of what covers it and of what it covers,
- * and others, of the same and of all other tables. SEED and HISTORIES from the environment.
+ * Changes of the compiled FIB store by store: between any two stores, readers find for each address
+ * the answer from before the change or the one from after it, and never the old one after the new.
+ * Addresses: the edges of the changed prefix, of its covers and of what it covers, and others.
  */
 
-#include "compiled_step.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
 #include "compiled_world.h"
 
 #define N_HISTORIES 10
 #define N_CHANGES 330
 #define MAX_PROBES 96u
+
+/* --- one store at a time ---------------------------------------------------------------------- */
+
+/*
+ * A store to read-only memory faults; its page becomes writable and the trap flag is set, with
+ * which the CPU traps after the very next instruction; then the page is read-only again. An
+ * instruction that writes to two pages faults once for each.
+ */
+#define PAGE_BYTES 4096u
+#define TRAP_FLAG 0x100
+
+static struct {
+	uint8_t *region;
+	size_t bytes;
+	void (*written)(void *ctx);
+	void *ctx;
+	unsigned long stores;
+	void *open[2]; /* pages that are writable */
+	size_t n_open;
+	struct sigaction segv, trap; /* as they were before */
+} step;
+
+static void let_through(int signal, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	ucontext_t *user = context;
+
+	if (at - (uintptr_t)step.region >= step.bytes || step.n_open == 2) {
+		/* Not ours: once more, with the handler that was there before. */
+		sigaction(SIGSEGV, &step.segv, NULL);
+		return;
+	}
+	step.open[step.n_open] = (void *)(at & ~(uintptr_t)(PAGE_BYTES - 1));
+	mprotect(step.open[step.n_open++], PAGE_BYTES, PROT_READ | PROT_WRITE);
+	user->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static void after_store(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *user = context;
+
+	user->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	while (step.n_open)
+		mprotect(step.open[--step.n_open], PAGE_BYTES, PROT_READ);
+	step.stores++;
+	step.written(step.ctx);
+}
+
+/*
+ * The region, of whole pages, is read-only from now on. written() is called within a signal
+ * handler, so it must neither fail an assertion nor write to the region.
+ */
+static void step_begin(void *region, size_t bytes, void (*written)(void *ctx), void *ctx)
+{
+	struct sigaction action = { .sa_sigaction = let_through, .sa_flags = SA_SIGINFO };
+
+	step.region = region;
+	step.bytes = bytes;
+	step.written = written;
+	step.ctx = ctx;
+	step.stores = 0;
+	sigaction(SIGSEGV, &action, &step.segv);
+	action.sa_sigaction = after_store;
+	sigaction(SIGTRAP, &action, &step.trap);
+	mprotect(region, bytes, PROT_READ);
+}
+
+/* Returns how many stores there were. */
+static unsigned long step_end(void)
+{
+	mprotect(step.region, step.bytes, PROT_READ | PROT_WRITE);
+	sigaction(SIGSEGV, &step.segv, NULL);
+	sigaction(SIGTRAP, &step.trap, NULL);
+	return step.stores;
+}
+
+/* --- probes ----------------------------------------------------------------------------------- */
 
 struct probe {
 	const struct cworld_table *table;
@@ -26,7 +105,7 @@ static uint32_t n_probes;
 static bool may_be_absent, tight;
 static unsigned long looks, all_stores, replans, came, went, publications, graces;
 
-/* The first that was wrong; told once the signal handler is left. */
+/* The first wrong answer; reported outside the signal handler. */
 static struct {
 	const struct probe *probe;
 	uint32_t value;
@@ -58,8 +137,6 @@ static void look_after_publication(struct cworld *at)
 	look(NULL);
 }
 
-/* --- probes ----------------------------------------------------------------------------------- */
-
 static void add_probe(const struct cworld_table *table, compiled_bits addr)
 {
 	if (n_probes < MAX_PROBES)
@@ -74,7 +151,7 @@ static void add_edges(const struct cworld_table *table, const struct cworld_pref
 	add_probe(table, cworld_last(prefix) + 1);
 }
 
-/* From a random one on, so that all have their turn. */
+/* From a random one on, so that all are used at some time. */
 static void add_related(const struct cworld_table *table, const struct cworld_prefix *prefix)
 {
 	uint32_t first = table->n ? cworld_random(&world, table->n) : 0, n = 0;
@@ -120,15 +197,14 @@ static void assert_none_wrong(const char *what)
 
 static void watch(void)
 {
-	compiled_step_begin(world.chunks, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES,
-			    look, NULL);
+	step_begin(world.chunks, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES, look, NULL);
 	world.published = look_after_publication;
 }
 
 static void watch_no_more(void)
 {
 	world.published = NULL;
-	all_stores += compiled_step_end();
+	all_stores += step_end();
 }
 
 static void note_probes(bool after)
@@ -142,7 +218,7 @@ static void note_probes(bool after)
 	}
 }
 
-/* Absent, or right. */
+/* Meanwhile it is absent, or right. */
 static void build_anew(void)
 {
 	int err;
@@ -157,7 +233,7 @@ static void build_anew(void)
 	watch_no_more();
 	assert_int_equal(err, 0);
 	assert_none_wrong("build");
-	/* Then changes may fail, and must wait for readers in their midst. */
+	/* Then changes may fail, and wait for readers before they are done. */
 	may_be_absent = tight;
 	if (tight)
 		cworld_make_tight(&world, 100 + cworld_random(&world, 600));
@@ -174,7 +250,7 @@ static void do_change(uint32_t want)
 	note_probes(false);
 	cworld_put(&world, change.table, &change.prefix, change.after);
 	note_probes(true);
-	/* What lies outside is the same: else it is the test that is wrong. */
+	/* Addresses outside keep their answer, else the test is wrong. */
 	for (uint32_t i = 0; i < n_probes; i++)
 		assert_true(probes[i].before == probes[i].after ||
 			    cworld_covers(&change.prefix, probes[i].addr));
@@ -201,7 +277,7 @@ static void play(uint64_t seed)
 
 	cworld_open(&world, seed);
 	tight = seed / (CWORLD_SHAPES + 2) % 2;
-	/* One comes to a new shape for certain. */
+	/* Enough for a new shape. */
 	n = kind == CWORLD_ANY && !tight ? 4 * N_CHANGES : N_CHANGES;
 	want = cworld_add_tables(&world, kind, 40 + 110 * cworld_random(&world, 3), 6);
 	change = (struct cworld_change){ .table = &world.tables[0] };
@@ -228,7 +304,7 @@ static void test_histories(void **state)
 		"%lu stores, %lu looks; %lu publications, %lu replans, %lu grace periods, tables: %lu came, "
 		"%lu went\n",
 		all_stores, looks, publications, replans, graces, came, went);
-	/* All that can happen did. */
+	/* Each kind of event happened. */
 	if (n >= 2 * (CWORLD_SHAPES + 2))
 		assert_true(all_stores && publications && replans && came && went);
 }

@@ -39,7 +39,7 @@ static inline uint32_t history_random(struct history *history, uint32_t n)
 	return sim_random(history->sim, n);
 }
 
-/* --- from the model to the fib ------------------------------------------------------------ */
+/* --- from the model to the fib ---------------------------------------------------------------- */
 
 static inline void note(struct history *history, int err)
 {
@@ -136,7 +136,7 @@ static inline void history_sync(struct history *history)
 	history_compile(history);
 }
 
-/* --- exceptions --------------------------------------------------------------------------- */
+/* --- exceptions ------------------------------------------------------------------------------- */
 
 static inline void history_set_flag(struct history *history, struct model_exception *exception)
 {

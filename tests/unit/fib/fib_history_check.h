@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether packets meet what the model says. exact: as the model is now. Else packets may also meet
+ * Whether packets meet what the model has. exact: as the model is now. Else packets may also meet
  * what was before the operation, or be punted for lack of room.
  */
 #ifndef TEST_FIB_HISTORY_CHECK_H
@@ -94,10 +94,9 @@ static inline void history_check_write(void *ctx)
 }
 
 static inline void history_report_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
-					uint32_t told, uint32_t compiled)
+					uint32_t trie, uint32_t compiled)
 {
-	fail_msg("table %#x: compiled FIB says 0x%x, the trie was told 0x%x", table, compiled,
-		 told);
+	fail_msg("table %#x: the compiled FIB has 0x%x, the trie 0x%x", table, compiled, trie);
 }
 
 /* fib_verify_*() finds nothing wrong. */

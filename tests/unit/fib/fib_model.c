@@ -318,8 +318,8 @@ static bool leads(const struct sim *sim, const struct sixlane_exception *value,
 	return sim_entry_is(sim, nh_entry, &wanted->hop) || nh_entry.type == SIXLANE_PUNT_MAP_FULL;
 }
 
-static bool says(const struct sim *sim, const struct sixlane_exception *value,
-		 const struct fib_exception *wanted)
+static bool has_content(const struct sim *sim, const struct sixlane_exception *value,
+			const struct fib_exception *wanted)
 {
 	return leads(sim, value, wanted) && value->mtu == wanted->mtu &&
 	       value->expires_ns == wanted->expires_ns &&
@@ -345,6 +345,6 @@ bool model_exception_agrees(const struct model *model, const struct model_state 
 		return false;
 	effect = sim_effect(model->sim, probe->table, &probe->dst, found, &value);
 	if (exception && exception->there && exception->value.table == probe->table)
-		return effect != SIM_NO_EFFECT && says(model->sim, value, &exception->value);
+		return effect != SIM_NO_EFFECT && has_content(model->sim, value, &exception->value);
 	return effect == SIM_NO_EFFECT || excused;
 }

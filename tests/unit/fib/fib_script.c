@@ -2,7 +2,6 @@
 /* See fib_script.h. */
 #include "fib_script.h"
 #include "../../../user/fib/desired.h"
-#include "fib_script_text.h"
 
 struct run {
 	struct world *world;
@@ -89,17 +88,12 @@ static void set_knob(struct run *run, char *text)
 		void *at;
 		size_t bytes;
 	} knobs[] = {
-		KNOB("set", sim->set_fails),
-		KNOB("del", sim->del_fails),
-		KNOB("index", sim->index_fails),
-		KNOB("grace", sim->grace_fails),
-		KNOB("replace", sim->full_refuses_replace),
-		KNOB("routes", sim->routes.capacity),
-		KNOB("sources", sim->sources.capacity),
-		KNOB("max_routes", fib->max_routes),
-		KNOB("ports", fib->port_ids.limit),
-		KNOB("ids", fib->next_hop_ids.limit),
-		KNOB("tables", fib->source_ids.limit),
+		KNOB("set", sim->set_fails),	      KNOB("del", sim->del_fails),
+		KNOB("index", sim->index_fails),      KNOB("exceptions", sim->exception_fails),
+		KNOB("grace", sim->grace_fails),      KNOB("replace", sim->full_refuses_replace),
+		KNOB("routes", sim->routes.capacity), KNOB("sources", sim->sources.capacity),
+		KNOB("max_routes", fib->max_routes),  KNOB("ports", fib->port_ids.limit),
+		KNOB("ids", fib->next_hop_ids.limit), KNOB("tables", fib->source_ids.limit),
 		KNOB("buckets", fib->buckets.limit),
 	};
 	const char *name = script_word(&text);
@@ -114,11 +108,13 @@ static void set_knob(struct run *run, char *text)
 
 /* Of the fib and its maps; the first ones are the numbers of writes. */
 static const char *const figures[] = {
-	"routes_written", "sources_written", "entries",	   "buckets_written", "arrays",	 "indices",
-	"exceptions",	  "gaps_written",    "graces",
+	"routes_written", "sources_written", "entries",	       "buckets_written",
+	"arrays",	  "indices",	     "exceptions",     "gaps_written",
+	"graces",
 #define N_WRITES 9
-	"routes",	  "next_hops",	     "neighbours", "sources",	      "buckets", "missing",
-	"gaps",		  "vlans",	     "ports",	   "neigh_index",
+	"routes",	  "next_hops",	     "neighbours",     "sources",
+	"buckets",	  "missing",	     "gaps",	       "vlans",
+	"ports",	  "neigh_index",     "has_exceptions",
 };
 
 static void read_figures(const struct world *world, uint64_t out[ARRAY_SIZE(figures)])
@@ -130,7 +126,7 @@ static void read_figures(const struct world *world, uint64_t out[ARRAY_SIZE(figu
 		sim->array_writes,  sim->index_writes,	 sim->exception_writes, sim->gaps_writes,
 		sim->graces,	    stats.routes,	 stats.next_hops,	stats.neighbours,
 		stats.sources,	    stats.buckets,	 stats.missing,		sim->gaps,
-		sim->n_vlans,	    sim->n_port_index,	 sim->n_neigh_index,
+		sim->n_vlans,	    sim->n_port_index,	 sim->n_neigh_index,	stats.exceptions,
 	};
 
 	memcpy(out, now, sizeof(now));
@@ -228,10 +224,10 @@ static void expect_tag(struct run *run, char *text)
 static void set_exception(struct run *run, char *text)
 {
 	const struct fib_exception value = { FIB_KERNEL, .table = SIXLANE_TABLE_MAIN, .mtu = 1300 };
-	const union sixlane_addr to = addr(text);
+	const union sixlane_addr to = addr(script_word(&text));
 
 	fib_set_exception_flag(run->world->fib, SIXLANE_TABLE_MAIN, &to);
-	assert_int_equal(fib_set_exception(run->world->fib, &to, &value), 0);
+	assert_int_equal(fib_set_exception(run->world->fib, &to, text ? NULL : &value), 0);
 }
 
 static void expect_flag(struct run *run, char *text)

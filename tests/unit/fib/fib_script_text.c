@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See fib_script_text.h. */
-#include "fib_script_text.h"
+/* The words and targets of scripts: see fib_script.h for their syntax. */
+#include "fib_script.h"
 
 #define MAX_HOPS 8
 #define MAX_TARGETS 16 /* of a step: a table of sources has one for each */

@@ -32,7 +32,7 @@ static inline union sixlane_addr addr(const char *text)
 	return pfx(text).addr;
 }
 
-/* --- targets: valid until some hundred more are made -------------------------------------- */
+/* --- targets: valid until some hundred more are made ------------------------------------------ */
 
 static inline struct fib_target one(struct fib_hop hop)
 {
@@ -73,7 +73,7 @@ static inline struct fib_target by_object(uint32_t id)
 	return (struct fib_target){ .verdict = SIXLANE_FORWARD, .kind = FIB_OBJECT, .object = id };
 }
 
-/* --- calls ----------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static inline int set_in(struct world *world, uint32_t table, const char *dst,
 			 struct fib_target target)
@@ -115,7 +115,7 @@ static inline struct fib_stats stats_of(const struct world *world)
 	return stats;
 }
 
-/* --- assertions --------------------------------------------------------------------------- */
+/* --- assertions ------------------------------------------------------------------------------- */
 
 /* object: what the target's object means, or NULL. */
 static inline void assert_object(const struct world *world, const char *dst,
@@ -144,7 +144,7 @@ static inline void assert_verdict(const struct world *world, const char *dst, ui
 	assert_int_equal(sim_verdict(&found), verdict);
 }
 
-/* --- worlds ------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static inline int setup(void **state)
 {

@@ -95,7 +95,7 @@ void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane
 
 	if (compiled_find(&sim->view, table, addr, &found) || found == wanted)
 		return;
-	fail_msg("table %#x: compiled FIB says 0x%x, the trie 0x%x", table, found, wanted);
+	fail_msg("table %#x: the compiled FIB has 0x%x, the trie 0x%x", table, found, wanted);
 }
 
 void sim_fib_check(const struct sim *sim)

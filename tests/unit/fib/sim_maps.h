@@ -92,13 +92,13 @@ void sim_fib_check(const struct sim *sim);
 
 uint32_t sim_random(struct sim *sim, uint32_t n);
 
-/* --- sim_look.c: lookups as in the datapath ----------------------------------------------- */
+/* --- sim_look.c: lookups as in the datapath --------------------------------------------------- */
 
 /* The result of a lookup. */
 struct sim_found {
 	const struct sixlane_next_hop *next_hop; /* NULL: no entry for its source */
-	uint32_t len;				 /* as the value that was found last says */
-	uint32_t flags;				 /* as the route's value says: SIXLANE_ROUTE_* */
+	uint32_t len;				 /* in the value that was found last */
+	uint32_t flags;				 /* of the route: SIXLANE_ROUTE_* */
 };
 
 /* False: the table has no route. */
@@ -115,7 +115,7 @@ uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_ad
 uint32_t sim_verdict(const struct sim_found *found);
 
 /*
- * Whether the datapath would do there what target says (which is not FIB_SOURCES): the same hops
+ * Whether the datapath would do there what target is (not FIB_SOURCES): the same hops
  * with the same weights, MTU and expiry. object is what the target's object means. Each bucket may
  * also be as in also (may be NULL). punted: members of groups may be punted.
  */

@@ -65,6 +65,10 @@ static const struct {
 	  "set 255|2001:db8::/32 local;limit routes 1;set 255|2001:db9::/32 local;count gaps 1;"
 	  "restart;set 255|2001:dba::/32 local;retry 1;limit routes 8;retry 0;count gaps 1;sync;"
 	  "set 255|2001:db8::/32 local;set 255|2001:db9::/32 local;count gaps 1;end;count gaps 0" },
+	{ "a synchronisation clears the flag of gaps that an earlier daemon has left",
+	  "limit routes 1;set 255|2001:db8::/32 local;set 255|2001:db9::/32 local;count gaps 1;"
+	  "limit routes 8;restart;sync;set 255|2001:db8::/32 local;set 255|2001:db9::/32 local;"
+	  "count gaps 1;end;count gaps 0" },
 	{ "a VLAN device has its tag, and another with its index has not",
 	  "vlan 10 3 5;tag 3 5 10;tag 3 6 0;vlan 10 3 6;tag 3 6 10;vlan 10 4 6;tag 4 6 10;"
 	  "count vlans 1;port 10 1;count vlans 0;vlan 10 4 6;set 2001:db8::/32 1@10;vlan 10 0 6;"
@@ -78,6 +82,9 @@ static const struct {
 	{ "tags survive a restart, and go unless they are confirmed",
 	  "vlan 10 3 5;vlan 11 3 6;restart;retry 0;tag 3 5 10;tag 3 6 11;sync;mark;vlan 10 3 5;"
 	  "wrote indices 0;end;tag 3 5 10;count vlans 1 ports 1" },
+	{ "a tag of an earlier daemon that could not be given to another port is tried again",
+	  "vlan 10 3 5;port 12 1;restart;retry 0;fail index 1;vlan 12 3 5;tag 3 5 10;fail index 0;"
+	  "retry 0;tag 3 5 12" },
 	/* --- full maps and failed writes ------------------------------------------------------ */
 	{ "a missing prefix punts its covers, also new ones, until there is room",
 	  OVERFILL COVERS_ARE_PUNTED
@@ -96,7 +103,7 @@ static const struct {
 	{ "a value that can be neither changed nor deleted punts all routes by its next hop",
 	  FILL "set 2001:db9::/33 2@3;" FAIL "set 2001:db8::/32 4@3;is 2001:db8::1 full;"
 	       "is 2001:db9::1 full;is ::1 1@3;del ::/0;is ::1 full;count missing 2;retry 2;" WORK
-	       "retry 0;is ::1 none;is 2001:db8::1 4@3;is 2001:db9::1 2@3" },
+	       "retry 0;is ::1 none;is 2001:db8::1 4@3;is 2001:db9::1 2@3;count next_hops 3" },
 	{ "a prefix that cannot be deleted is punted, and may come back",
 	  FILL "fail del 1;del 2001:db8::/32;is 2001:db8::1 full;is ::1 1@3;retry 1;"
 	       "set 2001:db8::/32 7@3;count missing 0;is 2001:db8::1 7@3;fail del 0;"
@@ -104,6 +111,11 @@ static const struct {
 	/* --- flags of exceptions -------------------------------------------------------------- */
 	{ "an exception that is there already is not written again",
 	  "set 2001:db8::/32 2@3;exception 2001:db8:1::1;mark;exception 2001:db8:1::1;wrote all 0" },
+	{ "an exception that could not be deleted is deleted later, unless it was set again",
+	  "set 2001:db8::/32 2@3;exception 2001:db8:1::1;exception 2001:db8:1::2;"
+	  "fail exceptions 1;exception 2001:db8:1::1 none;exception 2001:db8:1::2 none;"
+	  "fail exceptions 0;exception 2001:db8:1::1;count has_exceptions 2;retry 0;"
+	  "count has_exceptions 1" },
 	{ "flags go, also of destinations without a route",
 	  "set 2001:db8::/32 2@3;exception 2001:db8:1::1;exception 3001::1;flag 2001:db8:1::1 1;"
 	  "flags;set 3001::/16 4@3;flag 2001:db8:1::1 0;flag 3001::1 0" },

@@ -32,17 +32,17 @@ static void set_many(struct world *world)
 }
 
 struct found {
-	uint32_t table, told, compiled;
+	uint32_t table, trie, compiled;
 	union sixlane_addr addr;
 	unsigned int n;
 };
 
-static void note(void *ctx, uint32_t table, const union sixlane_addr *addr, uint32_t told,
+static void note(void *ctx, uint32_t table, const union sixlane_addr *addr, uint32_t trie,
 		 uint32_t compiled)
 {
 	struct found *found = ctx;
 
-	*found = (struct found){ table, told, compiled, *addr, found->n + 1 };
+	*found = (struct found){ table, trie, compiled, *addr, found->n + 1 };
 }
 
 /* Verify all, in pieces; calls between after each piece. */
@@ -126,7 +126,7 @@ static void test_what_is_wrong_is_found(void **state)
 		assert_true(run.wrong >= 1 && run.wrong <= 2);
 		assert_int_equal(found.n, run.wrong);
 		assert_int_equal(found.table, planted[i].table);
-		assert_int_equal(found.told, value);
+		assert_int_equal(found.trie, value);
 		assert_int_equal(found.compiled, value ^ 1);
 		*at = value;
 		assert_int_equal(verify(world, 10, &found, NULL).wrong, 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A compiled FIB whose memory ends, of chunks or of its own, or whose grace periods fail: whenever
- * something cannot be done it is absent, and can be built again; else it is right.
+ * A compiled FIB without chunks or memory, or whose grace periods fail: after a failure it is
+ * absent, and can be built again; otherwise it is right.
  */
 #include "../compiled_world.h"
 
-/* Allocations that still succeed; negative: all do. */
+/* How many allocations succeed from now on; negative: all. */
 static int allocations_left = -1;
 
 static bool allocation_fails(void)
@@ -36,7 +36,7 @@ static struct cworld world;
 
 static void check_or_absent(int err)
 {
-	assert_int_equal(compiled_is_live(world.compiled), err == 0);
+	assert_int_equal(world.compiled->live, err == 0);
 	assert_int_equal(world.view.fib.word != 0, err == 0);
 	if (!err)
 		cworld_check_all(&world);
@@ -77,17 +77,16 @@ static void test_build_without_chunks(void **state)
 		world.chunks_max = n;
 		assert_int_equal(cworld_build(&world), -ENOSPC);
 		check_or_absent(-ENOSPC);
-		/* Nor is it better the second time. */
 		assert_int_equal(cworld_build(&world), -ENOSPC);
 		check_or_absent(-ENOSPC);
-		/* To what is absent nothing changes. */
+		/* While it is absent, a change does nothing. */
 		assert_int_equal(cworld_apply(&world, table, &table->routes[0].prefix, true), 0);
 	}
 	assert_can_be_built();
 	cworld_close(&world);
 }
 
-/* Changes with so little left that some cannot be made. */
+/* Changes with so little memory that some fail. */
 static void changes_in_little_memory(uint32_t units)
 {
 	struct compiled_stats before, stats;
@@ -101,7 +100,7 @@ static void changes_in_little_memory(uint32_t units)
 
 		if (err)
 			assert_int_equal(err, -ENOSPC);
-		assert_int_equal(compiled_is_live(world.compiled), err == 0);
+		assert_int_equal(world.compiled->live, err == 0);
 		if (err) {
 			failed++;
 			check_or_absent(err);
@@ -137,7 +136,6 @@ static void test_changes_without_chunks(void **state)
 
 /* --- grace periods ---------------------------------------------------------------------------- */
 
-/* What waits is never written while it cannot be waited for, so that memory ends instead. */
 static uint8_t one_chunk[SIXLANE_FIB_CHUNK_BYTES] __attribute__((aligned(64)));
 static unsigned int chunks_asked;
 
@@ -152,14 +150,13 @@ static int no_wait(void *ctx)
 	return 0;
 }
 
-/* Two units across a line are all that is left: they are used, and no chunk is asked for twice. */
+/* The only two free units lie in two cache lines: they are used, and no chunk is requested twice.
+ */
 static void test_room_across_lines(void **state)
 {
-	const struct compiled_memory memory = { .chunk = only_one, .grace = no_wait };
 	uint32_t unit, across = 0, n = 0;
-	struct compiled_store store;
+	struct compiled_store store = { .memory = { .chunk = only_one, .grace = no_wait } };
 
-	compiled_store_init(&store, &memory);
 	while ((unit = compiled_alloc(&store, 1)))
 		n++;
 	assert_int_equal(n, SIXLANE_FIB_CHUNK_UNITS - 1);
@@ -193,14 +190,14 @@ static void test_grace_fails(void **state)
 	}
 	assert_int_equal(err, -ENOSPC);
 	check_or_absent(err);
-	/* Readers of the old one may still be under way: nothing may be written. */
+	/* Readers may still be in the old one, so nothing may be written. */
 	assert_int_equal(cworld_build(&world), -EINVAL);
 	check_or_absent(-EINVAL);
 	assert_int_equal(world.graces, graces);
 	assert_int_equal(cworld_build(&world), -EINVAL);
 	assert_can_be_built();
 	assert_true(world.graces > graces);
-	/* And where there is room, it need not be waited for. */
+	/* Where there is room, changes need no grace period. */
 	world.grace_error = -EINVAL;
 	for (int i = 0; i < 5000; i++) {
 		struct cworld_change change = cworld_random_change(&world, 200);
@@ -249,7 +246,7 @@ static void test_build_without_memory(void **state)
 }
 
 /*
- * Of what cannot be remembered to wait, some is lost until all is built anew, and nothing is
+ * Without memory for the list of retired runs, units are lost until the next build, and none is
  * written too early.
  */
 static void change_without_memory(int n, bool tight)
@@ -286,7 +283,7 @@ static void test_changes_without_memory(void **state)
 		cworld_add_table(&world, 7, CWORLD_SMALL, 100);
 		cworld_add_table(&world, 8, CWORLD_SMALL, 100);
 		cworld_fill(&world, &world.tables[0], 100);
-		/* Not assert_can_be_built(), which would come to have lists with room. */
+		/* assert_can_be_built() would allocate the lists. */
 		assert_int_equal(cworld_build(&world), 0);
 		change_without_memory(i / 2, i % 2);
 		assert_can_be_built();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Without memory for a prefix, it cannot even be remembered that it is missing: whatever covers it
- * is punted until the next synchronisation. fib/entry.c is built into this test with allocations
- * that fail on demand.
+ * is punted until the next synchronisation. fib/entry.c and port.c are built into this test with
+ * allocations that fail on demand.
  */
 #include <errno.h>
 
-#include "../../unit.h"
+#include "../../../../user/fib/desired.h"
 #include "../fib_script.h"
 
 static bool no_memory;
 
-static void *failing_calloc(size_t n, size_t size)
+static void *failing_hash_add(struct fib_hash *hash, const void *key, size_t bytes)
 {
-	return no_memory ? NULL : calloc(n, size);
+	return no_memory ? NULL : fib_hash_add(hash, key, bytes);
 }
 
 static void *failing_radix_add(struct radix *radix, const struct prefix *prefix, size_t bytes)
@@ -21,11 +21,12 @@ static void *failing_radix_add(struct radix *radix, const struct prefix *prefix,
 	return no_memory ? NULL : radix_add(radix, prefix, bytes);
 }
 
-#define calloc failing_calloc
+#define fib_hash_add failing_hash_add
 #define radix_add failing_radix_add
 #include "../../../../user/fib/entry.c"
+#include "../../../../user/fib/port.c"
 #undef radix_add
-#undef calloc
+#undef fib_hash_add
 
 static void set_without_memory(struct world *world, uint32_t table, const char *dst)
 {
@@ -58,9 +59,21 @@ static void test_no_memory(void **state)
 	fib_script_run(world, "count gaps 1;retry 0;count gaps 1;sync;end;count gaps 0");
 }
 
+/* A port gets its tag when there is memory for it. */
+static void test_no_memory_for_a_tag(void **state)
+{
+	struct world *world = *state;
+
+	fib_script_run(world, "port 10 1;retry 0");
+	no_memory = true;
+	fib_script_run(world, "vlan 10 3 5;tag 3 5 0");
+	no_memory = false;
+	fib_script_run(world, "retry 0;tag 3 5 10");
+}
+
 UNIT_TESTS()
 {
-	const struct CMUnitTest tests[] = { TEST(test_no_memory) };
+	const struct CMUnitTest tests[] = { TEST(test_no_memory), TEST(test_no_memory_for_a_tag) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ void *realloc(void *old, size_t size)
 	return alloc_strikes() ? NULL : __interceptor_realloc(old, size);
 }
 
-/* --- random -------------------------------------------------------------------------------- */
+/* --- random ----------------------------------------------------------------------------------- */
 
 static uint32_t rnd(struct history *history, uint32_t n)
 {
@@ -84,45 +84,37 @@ static void change_object(struct history *history)
 static void make_trouble(struct history *history)
 {
 	struct sim *sim = history->sim;
+	unsigned int *const fails[] = {
+		&sim->enomem,	   &sim->set_fails,	  &sim->del_fails,
+		&sim->index_fails, &sim->exception_fails, &sim->chunk_fails
+	};
+	size_t *const capacities[] = { &sim->routes.capacity, &sim->sources.capacity,
+				       &sim->exceptions_capacity };
+	const size_t filled[] = { sim->routes.n, sim->sources.n, sim->n_exceptions };
+	uint32_t i;
 
 	history->trouble = true;
 	switch (rnd(history, 12)) {
-	case 10:
-		sim->exception_fails = rnd(history, 4);
-		break;
-	case 11:
-		sim->exceptions_capacity = sim->n_exceptions + rnd(history, 3);
-		break;
 	case 0:
-		sim->routes.capacity = sim->routes.n + rnd(history, 3);
-		break;
-	case 1:
 		sim->full_refuses_replace = !sim->full_refuses_replace;
 		break;
-	case 2:
-		sim->enomem = rnd(history, 3);
-		break;
-	case 3:
-		sim->set_fails = rnd(history, 4);
-		break;
-	case 4:
-		sim->del_fails = rnd(history, 4);
-		break;
-	case 5:
-		sim->index_fails = rnd(history, 4);
-		break;
-	case 6:
-		sim->sources.capacity = sim->sources.n + rnd(history, 3);
-		break;
-	case 7:
+	case 1:
 		sim->grace_fails = !sim->grace_fails;
 		break;
-	case 8:
-		sim->chunk_fails = rnd(history, 3);
+	case 2:
 		history_alloc_fails = rnd(history, 2) * (2 + rnd(history, 30));
 		break;
-	default:
+	case 3:
 		sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+		break;
+	case 4:
+	case 5:
+	case 6:
+		i = rnd(history, ARRAY_SIZE(filled));
+		*capacities[i] = filled[i] + rnd(history, 3);
+		break;
+	default:
+		*fails[rnd(history, ARRAY_SIZE(fails))] = rnd(history, 4);
 		break;
 	}
 }
@@ -277,9 +269,9 @@ static void resync(struct history *history)
 	history_sync(history);
 }
 
-/* --- exceptions --------------------------------------------------------------------------- */
+/* --- exceptions ------------------------------------------------------------------------------- */
 
-static void tell(struct history *history)
+static void set_one(struct history *history)
 {
 	size_t i = rnd(history, N_EXCEPTIONS);
 	struct model_exception *exception = &history->model.now.exceptions[i];
@@ -302,47 +294,43 @@ static void clear_flags(struct history *history)
 	AT_WORK(fib_clear_exception_flags(history->fib));
 }
 
-static void except(struct history *history)
+static void flag_one(struct history *history)
 {
-	uint32_t dice = rnd(history, 20);
+	history_set_flag(history, &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
+}
 
-	if (dice < 15)
-		tell(history);
-	else if (dice < 18)
-		history_set_flag(history,
-				 &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
-	else if (dice < 19)
-		history_set_exceptions(history);
-	else
-		clear_flags(history);
+static void retry(struct history *history)
+{
+	history_retry(history);
 }
 
 static void operate(struct history *history)
 {
+	static const struct {
+		uint32_t weight; /* their sum is 140 */
+		void (*fn)(struct history *history);
+	} operations[] = {
+		{ 54, change },
+		{ 14, change_object },
+		{ 5, move_neigh },
+		{ 4, move_port },
+		{ 5, move_vlan },
+		{ 8, retry },
+		{ 4, make_trouble },
+		{ 2, end_trouble },
+		{ 2, restart },
+		{ 2, resync },
+		{ 30, set_one },
+		{ 6, flag_one },
+		{ 2, history_set_exceptions },
+		{ 2, clear_flags },
+	};
 	uint32_t dice = rnd(history, 140);
+	size_t i;
 
-	if (dice >= 100)
-		except(history);
-	else if (dice < 54)
-		change(history);
-	else if (dice < 68)
-		change_object(history);
-	else if (dice < 73)
-		move_neigh(history);
-	else if (dice < 77)
-		move_port(history);
-	else if (dice < 82)
-		move_vlan(history);
-	else if (dice < 90)
-		history_retry(history);
-	else if (dice < 94)
-		make_trouble(history);
-	else if (dice < 96)
-		end_trouble(history);
-	else if (dice < 98)
-		restart(history);
-	else
-		resync(history);
+	for (i = 0; dice >= operations[i].weight; i++)
+		dice -= operations[i].weight;
+	operations[i].fn(history);
 }
 
 /* --- histories -------------------------------------------------------------------------------- */

@@ -115,7 +115,7 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 	return error ? fail_with(error) : 0;
 }
 
-/* --- what was adopted --------------------------------------------------------------------- */
+/* --- what was adopted ------------------------------------------------------------------------- */
 
 static char adopted[256];
 
@@ -200,7 +200,7 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 	return exception_error;
 }
 
-/* --- tests ------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static struct sixlane_fib_head fib_head;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];

@@ -41,7 +41,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* --- the kernel --------------------------------------------------------------------------- */
+/* --- the kernel ------------------------------------------------------------------------------- */
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
@@ -108,7 +108,7 @@ static int set(const struct sixlane_exception *value)
 	return maps_write_exception(&maps, &key, value);
 }
 
-/* --- packets while an entry changes ------------------------------------------------------- */
+/* --- packets while an entry changes ----------------------------------------------------------- */
 
 static unsigned int punted, applied;
 
@@ -205,7 +205,7 @@ static void versions_tell_one_state_from_the_next(void **state)
 	}
 }
 
-/* --- figures and failures ----------------------------------------------------------------- */
+/* --- figures and failures --------------------------------------------------------------------- */
 
 /* A change keeps the counters, and a reader gets their sum. */
 static void each_cpu_keeps_what_it_has_counted(void **state)
