@@ -3,7 +3,6 @@
 #include "wakeup.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

@@ -35,12 +35,6 @@ int loader_detach(const char *port, char *err);
  */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 
-/*
- * Makes the kernel announce the device as changed, while nothing changes: replaces no XDP program
- * by none. 0 or -errno; the device must have no program.
- */
-int loader_announce_device(int ifindex);
-
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);
 /* The largest MTU that is not jumbo. */

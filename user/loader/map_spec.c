@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "../../bpf/abi/sixlane.h"
-#include "../lib/util.h"
 #include "error.h"
 #include "paths.h"
 

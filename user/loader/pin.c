@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,9 +12,7 @@
 #include "arena.h"
 #include "bpf_object.h"
 #include "error.h"
-#include "libbpf_log.h"
 #include "paths.h"
-#include "pin_dir.h"
 #include "query.h"
 
 static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, char *err)

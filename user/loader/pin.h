@@ -6,9 +6,6 @@
 #ifndef USER_LOADER_PIN_H
 #define USER_LOADER_PIN_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "map_spec.h"
 
 /*

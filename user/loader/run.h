@@ -10,11 +10,8 @@
 #ifndef USER_LOADER_RUN_H
 #define USER_LOADER_RUN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../../bpf/abi/trace.h"
-#include "compiler.h"
+#include "bpf_object.h"
 #include "pin.h"
 
 /* More than the longest frame of any port, in bytes. */

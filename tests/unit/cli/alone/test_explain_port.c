@@ -5,9 +5,8 @@
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain_port.h"
+#include "../../../../user/cli/explain.h"
 #include "../../../../user/netlink/socket_route.h"
-#include "../../unit.h"
 #include "../cmd_stubs.h"
 
 enum { BY_IN = 5, BY_OUT, BY_OTHER };

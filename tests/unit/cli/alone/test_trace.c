@@ -2,12 +2,9 @@
 /* Records of the trace flavour, and what `sixlane explain` and `lookup` read out of them. */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain_egress.h"
-#include "../../../../user/cli/explain_json.h"
-#include "../../../../user/cli/explain_route.h"
+#include "../../../../user/cli/explain.h"
 #include "../../../../user/cli/guard.h"
 #include "../../../../user/cli/lookup_route.h"
-#include "../../unit.h"
 #include "../cmd_stubs.h"
 
 int maps_source_each(const struct maps *of, maps_route_fn fn, void *ctx)
