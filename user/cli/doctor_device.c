@@ -114,49 +114,37 @@ static bool check_large(struct checkup *checkup, const struct status_port *port)
 	return true;
 }
 
-/* A bond's own flags mean nothing: fn is called for its slaves. */
-static void each_nic(struct checkup *checkup, const struct status_port *port,
-		     void (*fn)(struct checkup *checkup, const struct link *nic))
+/* Reports a NIC that has a feature on. A bond's own flags mean nothing: its slaves are the NICs. */
+static bool report_feature(struct checkup *checkup, const struct status_port *port,
+			   const char *feature, bool of_veths, const char *flag, const char *text)
 {
 	const struct ports *ports = &checkup->view->ports;
 	const bool is_bond = !strcmp(port->link->kind, "bond");
 
-	for (const struct link *link = ports->links; link < ports->links + ports->n; link++)
-		if (is_bond ? link->master == port->link->ifindex : link == port->link)
-			fn(checkup, link);
-}
-
-/* A veth strips no tags, whatever its flag. */
-static void check_nic_tags(struct checkup *checkup, const struct link *nic)
-{
-	if (!strcmp(nic->kind, "veth") || !ethtool_feature_is_on(nic->name, "rx-vlan-hw-parse"))
-		return;
-	check_error(
-		checkup, nic->name,
-		"%s strips VLAN tags (rxvlan), so XDP cannot see them: all its packets pass to the kernel",
-		nic->name);
-	check_advise(checkup, "ethtool -K %s rxvlan off", nic->name);
-}
-
-static bool check_tags(struct checkup *checkup, const struct status_port *port)
-{
-	each_nic(checkup, port, check_nic_tags);
+	for (const struct link *nic = ports->links; nic < ports->links + ports->n; nic++) {
+		if (is_bond ? nic->master != port->link->ifindex : nic != port->link)
+			continue;
+		if ((!of_veths && !strcmp(nic->kind, "veth")) ||
+		    !ethtool_feature_is_on(nic->name, feature))
+			continue;
+		check_error(checkup, nic->name, "%s %s", nic->name, text);
+		check_advise(checkup, "ethtool -K %s %s off", nic->name, flag);
+	}
 	return true;
 }
 
-static void check_nic_lro(struct checkup *checkup, const struct link *nic)
+/* A veth strips no tags, whatever its flag. */
+static bool check_tags(struct checkup *checkup, const struct status_port *port)
 {
-	if (!ethtool_feature_is_on(nic->name, "rx-lro"))
-		return;
-	check_error(checkup, nic->name, "%s merges packets (LRO), which a router must not forward",
-		    nic->name);
-	check_advise(checkup, "ethtool -K %s lro off", nic->name);
+	return report_feature(
+		checkup, port, "rx-vlan-hw-parse", false, "rxvlan",
+		"strips VLAN tags (rxvlan), so XDP cannot see them: all its packets pass to the kernel");
 }
 
 static bool check_lro(struct checkup *checkup, const struct status_port *port)
 {
-	each_nic(checkup, port, check_nic_lro);
-	return true;
+	return report_feature(checkup, port, "rx-lro", true, "lro",
+			      "merges packets (LRO), which a router must not forward");
 }
 
 static bool passes_partial_checksums(const struct link *link)

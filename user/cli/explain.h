@@ -75,11 +75,9 @@ size_t explain_differs_at(const struct explain *explain);
 /* "XDP_PASS" … */
 const char *explain_action(uint32_t action);
 
-/*
- * Sets port (unless it is set), ingress, prog, and the MACs and tags of packet. The port is the
+/* Sets port (unless it is set), ingress, prog, and the MACs and tags of packet. The port is the
  * served one by which the packet's source is reached, or else the first served one. The program
- * runs below VLAN devices and on the slaves of bonds. CMD_OK, or CMD_FAILED after logging.
- */
+ * runs below VLAN devices and on the slaves of bonds. CMD_OK, or CMD_FAILED after logging. */
 int explain_find_port(struct explain *explain);
 
 /* Adds the steps packet, maps, port, mac and decided. */

@@ -184,10 +184,8 @@ static uint32_t scale(uint64_t share, double smallest, uint32_t k, double *rest)
 	return whole;
 }
 
-/*
- * Whether all shares are multiples of the smallest one / k, but for the rounding of the buckets'
- * bounds: fib/alias.c errs by at most half a unit a member.
- */
+/* Whether all shares are multiples of the smallest one / k, but for the rounding of the buckets'
+ * bounds: fib/alias.c errs by at most half a unit a member. */
 static bool are_multiples(const struct group_view *group, double smallest, uint32_t k)
 {
 	for (uint32_t i = 0; i < group->n_members; i++) {

@@ -148,11 +148,9 @@ static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port,
 	return rc;
 }
 
-/*
- * bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
+/* bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
  * the next boot; it frees one that is detached. So this takes two steps, and packets pass to the
- * kernel in between. Signals are blocked, so that none ends the process in between.
- */
+ * kernel in between. Signals are blocked, so that none ends the process in between. */
 static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
 	sigset_t all, before;
@@ -216,11 +214,9 @@ static int install(const char *path, int ifindex, const char *port, const struct
 		   : attach_object(path, ifindex, port, mode, err);
 }
 
-/*
- * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+/* Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
  * fit in one, with as many errors as there are drivers. So both flavours are tried. If both are
- * refused, the error of the one for single buffers is reported.
- */
+ * refused, the error of the one for single buffers is reported. */
 static int install_flavour(const char *object, int ifindex, const char *port,
 			   const struct loader_prog *old, enum loader_mode mode, char *err)
 {

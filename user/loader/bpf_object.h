@@ -32,18 +32,14 @@ const char *loader_version(const char *object);
 /* Opens it, with its pins in the pin directory, and loads nothing. 0 or -errno. */
 int loader_object_open(const char *path, struct bpf_object **out, char *err);
 
-/*
- * Loads the object that was opened from path. port: for the message, or NULL. 0 and the program of
- * section "xdp" or "xdp.frags", or -errno.
- */
+/* Loads the object that was opened from path. port: for the message, or NULL. 0 and the program of
+ * section "xdp" or "xdp.frags", or -errno. */
 int loader_object_load(struct bpf_object *object, const char *path, const char *port,
 		       struct bpf_program **prog, char *err);
 
-/*
- * A refusal is one line for people, and a file with the verifier's log, one for each port and pin
+/* A refusal is one line for people, and a file with the verifier's log, one for each port and pin
  * directory. `sixlane status` shows it until the port is served or detached, or sixlaned sees the
- * port go.
- */
+ * port go. */
 struct loader_refusal {
 	char port[IFNAMSIZ];
 	char object[256];
@@ -54,10 +50,8 @@ struct loader_refusal {
 	char log[RUN_FILE_NAME + 16]; /* path of the file; "": it could not be written */
 };
 
-/*
- * After libbpf_log_verifier(): loader_fail() with all that is known. Writes the file, unless err
- * is NULL. port NULL: the program was for none.
- */
+/* After libbpf_log_verifier(): loader_fail() with all that is known. Writes the file, unless err
+ * is NULL. port NULL: the program was for none. */
 int loader_fail_refused(char *err, int rc, const char *object, const char *port);
 
 /* False: there is none. */

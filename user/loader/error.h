@@ -20,10 +20,8 @@
 /* Writes the message and returns rc. */
 int loader_fail(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
 
-/*
- * The same for an errno of the kernel, libbpf or libxdp. Appends the errno's text, the kernel's
- * error message if there is one, and for EPERM and EACCES the missing capabilities.
- */
+/* The same for an errno of the kernel, libbpf or libxdp. Appends the errno's text, the kernel's
+ * error message if there is one, and for EPERM and EACCES the missing capabilities. */
 int loader_fail_errno(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
 
 /* True also if it cannot be found out. cap: CAP_*. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See map_spec.h. */
-#include "map_spec.h"
+/* See pin.h. */
+#include "pin.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -58,10 +58,8 @@ static int open_arena(struct loader_maps *maps, char *err)
 	return rc;
 }
 
-/*
- * Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
- * none left open.
- */
+/* Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
+ * none left open. */
 static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 {
 	struct sixlane_meta meta = { 0 };

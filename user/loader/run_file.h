@@ -29,11 +29,9 @@ FILE *run_file_open(const char *name);
 
 void run_file_remove(const char *name);
 
-/*
- * The names of ports in sixlaned's settings, for `sixlane status`. They are valid in the daemon's
+/* The names of ports in sixlaned's settings, for `sixlane status`. They are valid in the daemon's
  * network namespace only, so the file says which one that is. Which names are missing is for the
- * reader to find out.
- */
+ * reader to find out. */
 struct loader_port_name {
 	const char *setting, *name;
 };

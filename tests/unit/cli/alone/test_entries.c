@@ -65,29 +65,6 @@ static void tables_are_separate(void **state)
 	entries_free(&sources);
 }
 
-static uint32_t match(const struct entries *sources, uint32_t set, const char *text)
-{
-	const struct entry *found;
-	union sixlane_addr addr;
-
-	inet_pton(AF_INET6, text, &addr);
-	found = entries_match(sources, set, &addr);
-	return found ? found->prefix.len : UINT32_MAX;
-}
-
-static void the_longest_prefix_matches(void **state)
-{
-	struct entries sources = read_all();
-
-	assert_int_equal(match(&sources, 2, "2001:db8:7fff::"), 33);
-	assert_int_equal(match(&sources, 2, "2001:db8:8000::"), 32);
-	assert_int_equal(match(&sources, 2, "2001:db9::"), 0);
-	assert_int_equal(match(&sources, 300, "2001:db8:a::1"), 48);
-	assert_int_equal(match(&sources, 300, "2001:db8:b::1"), 0);
-	assert_int_equal(match(&sources, 4, "2001:db8:b::1"), UINT32_MAX);
-	entries_free(&sources);
-}
-
 static void only_what_is_asked_for_is_added(void **state)
 {
 	static const struct {
@@ -151,7 +128,6 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_are_separate),
-		cmocka_unit_test(the_longest_prefix_matches),
 		cmocka_unit_test(only_what_is_asked_for_is_added),
 		cmocka_unit_test(matches_are_the_longest),
 	};
