@@ -16,9 +16,9 @@ int fib_text(const struct maps *maps, bool daemon);
 /* The line of `sixlane status`, and with -s a second one. */
 void fib_status_text(const struct cmd_options *options, const struct maps *maps, bool daemon);
 
-/* Compares the two at the edges of every prefix of the trie and at n_random random addresses, and
- * lets a running daemon compare the compiled FIB with its own table. Prints the result. CMD_OK; or
- * CMD_FAILED after logging, and for any difference. */
+/* Compares trie and compiled FIB at the edges of every prefix of the trie and at n_random random
+ * addresses, and lets a running daemon compare the compiled FIB with its own table. Prints the
+ * result. CMD_OK; or CMD_FAILED after logging, and for any difference. */
 int fib_verify(const struct cmd_options *options, uint32_t n_random, uint32_t seed);
 
 #endif

@@ -15,8 +15,8 @@ static const struct {
 	const char *addr;
 	uint32_t len;
 } entries[] = {
-	{ 300, "2001:db8:a::", 48 }, { 2, "2001:db8::", 32 }, { 2, "::", 0 }, { 300, "::", 0 },
-	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 },
+	{ 300, "2001:db8:a::", 48 }, { 2, "2001:db8::", 32 }, { 2, "::", 0 },	{ 300, "::", 0 },
+	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 }, { 2, "::", -1u }, /* no whole table */
 };
 
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
