@@ -337,4 +337,4 @@ def test_manual_names_all_checks():
     listed = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
     names -= {"attach_device"}  # only skips the others
     names -= {"default_route"}  # of status; doctor looks at all routes that expire
-    assert names and set(re.findall(r"^\.Dq (\w+)", listed, re.M)) == names
+    assert names and set(re.findall(r"\w+", " ".join(re.findall(r"^\.Cm (.*)", listed, re.M)))) == names

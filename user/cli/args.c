@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See args.h. */
-#include "args.h"
+/* See cmd.h. */
+#include "cmd.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -10,18 +10,17 @@ static bool begins(const char *whole, const char *word)
 	return !strncmp(whole, word, strlen(word));
 }
 
-size_t args_match(const struct cmd *const *cmds, size_t n, const char *word,
-		  const struct cmd **found)
+size_t args_match(const char *const *names, size_t n, const char *word, size_t *found)
 {
 	size_t n_found = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(cmds[i]->name, word)) {
-			found[0] = cmds[i];
+		if (!strcmp(names[i], word)) {
+			found[0] = i;
 			return 1;
 		}
-		if (*word && begins(cmds[i]->name, word))
-			found[n_found++] = cmds[i];
+		if (*word && begins(names[i], word))
+			found[n_found++] = i;
 	}
 	return n_found;
 }

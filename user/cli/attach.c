@@ -21,8 +21,7 @@ static bool runs_sixlane(const char *port)
 {
 	struct loader_prog prog;
 
-	return !loader_query(nl_link_find(port, NULL), NULL, &prog) &&
-	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
+	return !loader_query(nl_link_find(port, NULL), NULL, &prog) && loader_is_sixlane(&prog);
 }
 
 /* fresh: n flags, for the ports that did not run sixlane before. */

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* sixlane bench: executes the harness (user/bench), which is in Python. */
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../lib/log.h"
 #include "cmd.h"

@@ -1,14 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables of checks, one function each, and what the checks look at. `sixlane status` and `sixlane
- * doctor` both run checks_of_maps and checks_of_programs; doctor runs more (doctor.h).
+ * Tables of checks, one function each, what the checks look at, and their findings. `sixlane
+ * doctor` shows all findings, `sixlane status` shows warnings. Both run checks_of_maps and
+ * checks_of_programs; doctor runs more (doctor.h).
  */
 #ifndef USER_CLI_CHECK_H
 #define USER_CLI_CHECK_H
 
-#include "findings.h"
-#include "restrictions.h"
+#include "guard.h"
 #include "status_port.h"
+
+enum finding_severity {
+	FINDING_NOTE,	 /* in order, but worth knowing */
+	FINDING_WARNING, /* slower than possible */
+	FINDING_ERROR,	 /* packets are wrong or lost, or none of them is fast */
+	FINDING_N_SEVERITIES
+};
+
+struct finding {
+	const char *check; /* a stable word */
+	enum finding_severity severity;
+	char *port; /* NULL: of no single port */
+	char *text;
+	char *advice;	   /* what to do; NULL: see usual */
+	const char *usual; /* the check's advice without a special one; NULL: text says enough */
+};
+
+struct findings {
+	struct finding *at;
+	size_t n;
+	bool lost; /* there was no memory for some of them or of their advice */
+};
+
+size_t findings_count(const struct findings *findings, enum finding_severity severity);
+bool findings_has(const struct findings *findings, const char *check);
+/* By severity, errors first; otherwise the order stays. */
+void findings_sort(struct findings *findings);
+
+/* "TEXT: ADVICE", without the usual one; to be freed. NULL: out of memory. */
+char *finding_warning(const struct finding *finding);
+
+json_t *findings_json(const struct findings *findings);
+/* CMD_OK, or CMD_FAILED after logging. */
+int findings_text(const struct findings *findings);
 
 struct checkup {
 	const struct cmd_options *options;
@@ -46,7 +80,7 @@ void check_report(struct checkup *checkup, enum finding_severity severity, const
 #define check_error(checkup, port, ...) check_report(checkup, FINDING_ERROR, port, __VA_ARGS__)
 #define check_warn(checkup, port, ...) check_report(checkup, FINDING_WARNING, port, __VA_ARGS__)
 #define check_note(checkup, port, ...) check_report(checkup, FINDING_NOTE, port, __VA_ARGS__)
-/* Sets the advice of the last finding. */
+/* Sets the advice of the last finding, if there is one. */
 void check_advise(struct checkup *checkup, const char *fmt, ...) _printf_(2, 3);
 
 /* A port other than this one receives packets in native mode. */

@@ -3,8 +3,7 @@
  * Checks of the daemon and of the maps: reasons for which packets of all ports pass to the kernel.
  */
 #include "check.h"
-#include "fib_status.h"
-#include "refusals.h"
+#include "fib.h"
 
 static void check_refused(struct checkup *checkup)
 {

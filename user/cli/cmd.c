@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See cmd.h. */
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"
 #include "../lib/wakeup.h"
 #include "../loader/arena.h"
-#include "args.h"
+#include "cmd.h"
 
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 {
@@ -50,17 +49,15 @@ bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns
 	return true;
 }
 
-const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
-				const char *names, const char *word)
+int cmd_find_verb(const struct cmd *cmd, const char *const *verbs, size_t n, const char *names,
+		  const char *word)
 {
-	const struct cmd *all[CMD_MAX_VERBS], *found[CMD_MAX_VERBS];
+	size_t found[CMD_MAX_VERBS];
 
-	for (size_t i = 0; i < n; i++)
-		all[i] = &verbs[i];
-	if (args_match(all, n, word, found) == 1)
-		return found[0];
+	if (args_match(verbs, n, word, found) == 1)
+		return (int)found[0];
 	cmd_usage(cmd, "\"%s\" is none of %s", word, names);
-	return NULL;
+	return -1;
 }
 
 static void reset(struct cmd_view *view)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all commands of the CLI need: the table's row, the common options, the view of the pinned
- * maps and devices, names of verdicts. One command a file, NAME.c; main.c runs them.
+ * What all commands of the CLI need: the table's row, the common options, words of the command line
+ * as iproute2 has them, the view of the pinned maps and devices, names of verdicts. One command a
+ * file, NAME.c; main.c runs them.
  */
 #ifndef USER_CLI_CMD_H
 #define USER_CLI_CMD_H
@@ -41,10 +42,10 @@ int cmd_no_memory(void);
 bool cmd_wait_for_daemon(const __u64 *done, uint64_t number, uint64_t timeout_ns);
 
 /* Finds the verb, the first word of a command with several forms, that word abbreviates. verbs: n
- * of them, at most CMD_MAX_VERBS, of which only the name is used. NULL after logging names. */
+ * names, at most CMD_MAX_VERBS. Returns its index, or -1 after logging names. */
 #define CMD_MAX_VERBS 8
-const struct cmd *cmd_find_verb(const struct cmd *cmd, const struct cmd *verbs, size_t n,
-				const char *names, const char *word);
+int cmd_find_verb(const struct cmd *cmd, const char *const *verbs, size_t n, const char *names,
+		  const char *word);
 
 /* The pinned maps and the devices of this network namespace. */
 struct cmd_view {
@@ -66,5 +67,19 @@ const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[I
 /* "forward", "pass_local" …, and the explanation of that. */
 const char *cmd_verdict_name(uint32_t verdict);
 const char *cmd_verdict_text(uint32_t verdict);
+
+/* Finds the n names that begin with word; an exact one is the only match. Returns how many there
+ * are and sets found[], which has room for n, to their indexes. */
+size_t args_match(const char *const *names, size_t n, const char *word, size_t *found);
+
+/* Removes the common options from argv, wherever they stand before "--"; the other words keep their
+ * order. Returns how many are left. Sets help and version if they are among the options. */
+int args_parse_options(int argc, char **argv, struct cmd_options *options, bool *help,
+		       bool *version);
+
+/* A routing table as `ip` takes it: "main", "local", "default" or its number. True on success. */
+bool args_parse_table(const char *word, uint32_t *table);
+/* A decimal number from 0 to max. True on success. */
+bool args_parse_number(const char *word, uint32_t max, uint32_t *number);
 
 #endif

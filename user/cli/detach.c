@@ -36,7 +36,7 @@ static int detach_all(void)
 			log_error("cannot see which XDP program %s runs: %s", port->if_name,
 				  strerror(-error));
 			rc = CMD_FAILED;
-		} else if (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS) {
+		} else if (loader_is_sixlane(&prog)) {
 			rc |= detach(port->if_name);
 		}
 	}

@@ -9,7 +9,6 @@
 #include "../lib/log.h"
 #include "../netlink/socket_query.h"
 #include "doctor.h"
-#include "gateways.h"
 
 static void set_features(void *ctx, uint32_t ifindex, uint64_t features)
 {

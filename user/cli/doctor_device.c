@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Checks of a device's driver and settings, whether a program runs there or not. */
+/* Checks of a device: its driver and settings, its queues, and of a bond its slaves. */
+
+#include <net/if.h> /* first: linux/if.h gives way to it */
+
 #include <errno.h>
+#include <linux/if_bonding.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "../loader/driver.h"
 #include "doctor.h"
+
+/* --- driver and settings ------------------------------------------------------------------ */
 
 /* NETDEV_XDP_ACT_* of linux/netdev.h, which old systems lack */
 #define XDP_ACT_BASIC (1u << 0)
@@ -105,56 +114,37 @@ static bool check_large(struct checkup *checkup, const struct status_port *port)
 	return true;
 }
 
-static bool feature_is_on(const struct link *link, const char *feature)
-{
-	struct nic_feature value;
-
-	return !ethtool_get_feature(link->name, feature, &value) && value.on;
-}
-
-/* A bond's own flags mean nothing: fn is called for its slaves. */
-static void each_nic(struct checkup *checkup, const struct status_port *port,
-		     void (*fn)(struct checkup *checkup, const struct link *nic))
+/* Reports a NIC that has a feature on. A bond's own flags mean nothing: its slaves are the NICs. */
+static bool report_feature(struct checkup *checkup, const struct status_port *port,
+			   const char *feature, bool of_veths, const char *flag, const char *text)
 {
 	const struct ports *ports = &checkup->view->ports;
 	const bool is_bond = !strcmp(port->link->kind, "bond");
 
-	for (const struct link *link = ports->links; link < ports->links + ports->n; link++)
-		if (is_bond ? link->master == port->link->ifindex : link == port->link)
-			fn(checkup, link);
-}
-
-/* A veth strips no tags, whatever its flag. */
-static void check_nic_tags(struct checkup *checkup, const struct link *nic)
-{
-	if (!strcmp(nic->kind, "veth") || !feature_is_on(nic, "rx-vlan-hw-parse"))
-		return;
-	check_error(
-		checkup, nic->name,
-		"%s strips VLAN tags (rxvlan), so XDP cannot see them: all its packets pass to the kernel",
-		nic->name);
-	check_advise(checkup, "ethtool -K %s rxvlan off", nic->name);
-}
-
-static bool check_tags(struct checkup *checkup, const struct status_port *port)
-{
-	each_nic(checkup, port, check_nic_tags);
+	for (const struct link *nic = ports->links; nic < ports->links + ports->n; nic++) {
+		if (is_bond ? nic->master != port->link->ifindex : nic != port->link)
+			continue;
+		if ((!of_veths && !strcmp(nic->kind, "veth")) ||
+		    !ethtool_feature_is_on(nic->name, feature))
+			continue;
+		check_error(checkup, nic->name, "%s %s", nic->name, text);
+		check_advise(checkup, "ethtool -K %s %s off", nic->name, flag);
+	}
 	return true;
 }
 
-static void check_nic_lro(struct checkup *checkup, const struct link *nic)
+/* A veth strips no tags, whatever its flag. */
+static bool check_tags(struct checkup *checkup, const struct status_port *port)
 {
-	if (!feature_is_on(nic, "rx-lro"))
-		return;
-	check_error(checkup, nic->name, "%s merges packets (LRO), which a router must not forward",
-		    nic->name);
-	check_advise(checkup, "ethtool -K %s lro off", nic->name);
+	return report_feature(
+		checkup, port, "rx-vlan-hw-parse", false, "rxvlan",
+		"strips VLAN tags (rxvlan), so XDP cannot see them: all its packets pass to the kernel");
 }
 
 static bool check_lro(struct checkup *checkup, const struct status_port *port)
 {
-	each_nic(checkup, port, check_nic_lro);
-	return true;
+	return report_feature(checkup, port, "rx-lro", true, "lro",
+			      "merges packets (LRO), which a router must not forward");
 }
 
 static bool passes_partial_checksums(const struct link *link)
@@ -210,5 +200,122 @@ const struct check doctor_devices[] = {
 	  .usual = "run 'ethtool -K DEV tx off' at the sender" },
 	{ "dispatcher", .run_port = check_detach,
 	  .usual = "run 'sixlane detach', then 'sixlane attach'" },
+	{ .name = NULL },
+};
+
+/* --- queues ------------------------------------------------------------------------------- */
+
+static bool check_number(struct checkup *checkup, const struct status_port *port)
+{
+	const struct ethtool_channels *channels = &port->channels;
+	const char *name = port->link->name;
+	uint32_t in_use = port->rx_in_use;
+	uint32_t most = channels->max_combined ? channels->max_combined : channels->max_rx;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!in_use || cpus < 1 || in_use >= (uint32_t)cpus)
+		return true;
+	check_report(checkup, in_use < most ? FINDING_WARNING : FINDING_NOTE, name,
+		     "%s uses %u receive %s: at most %u of %ld CPUs receive its packets", name,
+		     in_use, in_use == 1 ? "queue" : "queues", in_use, cpus);
+	if (in_use < most)
+		check_advise(checkup, "ethtool -L %s %s %u", name,
+			     channels->max_combined ? "combined" : "rx",
+			     most < (uint32_t)cpus ? most : (uint32_t)cpus);
+	return true;
+}
+
+static bool check_spread(struct checkup *checkup, const struct status_port *port)
+{
+	uint32_t in_use = port->rx_in_use, reached;
+	const char *name = port->link->name;
+
+	if (in_use < 2 || ethtool_count_rss_queues(name, &reached) || reached >= in_use)
+		return true;
+	check_warn(checkup, name,
+		   "%s: receive side scaling spreads packets over only %u of its %u queues", name,
+		   reached, in_use);
+	check_advise(checkup, "ethtool -X %s equal %u", name, in_use);
+	return true;
+}
+
+const struct check doctor_queues[] = {
+	{ "queues", .run_port = check_number, .usual = "none: its driver has no more queues" },
+	{ "rss", .run_port = check_spread },
+	{ .name = NULL },
+};
+
+/* --- bonds -------------------------------------------------------------------------------- */
+
+static const char *const mode_names[] = {
+	[BOND_MODE_ROUNDROBIN] = "balance-rr", [BOND_MODE_ACTIVEBACKUP] = "active-backup",
+	[BOND_MODE_XOR] = "balance-xor",       [BOND_MODE_BROADCAST] = "broadcast",
+	[BOND_MODE_8023AD] = "802.3ad",	       [BOND_MODE_TLB] = "balance-tlb",
+	[BOND_MODE_ALB] = "balance-alb",
+};
+
+/* As bond_xdp_check() in the kernel. */
+static bool takes_xdp(int mode)
+{
+	return mode == BOND_MODE_ROUNDROBIN || mode == BOND_MODE_ACTIVEBACKUP ||
+	       mode == BOND_MODE_XOR || mode == BOND_MODE_8023AD;
+}
+
+/* -1: unknown. */
+static int read_mode(const char bond[IFNAMSIZ])
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifbond info = { 0 };
+	struct ifreq request = { .ifr_data = (void *)&info };
+
+	memcpy(request.ifr_name, bond, IFNAMSIZ);
+	if (fd < 0 || ioctl(fd, SIOCBONDINFOQUERY, &request) || info.bond_mode < 0 ||
+	    (size_t)info.bond_mode >= ARRAY_SIZE(mode_names))
+		return -1;
+	return info.bond_mode;
+}
+
+static bool is_bond(const struct status_port *port)
+{
+	return !strcmp(port->link->kind, "bond");
+}
+
+static bool check_mode(struct checkup *checkup, const struct status_port *port)
+{
+	const char *name = port->link->name;
+	int mode = is_bond(port) ? read_mode(name) : -1;
+
+	if (mode < 0 || takes_xdp(mode))
+		return true;
+	check_error(checkup, name, "%s: a bond in mode %s supports no XDP program", name,
+		    mode_names[mode]);
+	return true;
+}
+
+/* The kernel attaches a bond's program to all slaves, which must have none. */
+static bool check_slaves(struct checkup *checkup, const struct status_port *port)
+{
+	const struct ports *ports = &checkup->view->ports;
+
+	for (size_t i = 0; is_bond(port) && i < ports->n; i++) {
+		const struct link *slave = &ports->links[i];
+
+		if (slave->master != port->link->ifindex || slave->xdp_mode == XDP_MODE_NONE ||
+		    port->prog.owner != LOADER_NO_PROG)
+			continue;
+		check_error(
+			checkup, slave->name,
+			"%s, a slave of %s, runs an XDP program of its own, so the bond accepts none",
+			slave->name, port->link->name);
+		check_advise(checkup, "run 'sixlane detach %s' or 'ip link set dev %s xdp off'",
+			     slave->name, slave->name);
+	}
+	return true;
+}
+
+const struct check doctor_bonds[] = {
+	{ "bond_mode", .run_port = check_mode,
+	  .usual = "use balance-rr, active-backup, balance-xor or 802.3ad" },
+	{ "bond_slaves", .run_port = check_slaves },
 	{ .name = NULL },
 };

@@ -172,7 +172,7 @@ static void check_ports(struct checkup *checkup)
 	if (!checkup->filter.all)
 		return;
 	for (size_t i = 0; i < checkup->ports.n; i++)
-		if (status_port_runs_sixlane(&checkup->ports.at[i]) || checkup->ports.at[i].error)
+		if (loader_is_sixlane(&checkup->ports.at[i].prog) || checkup->ports.at[i].error)
 			return;
 	check_error(checkup, NULL, "no port of this network namespace runs sixlane");
 }

@@ -10,7 +10,7 @@
 
 int entries_add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	const struct entry entry = {
+	struct entry entry = {
 		.table = ntohl(key->table),
 		.prefix = { key->addr, (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS) },
 		.value = value,
@@ -18,6 +18,10 @@ int entries_add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 	struct entries *entries = ctx;
 	struct entry *grown;
 
+	/* the daemon ignores such a key, too */
+	if (key->prefix_len < SIXLANE_TABLE_BITS)
+		return 0;
+	prefix_mask(&entry.prefix);
 	if ((entries->table && entry.table != entries->table) ||
 	    !prefix_covers(&entries->within, &entry.prefix))
 		return 0;
@@ -41,6 +45,25 @@ static int compare(const void *a, const void *b)
 			     ?: x->prefix.len - y->prefix.len;
 }
 
+static bool covers(const struct entry *entry, const struct entry *other)
+{
+	return entry->table == other->table && prefix_covers(&entry->prefix, &other->prefix);
+}
+
+/* Sets all parents. The entry before one is its parent, or is itself covered by its parent. */
+static void set_parents(struct entries *entries)
+{
+	struct entry *at = entries->at;
+
+	for (size_t i = 0; i < entries->n; i++) {
+		size_t parent = i;
+
+		while (parent && !covers(&at[parent - 1], &at[i]))
+			parent = at[parent - 1].parent;
+		at[i].parent = parent;
+	}
+}
+
 void entries_sort(struct entries *entries)
 {
 	size_t n = 0;
@@ -51,6 +74,7 @@ void entries_sort(struct entries *entries)
 		if (!n || compare(&entries->at[n - 1], &entries->at[i]))
 			entries->at[n++] = entries->at[i];
 	entries->n = n;
+	set_parents(entries);
 	entries->sorted = true;
 }
 
@@ -74,18 +98,27 @@ void entries_free(struct entries *entries)
 	*entries = (struct entries){ 0 };
 }
 
-const struct entry *entries_of(const struct entries *entries, uint32_t table, size_t *n)
+/* How many entries come before the key. */
+static size_t count_before(const struct entries *entries, const struct entry *key)
 {
-	size_t low = 0, high = entries->n, end;
+	size_t low = 0, high = entries->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (entries->at[middle].table < table)
+		if (compare(&entries->at[middle], key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+const struct entry *entries_of(const struct entries *entries, uint32_t table, size_t *n)
+{
+	const size_t low = count_before(entries, &(struct entry){ .table = table });
+	size_t end;
+
 	for (end = low; end < entries->n && entries->at[end].table == table; end++)
 		;
 	*n = end - low;
@@ -95,14 +128,11 @@ const struct entry *entries_of(const struct entries *entries, uint32_t table, si
 const struct entry *entries_match(const struct entries *entries, uint32_t table,
 				  const union sixlane_addr *addr)
 {
-	const struct prefix host = { .addr = *addr, .len = 128 };
-	const struct entry *best = NULL, *at;
-	size_t n;
+	const struct entry host = { .table = table, .prefix = { *addr, 128 } };
+	size_t n = count_before(entries, &host);
 
-	at = entries_of(entries, table, &n);
-	for (size_t i = 0; i < n; i++)
-		if (prefix_covers(&at[i].prefix, &host) &&
-		    (!best || at[i].prefix.len > best->prefix.len))
-			best = &at[i];
-	return best;
+	n += n < entries->n && !compare(&entries->at[n], &host);
+	while (n && !covers(&entries->at[n - 1], &host))
+		n = entries->at[n - 1].parent;
+	return n ? &entries->at[n - 1] : NULL;
 }

@@ -7,12 +7,12 @@
 #define USER_CLI_ENTRIES_H
 
 #include "../maps/maps.h"
-#include "../rib/radix.h"
 
 struct entry {
 	uint32_t table; /* in sl_src_routes: of the sources of a route, by its id */
 	struct prefix prefix;
 	uint32_t value;
+	size_t parent; /* index + 1 of the next shorter entry that covers it; 0: none */
 };
 
 /* All zero at first. Free with entries_free(). */
@@ -27,7 +27,8 @@ struct entries {
 
 /* A maps_route_fn; ctx: struct entries. Appends the entry. 0 or -ENOMEM. */
 int entries_add(void *ctx, const struct sixlane_route_key *key, uint32_t value);
-/* Sorts, and removes duplicates: a walk of a trie that changes may return an entry twice. */
+/* Sorts for entries_of() and entries_match(), and removes duplicates: a walk of a trie that changes
+ * may return an entry twice. */
 void entries_sort(struct entries *entries);
 /* Reads all of sl_src_routes, unless that was done before. 0, or -errno after logging. */
 int entries_read_sources(const struct maps *maps, struct entries *entries);

@@ -7,15 +7,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "../lib/input.h"
 #include "../lib/log.h"
 #include "../netlink/socket_query.h"
-#include "args.h"
-#include "exception_change.h"
-#include "exception_show.h"
+#include "exception.h"
 
 #define MTU_MIN 1280u /* RFC 8200 section 5 */
 #define MTU_MAX 65535u
@@ -28,12 +25,12 @@
 /* The other verbs are enum exception_change. */
 enum { SHOW = EXCEPTION_REPLACE + 1, LIST };
 
-static bool sets(unsigned int verb)
+static bool sets(int verb)
 {
 	return verb == EXCEPTION_ADD || verb == EXCEPTION_REPLACE;
 }
 
-static bool needs_dst(unsigned int verb)
+static bool needs_dst(int verb)
 {
 	return sets(verb) || verb == EXCEPTION_DELETE;
 }
@@ -164,8 +161,7 @@ static bool check_whole(const struct exception *one)
 }
 
 /* Appends an exception to the list. line: 0 of the command line. False after logging. */
-static bool parse(unsigned int verb, int argc, char **argv, unsigned int line,
-		  struct exceptions *list)
+static bool parse(int verb, int argc, char **argv, unsigned int line, struct exceptions *list)
 {
 	const bool may_be_dst = argc && strcmp(argv[0], known[0].name) != 0;
 	const int n_dst = needs_dst(verb) || (verb != EXCEPTION_FLUSH && may_be_dst);
@@ -186,7 +182,7 @@ static bool parse(unsigned int verb, int argc, char **argv, unsigned int line,
 /* --- a list ------------------------------------------------------------------------------ */
 
 /* Words are separated by blanks; "#" begins a comment. */
-static bool parse_line(unsigned int verb, char *text, size_t length, unsigned int line,
+static bool parse_line(int verb, char *text, size_t length, unsigned int line,
 		       struct exceptions *list)
 {
 	const struct exception at = { .line = line };
@@ -205,7 +201,7 @@ static bool parse_line(unsigned int verb, char *text, size_t length, unsigned in
 	return !argc || parse(verb, argc, argv, line, list);
 }
 
-static bool parse_lines(unsigned int verb, FILE *from, struct exceptions *list)
+static bool parse_lines(int verb, FILE *from, struct exceptions *list)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned int line = 0;
@@ -223,26 +219,25 @@ static bool parse_lines(unsigned int verb, FILE *from, struct exceptions *list)
 
 /* --- the verbs --------------------------------------------------------------------------- */
 
-static const struct cmd verbs[] = {
-	[EXCEPTION_FLUSH] = { .name = "flush" },
-	[EXCEPTION_DELETE] = { .name = "delete" },
-	[EXCEPTION_ADD] = { .name = "add" },
-	[EXCEPTION_REPLACE] = { .name = "replace" },
-	[SHOW] = { .name = "show" },
-	[LIST] = { .name = "list" },
+static const char *const verbs[] = {
+	[EXCEPTION_FLUSH] = "flush",
+	[EXCEPTION_DELETE] = "delete",
+	[EXCEPTION_ADD] = "add",
+	[EXCEPTION_REPLACE] = "replace",
+	[SHOW] = "show",
+	[LIST] = "list",
 };
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	const struct cmd *found = argc ? cmd_find_verb(&cmd_exception, verbs, ARRAY_SIZE(verbs),
-						       "add, replace, delete, show, flush", argv[0])
-				       : &verbs[SHOW];
-	const unsigned int verb = found ? (unsigned int)(found - verbs) : SHOW;
+	const int verb = argc ? cmd_find_verb(&cmd_exception, verbs, ARRAY_SIZE(verbs),
+					      "add, replace, delete, show, flush", argv[0])
+			      : SHOW;
 	struct exceptions list = { 0 };
 	int rc = CMD_USAGE;
 	bool good;
 
-	if (!found)
+	if (verb < 0)
 		return CMD_USAGE;
 	argv += argc > 0;
 	argc -= argc > 0;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See exception_change.h. Requests are written to sl_operator, whether or not a daemon runs; the
+ * See exception.h. Requests are written to sl_operator, whether or not a daemon runs; the
  * daemon applies them, and the command waits for that. A list is applied line by line, as `ip
  * -batch` does: the first failure ends it.
  */
-#include "exception_change.h"
+#include "exception.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See exception_show.h. A destination has one row: what packets get comes before what the operator
+ * See exception.h. A destination has one row: what packets get comes before what the operator
  * requests.
  */
-#include "exception_show.h"
+#include "exception.h"
 
 #include <string.h>
 

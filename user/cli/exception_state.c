@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See exception_state.h. */
-#include "exception_state.h"
+/* See exception.h. */
+#include "exception.h"
 
 #include <errno.h>
 #include <string.h>

@@ -13,11 +13,7 @@
 #include "../../bpf/proto.h"
 #include "../lib/log.h"
 #include "../netlink/socket_query.h"
-#include "args.h"
-#include "explain_egress.h"
-#include "explain_json.h"
-#include "explain_port.h"
-#include "explain_route.h"
+#include "explain.h"
 
 #define HOP_LIMIT 64
 #define SPORT 49152 /* the first dynamic port */

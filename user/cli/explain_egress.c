@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See explain_egress.h. */
-#include "explain_egress.h"
+/* See explain.h. */
+#include "explain.h"
 
 #include <linux/bpf.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See explain_json.h. */
-#include "explain_json.h"
+/* See explain.h. */
+#include "explain.h"
 
 static void packet_json(const struct explain *explain, json_t *object)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See explain_port.h. */
-#include "explain_port.h"
+/* See explain.h. */
+#include "explain.h"
 
 #include <arpa/inet.h>
 #include <string.h>

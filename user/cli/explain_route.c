@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See explain_route.h. The order is that of the datapath's steps. */
-#include "explain_route.h"
+/* See explain.h. The order is that of the datapath's steps. */
+#include "explain.h"
 
 #include <string.h>
 
 #include "../../bpf/proto.h"
-#include "rule.h"
 
 /* --- the ingress ------------------------------------------------------------------------- */
 
@@ -42,13 +41,6 @@ static const char *maps_text(const struct explain *explain)
 
 static void add_program(struct explain *explain)
 {
-	static const char *const modes[] = {
-		[XDP_MODE_NONE] = "no",
-		[XDP_MODE_NATIVE] = "native",
-		[XDP_MODE_GENERIC] = "generic",
-		[XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "several modes",
-	};
 	const struct loader_prog *prog = &explain->prog;
 	const char *name = explain->ingress->name;
 
@@ -67,7 +59,9 @@ static void add_program(struct explain *explain)
 			    name, prog->id);
 	else
 		explain_add(explain, "port", "%s runs sixlane (%s%s, id %u)%s", name,
-			    modes[prog->mode], prog->dispatcher ? ", dispatcher" : "", prog->id,
+			    prog->mode == XDP_MODE_MULTI ? "several modes"
+							 : loader_xdp_mode_name(prog->mode),
+			    prog->dispatcher ? ", dispatcher" : "", prog->id,
 			    explain->same_build
 				    ? ""
 				    : ", of another build than the one that is run here");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See explain_steps.h. */
-#include "explain_steps.h"
+/* See explain.h. */
+#include "explain.h"
 
 #include <linux/bpf.h>
-#include <stdarg.h>
 
 const char *const explain_difference_names[4] = { "verdict", "counted_for", "action", "frame" };
 

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "args.h"
-#include "fib_status.h"
-#include "fib_verify.h"
+#include "fib.h"
 
 #define DEFAULT_RANDOM 1000000u
 
@@ -64,26 +62,20 @@ enum { SHOW, TRIE, COMPILED, VERIFY };
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	static const struct cmd verbs[] = {
-		[SHOW] = { .name = "show" },
-		[TRIE] = { .name = "trie" },
-		[COMPILED] = { .name = "compiled" },
-		[VERIFY] = { .name = "verify" },
-	};
-	const struct cmd *verb = !argc ? &verbs[SHOW]
-				       : cmd_find_verb(&cmd_fib, verbs, ARRAY_SIZE(verbs),
-						       "show, trie, compiled, verify", argv[0]);
+	static const char *const verbs[] = { "show", "trie", "compiled", "verify" };
+	const int verb = !argc ? SHOW
+			       : cmd_find_verb(&cmd_fib, verbs, ARRAY_SIZE(verbs),
+					       "show, trie, compiled, verify", argv[0]);
 
-	if (!verb)
+	if (verb < 0)
 		return CMD_USAGE;
-	if (verb == &verbs[VERIFY])
+	if (verb == VERIFY)
 		return verify(options, argc - 1, argv + 1);
 	if (argc > 1)
 		return cmd_usage(&cmd_fib, "unexpected argument \"%s\"", argv[1]);
-	if (verb == &verbs[SHOW])
+	if (verb == SHOW)
 		return show(options);
-	return choose(options,
-		      verb == &verbs[TRIE] ? SIXLANE_ENGINE_TRIE : SIXLANE_ENGINE_COMPILED);
+	return choose(options, verb == TRIE ? SIXLANE_ENGINE_TRIE : SIXLANE_ENGINE_COMPILED);
 }
 
 const struct cmd cmd_fib = {

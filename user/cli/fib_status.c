@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See fib_status.h. */
-#include "fib_status.h"
-
-#include <time.h>
+/* See fib.h. */
+#include "fib.h"
 
 static bool is_configured(const struct maps *maps)
 {

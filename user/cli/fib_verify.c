@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See fib_verify.h.
+ * Compares the trie with the compiled FIB.
  *
  * A lookup in the trie is a system call. So the trie is copied once, lookups use the copy, and at
  * most TRIE_LOOKUPS of them are repeated in the trie itself. Routes change meanwhile: a difference
  * counts only if the trie itself and a new view of the compiled FIB still differ several times
  * later.
  */
-#include "fib_verify.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/log.h"
-#include "fib_routes.h"
-#include "fib_status.h"
+#include "fib.h"
 #include "show.h"
 
 #define TRIE_LOOKUPS 1000000u
@@ -34,7 +31,9 @@ struct difference {
 struct verify {
 	const struct cmd_options *options;
 	const struct maps *maps;
-	struct fib_routes routes;
+	struct entries routes;
+	uint32_t *tables; /* the ids in routes */
+	size_t n_tables;
 	struct compiled_view view;
 	uint64_t every;		     /* each so many-th lookup is repeated in the trie itself */
 	uint64_t random;	     /* state of the generator */
@@ -49,6 +48,24 @@ struct verify {
 		unsigned long long compared, wrong;
 	} daemon;
 };
+
+/* Copies the trie. 0 or -errno. */
+static int read_routes(struct verify *verify)
+{
+	struct entries *routes = &verify->routes;
+	const int rc = maps_route_each(verify->maps, entries_add, routes);
+
+	if (rc)
+		return rc;
+	entries_sort(routes);
+	verify->tables = calloc(routes->n + 1, sizeof(*verify->tables));
+	if (!verify->tables)
+		return -ENOMEM;
+	for (size_t i = 0; i < routes->n; i++)
+		if (!i || routes->at[i].table != routes->at[i - 1].table)
+			verify->tables[verify->n_tables++] = routes->at[i].table;
+	return 0;
+}
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
@@ -120,7 +137,8 @@ static bool lookup_compiled(struct verify *verify, uint32_t table, const union s
 
 static void compare(struct verify *verify, uint32_t table, const union sixlane_addr *addr)
 {
-	uint32_t wanted = fib_routes_match(&verify->routes, table, addr), found = 0;
+	const struct entry *route = entries_match(&verify->routes, table, addr);
+	uint32_t wanted = route ? route->value : 0, found = 0;
 	bool answered = lookup_compiled(verify, table, addr, &found);
 	bool same = !answered || found == wanted;
 
@@ -138,9 +156,9 @@ static void compare_edges(struct verify *verify)
 	union sixlane_addr edges[PREFIX_EDGES];
 
 	for (size_t i = 0; i < verify->routes.n && !verify->error; i++) {
-		const struct fib_route *route = verify->routes.at[i];
+		const struct entry *route = &verify->routes.at[i];
 
-		prefix_edges(&route->node.prefix, edges);
+		prefix_edges(&route->prefix, edges);
 		for (size_t j = 0; j < PREFIX_EDGES; j++)
 			compare(verify, route->table, &edges[j]);
 	}
@@ -171,7 +189,7 @@ static void move_under(union sixlane_addr *addr, const struct prefix *prefix)
  * table, which mostly does not exist. */
 static void compare_random(struct verify *verify, uint32_t n)
 {
-	const struct fib_routes *routes = &verify->routes;
+	const struct entries *routes = &verify->routes;
 	union sixlane_addr addr;
 	uint32_t table;
 
@@ -181,12 +199,12 @@ static void compare_random(struct verify *verify, uint32_t n)
 		addr.halves[0] = next_random(&verify->random);
 		addr.halves[1] = next_random(&verify->random);
 		if (i % 2 && routes->n) {
-			const struct fib_route *route = routes->at[draw % routes->n];
+			const struct entry *route = &routes->at[draw % routes->n];
 
 			table = route->table;
-			move_under(&addr, &route->node.prefix);
-		} else if (routes->n_tables && i % 64) {
-			table = routes->tables[draw % routes->n_tables].id;
+			move_under(&addr, &route->prefix);
+		} else if (verify->n_tables && i % 64) {
+			table = verify->tables[draw % verify->n_tables];
 		} else {
 			table = (uint32_t)draw;
 		}
@@ -243,7 +261,7 @@ static json_t *to_json(const struct verify *verify, uint32_t seed)
 	print_set(object, "compared", verify->compared);
 	print_set(object, "trie_lookups", verify->trie_lookups);
 	print_set(object, "routes", verify->routes.n);
-	print_set(object, "tables", verify->routes.n_tables);
+	print_set(object, "tables", verify->n_tables);
 	print_set(object, "wrong", verify->wrong);
 	print_set(object, "seed", seed);
 	for (size_t i = 0; i < verify->wrong && i < MAX_SHOWN; i++) {
@@ -292,7 +310,7 @@ static int to_text(const struct verify *verify, uint32_t seed)
 		       value_text(shown, shown->compiled, compiled));
 	}
 	printf("compared %llu addresses in %zu tables, seed %u: ", verify->compared,
-	       verify->routes.n_tables, seed);
+	       verify->n_tables, seed);
 	if (verify->wrong)
 		printf("%llu differ\n", verify->wrong);
 	else
@@ -337,7 +355,7 @@ int fib_verify(const struct cmd_options *options, uint32_t n_random, uint32_t se
 	verify.maps = &view.maps;
 	verify.error = maps_view(&view.maps, &verify.view);
 	if (!verify.error)
-		verify.error = fib_routes_read(&verify.routes, &view.maps);
+		verify.error = read_routes(&verify);
 	verify.every = 1 + (PREFIX_EDGES * verify.routes.n + n_random) / TRIE_LOOKUPS;
 	if (!verify.error)
 		compare_edges(&verify);
@@ -347,7 +365,8 @@ int fib_verify(const struct cmd_options *options, uint32_t n_random, uint32_t se
 	if (!verify.error)
 		run_daemon_check(&verify);
 	rc = verify.error ? fail(&verify) : print_result(&verify, seed);
-	fib_routes_free(&verify.routes);
+	entries_free(&verify.routes);
+	free(verify.tables);
 	maps_unview(&verify.view);
 	return rc;
 }

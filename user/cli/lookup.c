@@ -9,7 +9,6 @@
 #include "../lib/log.h"
 #include "../loader/run.h"
 #include "../netlink/socket_query.h"
-#include "args.h"
 #include "lookup_route.h"
 #include "show.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "args.h"
+#include "cmd.h"
 
 #ifndef SIXLANE_VERSION
 #define SIXLANE_VERSION "0.1"
@@ -45,15 +45,18 @@ static int print_help(FILE *to, int code)
 /* NULL after logging. */
 static const struct cmd *find_cmd(const char *word)
 {
-	const struct cmd *found[ARRAY_SIZE(cmds)];
-	size_t n = args_match(cmds, ARRAY_SIZE(cmds), word, found), used = 0;
+	const char *all[ARRAY_SIZE(cmds)];
+	size_t found[ARRAY_SIZE(cmds)], used = 0, n;
 	char names[256] = "";
 
+	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++)
+		all[i] = cmds[i]->name;
+	n = args_match(all, ARRAY_SIZE(cmds), word, found);
 	if (n == 1)
-		return found[0];
+		return cmds[found[0]];
 	for (size_t i = 0; i < n && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 found[i]->name);
+					 all[found[i]]);
 	if (n)
 		log_error("command \"%s\" is ambiguous: %s", word, names);
 	else if (word[0] == '-')

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "args.h"
+#include "cmd.h"
 
 #define TCP_BYTES 20
 #define UDP_BYTES 8

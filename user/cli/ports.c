@@ -3,14 +3,11 @@
 #include "ports.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../guard/uppers.h"
 #include "../netlink/parse.h"
 #include "../netlink/socket.h"
-#include "../rib/links.h"
 
 #define DUMP_TRIES 8
 #define DUMP_TIMEOUT_MS 5000

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "../rib/radix.h"
 
 static bool out_of_memory;
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "args.h"
 #include "show.h"
 
 static json_t *to_json(const struct cmd_view *view, const struct entries *sources,

@@ -51,4 +51,10 @@ void show_sources_text(const struct cmd_view *view, const struct entries *source
 void show_sources_json(const struct cmd_view *view, const struct entries *sources, uint32_t set,
 		       json_t *object);
 
+#define RULE_TEXT_LEN 384
+
+/* "1000: from 2001:db8::/32 iif eth0 lookup 100", in buf, which is returned. */
+const char *rule_text(const struct ports *ports, const struct sixlane_rule *rule,
+		      char buf[RULE_TEXT_LEN]);
+
 #endif

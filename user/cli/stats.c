@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../lib/log.h"
-#include "cmd.h"
 #include "print.h"
 
 #define NS_PER_S 1000000000u

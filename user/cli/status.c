@@ -5,11 +5,9 @@
  */
 #include <string.h>
 
-#include "../lib/log.h"
 #include "../rib/rib.h"
 #include "check.h"
-#include "fib_status.h"
-#include "refusals.h"
+#include "fib.h"
 
 struct occupancy {
 	enum loader_map map;

@@ -3,8 +3,96 @@
 #include "status_port.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "../lib/log.h"
+#include "../netlink/socket_query.h"
 #include "show.h"
+
+/* --- names -------------------------------------------------------------------------------- */
+
+int port_filter_parse(int argc, char **argv, struct port_filter *out)
+{
+	*out = (struct port_filter){ .all = argc < 1 };
+	if (out->all)
+		return 0;
+	out->ifindexes = calloc((size_t)argc, sizeof(*out->ifindexes));
+	out->absent = calloc((size_t)argc, sizeof(*out->absent));
+	if (!out->ifindexes || !out->absent) {
+		port_filter_free(out);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < argc; i++) {
+		uint32_t ifindex = nl_link_find(argv[i], NULL);
+
+		if (ifindex)
+			out->ifindexes[out->n++] = ifindex;
+		else
+			out->absent[out->n_absent++] = argv[i];
+	}
+	return 0;
+}
+
+void port_filter_free(struct port_filter *filter)
+{
+	free(filter->ifindexes);
+	free(filter->absent);
+	*filter = (struct port_filter){ 0 };
+}
+
+bool port_filter_has(const struct port_filter *filter, uint32_t ifindex)
+{
+	for (size_t i = 0; i < filter->n; i++)
+		if (filter->ifindexes[i] == ifindex)
+			return true;
+	return filter->all;
+}
+
+struct search {
+	const char *name;
+	bool found;
+};
+
+static void compare_name(void *ctx, const struct loader_port_name *name)
+{
+	struct search *search = ctx;
+
+	search->found |= !strcmp(search->name, name->name);
+}
+
+int port_filter_log_absent(const struct port_filter *filter)
+{
+	for (size_t i = 0; i < filter->n_absent; i++) {
+		struct search search = { .name = filter->absent[i] };
+
+		loader_names_read(compare_name, &search);
+		log_error("cannot find device \"%s\"%s", search.name,
+			  search.found ? ": sixlaned waits for it to appear" : "");
+	}
+	return filter->n_absent ? CMD_FAILED : CMD_OK;
+}
+
+static void append_missing(void *ctx, const struct loader_port_name *name)
+{
+	json_t *object;
+
+	if (nl_link_find(name->name, NULL) || errno != ENODEV)
+		return;
+	object = json_object();
+	print_set(object, "setting", name->setting);
+	print_set(object, "name", name->name);
+	print_append(ctx, object);
+}
+
+json_t *port_filter_missing(void)
+{
+	json_t *missing = json_array();
+
+	loader_names_read(append_missing, missing);
+	return missing;
+}
+
+/* --- ports -------------------------------------------------------------------------------- */
 
 #define QUEUES_LEN 24
 
@@ -47,13 +135,11 @@ static const struct {
 
 static const char *mode_name(const struct status_port *port)
 {
-	static const char *const names[] = {
-		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
-		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "native",	[XDP_MODE_UNKNOWN] = "unknown",
-	};
+	const enum xdp_mode mode = port->prog.mode;
 
-	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
+	if (port->prog.dispatcher)
+		return "dispatcher";
+	return loader_xdp_mode_name(mode == XDP_MODE_MULTI ? XDP_MODE_NATIVE : mode);
 }
 
 /* NULL: no program. */
@@ -73,15 +159,10 @@ static const char *program_name(const struct status_port *port)
 	}
 }
 
-bool status_port_runs_sixlane(const struct status_port *port)
-{
-	return port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
-}
-
 /* The object's; NULL: not sixlane. */
 static const char *flavour_name(const struct status_port *port)
 {
-	if (port->error || !status_port_runs_sixlane(port))
+	if (port->error || !loader_is_sixlane(&port->prog))
 		return NULL;
 	return port->prog.frags ? "frags" : "plain";
 }
@@ -164,7 +245,7 @@ static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
 /* NULL: not sixlane, or unknown. */
 static const char *compiler_of(const struct status_port *port, char buf[LOADER_COMPILER_LEN])
 {
-	return status_port_runs_sixlane(port) && loader_prog_compiler(port->prog.id, buf) ? buf
+	return loader_is_sixlane(&port->prog) && loader_prog_compiler(port->prog.id, buf) ? buf
 											  : NULL;
 }
 
@@ -313,4 +394,59 @@ void status_ports_text(const struct cmd_options *options, const struct cmd_view 
 			statistics_text(port);
 		putchar('\n');
 	}
+}
+
+/* --- refused programs --------------------------------------------------------------------- */
+
+static bool is_served(const struct status_ports *ports, const char *name)
+{
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct status_port *port = &ports->at[i];
+
+		if (!strcmp(port->link->name, name))
+			return port->prog.owner == LOADER_OURS && !port->prog.no_arena;
+	}
+	return false;
+}
+
+bool refusals_read(const char *name, const struct status_ports *ports, struct loader_refusal *out)
+{
+	return loader_refusal_read(name, out) && !is_served(ports, name);
+}
+
+json_t *refusals_json(const struct cmd_view *view, const struct status_ports *ports)
+{
+	struct loader_refusal refusal;
+	json_t *array = json_array(), *object;
+
+	for (size_t i = 0; i < view->ports.n; i++) {
+		if (!refusals_read(view->ports.links[i].name, ports, &refusal))
+			continue;
+		object = json_object();
+		print_set(object, "port", refusal.port);
+		print_set(object, "object", refusal.object);
+		print_set(object, "kernel", refusal.kernel);
+		print_set(object, "compiler", refusal.compiler);
+		print_set(object, "reason", refusal.reason);
+		print_set(object, "advice", refusal.advice);
+		print_set(object, "log", refusal.log);
+		print_append(array, object);
+	}
+	return array;
+}
+
+void refusals_log(void)
+{
+	struct if_nameindex *devices = if_nameindex();
+	struct loader_refusal refusal;
+	char text[LOADER_ERR];
+
+	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
+		if (!loader_refusal_read(device->if_name, &refusal))
+			continue;
+		loader_refusal_text(&refusal, text);
+		log_error("%s", text);
+	}
+	if (devices)
+		if_freenameindex(devices);
 }

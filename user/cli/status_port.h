@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ports that `sixlane status` shows: their programs, their entries in the maps, their queues.
+ * The ports that `sixlane status` and `sixlane doctor` look at: those that the command line or
+ * sixlaned's settings name, their programs, their entries in the maps, their queues.
  */
 #ifndef USER_CLI_STATUS_PORT_H
 #define USER_CLI_STATUS_PORT_H
 
 #include "../lib/ethtool.h"
-#include "port_filter.h"
 #include "print.h"
+
+struct port_filter {
+	bool all;	     /* no name is given */
+	uint32_t *ifindexes; /* of the devices that exist */
+	const char **absent; /* names of the others */
+	size_t n, n_absent;
+};
+
+/* 0 or -ENOMEM. Free with port_filter_free(). */
+int port_filter_parse(int argc, char **argv, struct port_filter *out);
+void port_filter_free(struct port_filter *filter);
+bool port_filter_has(const struct port_filter *filter, uint32_t ifindex);
+/* Logs an error for each absent name. CMD_OK, or CMD_FAILED if there is one. */
+int port_filter_log_absent(const struct port_filter *filter);
+
+/* An array of the names in sixlaned's settings that no device has: "setting" and "name" of each. */
+json_t *port_filter_missing(void);
 
 struct status_port {
 	const struct link *link;
@@ -35,11 +52,15 @@ int status_ports_read(struct cmd_view *view, const struct port_filter *filter,
 /* Why all packets that the port receives pass to the kernel; NULL: they do not. */
 const char *status_port_passed(const struct status_port *port);
 bool status_port_is_slave(const struct status_port *port);
-/* It runs sixlane, with these maps or others. */
-bool status_port_runs_sixlane(const struct status_port *port);
 
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port);
 void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
 		       const struct status_ports *ports);
+
+/* False: no program for the device was refused, or it has got one since. */
+bool refusals_read(const char *name, const struct status_ports *ports, struct loader_refusal *out);
+json_t *refusals_json(const struct cmd_view *view, const struct status_ports *ports);
+/* Logs each one as an error: where there are no maps, a refusal may be the reason. */
+void refusals_log(void);
 
 #endif

@@ -3,7 +3,6 @@
  * sixlane unpin: removes the pinned maps, for instance before another version of sixlane. Refused
  * while anything uses them: programs that are loaded later would get other maps.
  */
-#include <net/if.h>
 #include <string.h>
 
 #include "../lib/log.h"
@@ -18,8 +17,7 @@ static const char *port_in_use(char name[IF_NAMESIZE])
 
 	for (struct if_nameindex *port = ports; port && port->if_index && !found; port++) {
 		/* a port that cannot be queried may run it */
-		if (loader_query(port->if_index, NULL, &prog) || prog.owner == LOADER_OURS ||
-		    prog.owner == LOADER_OTHER_MAPS)
+		if (loader_query(port->if_index, NULL, &prog) || loader_is_sixlane(&prog))
 			found = memcpy(name, port->if_name, strlen(port->if_name) + 1);
 	}
 	if (ports)

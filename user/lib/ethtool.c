@@ -80,90 +80,50 @@ void ethtool_driver(const char *dev, char driver[32])
 
 /* --- features ------------------------------------------------------------------------------- */
 
-static int count_strings(const char *dev, uint32_t set_id, uint32_t *n)
+/* 0: none, or an error. */
+static uint32_t count_features(const char *dev)
 {
-	char buf[sizeof(struct ethtool_sset_info) + sizeof(*n)] _request_ = { 0 };
+	char buf[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)] _request_ = { 0 };
 	struct ethtool_sset_info *info = (void *)buf;
-	int ret;
 
 	info->cmd = ETHTOOL_GSSET_INFO;
-	info->sset_mask = 1ull << set_id;
-	ret = run(dev, info);
-	if (ret)
-		return ret;
-	if (!info->sset_mask || !info->data[0])
-		return -EOPNOTSUPP;
-	*n = info->data[0];
-	return 0;
-}
-
-/* *out is to be freed by the caller. */
-static int get_strings(const char *dev, uint32_t set_id, struct ethtool_gstrings **out)
-{
-	struct ethtool_gstrings *strings;
-	uint32_t n = 0;
-	int ret = count_strings(dev, set_id, &n);
-
-	if (ret)
-		return ret;
-	/* some room more: their number may have grown since, and the kernel writes them all */
-	strings = calloc(1, sizeof(*strings) + (size_t)(n + 64) * ETH_GSTRING_LEN);
-	if (!strings)
-		return -ENOMEM;
-	*strings = (struct ethtool_gstrings){ ETHTOOL_GSTRINGS, set_id, n };
-	ret = run(dev, strings);
-	if (ret)
-		free(strings);
-	else
-		*out = strings;
-	return ret;
-}
-
-static const char *string_at(const struct ethtool_gstrings *strings, uint32_t i)
-{
-	return (const char *)strings->data + (size_t)i * ETH_GSTRING_LEN;
+	info->sset_mask = 1ull << ETH_SS_FEATURES;
+	return run(dev, info) || !info->sset_mask ? 0 : info->data[0];
 }
 
 #define FEATURE_BLOCKS 4 /* of 32; Linux 6.18 has 63 features */
 
-static int find_feature(const char *dev, const char *name, uint32_t *bit)
+/* The feature's bit, or -1. */
+static int find_feature(const char *dev, const char *name)
 {
-	struct ethtool_gstrings *strings;
-	int ret = get_strings(dev, ETH_SS_FEATURES, &strings);
+	const uint32_t n = count_features(dev);
+	_cleanup_free_ struct ethtool_gstrings *strings = NULL;
 
-	if (ret)
-		return ret;
-	ret = -ENOENT;
+	/* some room more: their number may have grown since, and the kernel writes them all */
+	if (n)
+		strings = calloc(1, sizeof(*strings) + (size_t)(n + 64) * ETH_GSTRING_LEN);
+	if (!strings)
+		return -1;
+	*strings = (struct ethtool_gstrings){ ETHTOOL_GSTRINGS, ETH_SS_FEATURES, n };
+	if (run(dev, strings))
+		return -1;
 	for (uint32_t i = 0; i < strings->len && i < FEATURE_BLOCKS * 32; i++)
-		if (!strncmp(string_at(strings, i), name, ETH_GSTRING_LEN)) {
-			*bit = i;
-			ret = 0;
-		}
-	free(strings);
-	return ret;
+		if (!strncmp((const char *)strings->data + (size_t)i * ETH_GSTRING_LEN, name,
+			     ETH_GSTRING_LEN))
+			return (int)i;
+	return -1;
 }
 
-int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out)
+bool ethtool_feature_is_on(const char *dev, const char *name)
 {
 	char buf[sizeof(struct ethtool_gfeatures) +
 		 FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)] _request_ = { 0 };
 	struct ethtool_gfeatures *request = (void *)buf;
-	const struct ethtool_get_features_block *block;
-	uint32_t bit = 0, mask;
-	int ret = find_feature(dev, name, &bit);
+	const int bit = find_feature(dev, name);
 
-	if (ret)
-		return ret;
+	if (bit < 0)
+		return false;
 	request->cmd = ETHTOOL_GFEATURES;
 	request->size = FEATURE_BLOCKS;
-	ret = run(dev, request);
-	if (ret)
-		return ret;
-	block = &request->features[bit / 32];
-	mask = 1u << bit % 32;
-	*out = (struct nic_feature){
-		.on = block->active & mask,
-		.fixed = !(block->available & mask) || block->never_changed & mask,
-	};
-	return 0;
+	return !run(dev, request) && request->features[bit / 32].active >> bit % 32 & 1;
 }

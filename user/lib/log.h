@@ -19,10 +19,8 @@ void log_init(const char *program, enum log_level level);
 
 void log_msg(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 
-/*
- * For messages that netlink or packets can cause: at most 10 in 10 seconds for each state. The
- * next message after that reports how many were suppressed. state: static, zero at first.
- */
+/* For messages that netlink or packets can cause: at most 10 in 10 seconds for each state. The
+ * next message after that reports how many were suppressed. state: static, zero at first. */
 struct log_ratelimit {
 	uint64_t window_start_ns;
 	unsigned int sent, suppressed;

@@ -3,17 +3,14 @@
 #include "wakeup.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "util.h"
 
-/*
- * More than a socket's queue holds by default (net.unix.max_dgram_qlen is 10 or 512). Datagrams
- * beyond that make the descriptor readable again.
- */
+/* More than a socket's queue holds by default (net.unix.max_dgram_qlen is 10 or 512). Datagrams
+ * beyond that make the descriptor readable again. */
 #define DRAIN_MAX 64
 
 /* The address of the daemon of a directory. Returns its length or -errno. */

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 
 #include "../../bpf/abi/sixlane.h"
-#include "../lib/util.h"
 #include "bpf_object.h"
 #include "error.h"
 #include "paths.h"
@@ -144,15 +143,18 @@ static bool is_complete(const char *object, const char *arena)
 {
 	char frags[PATH_MAX];
 
-	return !access(arena, R_OK) && (!loader_frags_path(object, frags) || access(frags, R_OK) ||
-					(loader_frags_path(arena, frags) && !access(frags, R_OK)));
+	return !access(arena, R_OK) &&
+	       (!loader_flavour_path(object, "frags", frags) || access(frags, R_OK) ||
+		(loader_flavour_path(arena, "frags", frags) && !access(frags, R_OK)));
 }
 
 const char *loader_object_for(const char *object, const struct loader_maps *maps,
 			      char path[PATH_MAX])
 {
-	return maps->arena && loader_arena_path(object, path) && is_complete(object, path) ? path
-											   : object;
+	return maps->arena && loader_flavour_path(object, "arena", path) &&
+			       is_complete(object, path)
+		       ? path
+		       : object;
 }
 
 int loader_object_reads_arena(const char *object, char *err)

@@ -9,9 +9,6 @@
 #ifndef USER_LOADER_ARENA_H
 #define USER_LOADER_ARENA_H
 
-#include <limits.h>
-#include <stdint.h>
-
 #include "pin.h"
 
 /* 1: the kernel has arenas, its JIT reads them, and this process can map one. 0 or -errno. */

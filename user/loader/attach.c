@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See attach.h. */
+
 #include <net/if.h> /* before linux/if.h, which then defines less */
 
 #include <bpf/bpf.h>
@@ -17,32 +18,15 @@
 #include "../netlink/socket_query.h"
 #include "arena.h"
 #include "attach.h"
-#include "bpf_object.h"
 #include "dispatch.h"
 #include "driver.h"
 #include "error.h"
-#include "libbpf_log.h"
-#include "link.h"
 #include "paths.h"
-#include "pin_dir.h"
 #include "query.h"
-#include "refusal.h"
 #include "run.h"
 
 /* Headers in the buffer before a packet: Ethernet with two tags, and virtio_net's own. */
 #define HEADERS (ETH_HLEN + 2 * 4 + 20)
-
-static uint32_t mode_flags(enum xdp_mode mode)
-{
-	switch (mode) {
-	case XDP_MODE_GENERIC:
-		return XDP_FLAGS_SKB_MODE;
-	case XDP_MODE_OFFLOAD:
-		return XDP_FLAGS_HW_MODE;
-	default:
-		return XDP_FLAGS_DRV_MODE;
-	}
-}
 
 /* port: a name of any kind; name becomes the device's own. Returns the ifindex or -ENODEV. */
 static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
@@ -83,15 +67,6 @@ static int load_prog(const char *path, const char *port, char *err)
 	return rc;
 }
 
-static int attach_failed(int rc, const char *port, enum loader_mode mode, char *err)
-{
-	if (rc == -EBUSY)
-		rc = -EEXIST;
-	if (mode == LOADER_NATIVE)
-		return loader_fail_native(rc, port, err);
-	return loader_fail_errno(err, rc, "cannot attach to %s", port);
-}
-
 static int attach_object(const char *object, int ifindex, const char *port, enum loader_mode mode,
 			 char *err)
 {
@@ -103,7 +78,11 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 		return fd;
 	libbpf_log_reset();
 	rc = bpf_xdp_attach(ifindex, fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
-	return rc ? attach_failed(rc, port, mode, err) : 0;
+	if (rc == -EBUSY)
+		rc = -EEXIST;
+	if (rc && mode == LOADER_NATIVE)
+		return loader_fail_native(rc, port, err);
+	return rc ? loader_fail_errno(err, rc, "cannot attach to %s", port) : 0;
 }
 
 const char *const loader_mode_names[] = {
@@ -125,34 +104,6 @@ bool loader_mtu_is_jumbo(uint32_t mtu)
 bool loader_prog_needs_frags(const struct loader_prog *prog, uint32_t mtu)
 {
 	return prog->mode == XDP_MODE_NATIVE && !prog->frags && loader_mtu_is_jumbo(mtu);
-}
-
-static bool is_jumbo(const char *port)
-{
-	return loader_mtu_is_jumbo(loader_driver_mtu(port));
-}
-
-/* The flavours to try, in this order. */
-struct flavours {
-	const char *first, *second; /* second may be NULL */
-	char frags[PATH_MAX];
-};
-
-static void order_flavours(const char *object, bool frags_first, struct flavours *out)
-{
-	bool has_frags = loader_frags_path(object, out->frags);
-
-	out->first = has_frags && frags_first ? out->frags : object;
-	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
-}
-
-int loader_announce_device(int ifindex)
-{
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
-
-	libbpf_log_reset();
-	opts.old_prog_fd = -1;
-	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
 }
 
 /* Replaces the program old_fd by fd; -1: no program. */
@@ -197,11 +148,9 @@ static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port,
 	return rc;
 }
 
-/*
- * bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
+/* bond_xdp_set() (Linux 5.15 and newer) leaks a program that is replaced, with all its maps, until
  * the next boot; it frees one that is detached. So this takes two steps, and packets pass to the
- * kernel in between. Signals are blocked, so that none ends the process in between.
- */
+ * kernel in between. Signals are blocked, so that none ends the process in between. */
 static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
 	sigset_t all, before;
@@ -246,7 +195,7 @@ static int swap_object(const char *object, int ifindex, const char *port,
 	libbpf_log_reset();
 	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
-	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
+	rc = swap_prog(ifindex, fd, old_fd, loader_xdp_flags(old->mode));
 	if (!rc)
 		return 0;
 	/* before the query for a link, which replaces the kernel's message */
@@ -265,44 +214,39 @@ static int install(const char *path, int ifindex, const char *port, const struct
 		   : attach_object(path, ifindex, port, mode, err);
 }
 
-/*
- * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+/* Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
  * fit in one, with as many errors as there are drivers. So both flavours are tried. If both are
- * refused, the error of the one for single buffers is reported.
- */
+ * refused, the error of the one for single buffers is reported. */
 static int install_flavour(const char *object, int ifindex, const char *port,
 			   const struct loader_prog *old, enum loader_mode mode, char *err)
 {
 	bool native = old ? old->mode == XDP_MODE_NATIVE : mode == LOADER_NATIVE;
-	struct flavours flavours;
+	const char *first = object, *second = NULL;
+	char frags[PATH_MAX];
 	int rc;
 
-	order_flavours(object, (old && old->frags) || (native && is_jumbo(port)), &flavours);
-	rc = install(flavours.first, ifindex, port, old, mode, err);
+	if (loader_flavour_path(object, "frags", frags)) {
+		second = frags;
+		if ((old && old->frags) ||
+		    (native && loader_mtu_is_jumbo(loader_driver_mtu(port)))) {
+			first = frags;
+			second = object;
+		}
+	}
+	rc = install(first, ifindex, port, old, mode, err);
 	/* what the verifier refuses does not depend on the driver */
-	if (!rc || rc == -EEXIST || libbpf_log_verifier() || !native || !flavours.second)
+	if (!rc || rc == -EEXIST || libbpf_log_verifier() || !native || !second)
 		return rc;
-	if (flavours.second == object)
+	if (second == object)
 		return install(object, ifindex, port, old, mode, err);
-	return install(flavours.second, ifindex, port, old, mode, NULL) ? rc : 0;
-}
-
-static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
-		   char *err)
-{
-	return install_flavour(object, ifindex, port, old, LOADER_NATIVE, err);
+	return install(second, ifindex, port, old, mode, NULL) ? rc : 0;
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
 {
-	switch (mode) {
-	case LOADER_DISPATCHER:
-		return prog->dispatcher;
-	case LOADER_GENERIC:
-		return !prog->dispatcher && prog->mode == XDP_MODE_GENERIC;
-	default:
-		return !prog->dispatcher && prog->mode == XDP_MODE_NATIVE;
-	}
+	if (prog->dispatcher || mode == LOADER_DISPATCHER)
+		return prog->dispatcher && mode == LOADER_DISPATCHER;
+	return prog->mode == (mode == LOADER_GENERIC ? XDP_MODE_GENERIC : XDP_MODE_NATIVE);
 }
 
 /* Advice on how to detach what runs on a port. */
@@ -341,12 +285,13 @@ static int fail_occupied(const struct loader_prog *prog, int ifindex, const char
 			   prog->name, prog->id, how, advice);
 }
 
-/* replace(), but 0 also if another process, usually the daemon, has replaced it meanwhile. */
+/* Replaces prog in its mode. 0 also if another process, usually the daemon, has replaced it
+ * meanwhile. */
 static int replace_or_lose_race(const char *object, int ifindex, const char *port,
 				const struct loader_prog *prog, char *err)
 {
 	struct loader_prog now;
-	int rc = replace(object, ifindex, port, prog, err);
+	int rc = install_flavour(object, ifindex, port, prog, LOADER_NATIVE, err);
 
 	/* without maps to compare, every sixlane program is LOADER_OTHER_MAPS */
 	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) &&
@@ -398,7 +343,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		return same ? 0 : fail_occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
-			return replace(object, ifindex, port, prog, err);
+			return install_flavour(object, ifindex, port, prog, LOADER_NATIVE, err);
 		return fail_occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_PROG:
 		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
@@ -494,5 +439,5 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 			err, -EOPNOTSUPP,
 			"%s runs sixlane with other maps under libxdp's dispatcher: run 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
 			port, port, port);
-	return replace(object, (int)ifindex, port, &prog, err);
+	return install_flavour(object, (int)ifindex, port, &prog, LOADER_NATIVE, err);
 }

@@ -27,19 +27,11 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 /* Detaches sixlane from a port. -ENOENT: no program; -EBUSY: not sixlane's (named in err). */
 int loader_detach(const char *port, char *err);
 
-/*
- * Replaces the sixlane program of a port, in the same mode, if it has maps of its own
+/* Replaces the sixlane program of a port, in the same mode, if it has maps of its own
  * (LOADER_OTHER_MAPS, no dispatcher), does not read their arena, or needs several buffers at a
  * jumbo MTU. 0: the program is now the best that the driver accepts, which may be one for single
- * buffers.
- */
+ * buffers. */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
-
-/*
- * Makes the kernel announce the device as changed, while nothing changes: replaces no XDP program
- * by none. 0 or -errno; the device must have no program.
- */
-int loader_announce_device(int ifindex);
 
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);

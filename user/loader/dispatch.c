@@ -10,14 +10,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_link.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <xdp/libxdp.h>
 
-#include "../lib/util.h"
+#include "bpf_object.h"
 #include "error.h"
-#include "libbpf_log.h"
-#include "refusal.h"
 
 static int print(enum libxdp_print_level level, const char *fmt, va_list ap)
 {

@@ -3,7 +3,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_ether.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,7 +10,6 @@
 #include "../lib/ethtool.h"
 #include "driver.h"
 #include "error.h"
-#include "libbpf_log.h"
 #include "run.h"
 
 #define VLAN_HLEN 4

@@ -5,12 +5,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 
-#include "../lib/util.h"
 #include "bpf_object.h"
 #include "error.h"
-#include "libbpf_log.h"
 #include "paths.h"
 
 #define FUNCTION "flowtable_forwards"
@@ -51,14 +48,6 @@ static bool has(const uint32_t *prog_ids, size_t n, uint32_t prog_id)
 		if (prog_ids[i] == prog_id)
 			return true;
 	return false;
-}
-
-static bool is_none(const uint32_t *prog_ids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (prog_ids[i])
-			return false;
-	return true;
 }
 
 bool loader_flows_has(const struct loader_flows *flows, uint32_t prog_id)
@@ -145,17 +134,20 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 {
 	struct extended *grown;
 	char path[PATH_MAX];
+	bool any = false;
 	int result = 0;
 
+	for (size_t i = 0; i < n; i++)
+		any |= prog_ids[i];
 	remove_others(flows, prog_ids, n);
-	if (is_none(prog_ids, n)) {
+	if (!any) {
 		unload(flows);
 		flows->missing = false;
 		return 0;
 	}
 	if (flows->missing)
 		return loader_fail(err, -EOPNOTSUPP, MISSING);
-	if (!loader_flows_path(object, path))
+	if (!loader_flavour_path(object, "flows", path))
 		return loader_fail(err, -EINVAL, "%s has no usual name, so that none is beside it",
 				   object);
 	grown = reallocarray(flows->at, n, sizeof(*grown));
@@ -170,7 +162,7 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 		    has(prog_ids, i, prog_ids[i]))
 			continue;
 		rc = extend(flows, path, prog_ids[i], result ? NULL : err);
-		result = result ? result : rc;
+		result = result ?: rc;
 	}
 	if (!flows->n)
 		unload(flows);

@@ -8,14 +8,10 @@
 #define USER_LOADER_LOADER_H
 
 #include "attach.h"
-#include "compiler.h"
+#include "bpf_object.h"
 #include "error.h"
-#include "link.h"
 #include "paths.h"
 #include "pin.h"
-#include "pin_dir.h"
-#include "port_names.h"
 #include "query.h"
-#include "refusal.h"
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See map_spec.h. */
-#include "map_spec.h"
+/* See pin.h. */
+#include "pin.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 
 #include "../../bpf/abi/sixlane.h"
-#include "../lib/util.h"
 #include "error.h"
 #include "paths.h"
 

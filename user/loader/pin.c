@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,9 +12,7 @@
 #include "arena.h"
 #include "bpf_object.h"
 #include "error.h"
-#include "libbpf_log.h"
 #include "paths.h"
-#include "pin_dir.h"
 #include "query.h"
 
 static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, char *err)
@@ -61,10 +58,8 @@ static int open_arena(struct loader_maps *maps, char *err)
 	return rc;
 }
 
-/*
- * Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
- * none left open.
- */
+/* Opens and checks the pins that exist. Returns how many of the required ones do, or -errno with
+ * none left open. */
 static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 {
 	struct sixlane_meta meta = { 0 };

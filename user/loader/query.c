@@ -8,9 +8,8 @@
 #include <linux/if_link.h>
 #include <string.h>
 
-#include "../lib/util.h"
 #include "dispatch.h"
-#include "libbpf_log.h"
+#include "error.h"
 
 #define MAX_PROG_MAPS 64
 
@@ -23,6 +22,13 @@ const char *loader_xdp_mode_name(enum xdp_mode mode)
 	};
 
 	return names[mode];
+}
+
+uint32_t loader_xdp_flags(enum xdp_mode mode)
+{
+	if (mode == XDP_MODE_GENERIC)
+		return XDP_FLAGS_SKB_MODE;
+	return mode == XDP_MODE_OFFLOAD ? XDP_FLAGS_HW_MODE : XDP_FLAGS_DRV_MODE;
 }
 
 /* Adds the map to out if it has one of sixlane's names. */
@@ -130,23 +136,16 @@ static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
 /* The program that gets received packets first, and its mode. */
 static uint32_t running_prog(const struct bpf_xdp_query_opts *query, enum xdp_mode *mode)
 {
-	switch (query->attach_mode) {
-	case XDP_ATTACHED_DRV:
-		*mode = XDP_MODE_NATIVE;
-		return query->prog_id;
-	case XDP_ATTACHED_SKB:
-		*mode = XDP_MODE_GENERIC;
-		return query->prog_id;
-	case XDP_ATTACHED_HW:
-		*mode = XDP_MODE_OFFLOAD;
-		return query->prog_id;
-	case XDP_ATTACHED_MULTI:
-		*mode = XDP_MODE_MULTI;
-		return query->drv_prog_id ? query->drv_prog_id : query->skb_prog_id;
-	default:
-		*mode = XDP_MODE_NONE;
-		return 0;
-	}
+	static const enum xdp_mode modes[] = {
+		[XDP_ATTACHED_NONE] = XDP_MODE_NONE,   [XDP_ATTACHED_DRV] = XDP_MODE_NATIVE,
+		[XDP_ATTACHED_SKB] = XDP_MODE_GENERIC, [XDP_ATTACHED_HW] = XDP_MODE_OFFLOAD,
+		[XDP_ATTACHED_MULTI] = XDP_MODE_MULTI,
+	};
+
+	*mode = query->attach_mode < ARRAY_SIZE(modes) ? modes[query->attach_mode] : XDP_MODE_NONE;
+	if (*mode == XDP_MODE_MULTI)
+		return query->drv_prog_id ?: query->skb_prog_id;
+	return *mode == XDP_MODE_NONE ? 0 : query->prog_id;
 }
 
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out)
@@ -200,4 +199,74 @@ uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *
 		if (!is_among(id, ids, n) && has_maps_of(id, maps))
 			return id;
 	return 0;
+}
+
+/* --- links -------------------------------------------------------------------------------- */
+
+/* Replaces no program by none, which changes nothing. */
+static int replace_none(int ifindex, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	libbpf_log_reset();
+	opts.old_prog_fd = -1;
+	/* UPDATE_IF_NOEXIST would detach a program where the new one is none */
+	return bpf_xdp_attach(ifindex, -1, flags | XDP_FLAGS_REPLACE, &opts);
+}
+
+int loader_announce_device(int ifindex)
+{
+	return replace_none(ifindex, XDP_FLAGS_SKB_MODE);
+}
+
+/* If there is a link, the kernel refuses that first. */
+static bool is_held(uint32_t ifindex, enum xdp_mode mode)
+{
+	return replace_none((int)ifindex, loader_xdp_flags(mode)) &&
+	       strstr(libbpf_log_kernel_message(), "BPF XDP link");
+}
+
+static bool is_of(uint32_t id, uint32_t ifindex, uint32_t prog_id)
+{
+	_cleanup_close_ int fd = bpf_link_get_fd_by_id(id);
+	struct bpf_link_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) &&
+	       info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex == ifindex &&
+	       info.prog_id == prog_id;
+}
+
+/* Another network namespace may have a device of the same number: then the link is unknown. */
+static uint32_t find(uint32_t ifindex, uint32_t prog_id)
+{
+	uint32_t id = 0, found = 0;
+
+	while (!bpf_link_get_next_id(id, &id)) {
+		if (!is_of(id, ifindex, prog_id))
+			continue;
+		if (found)
+			return LOADER_LINK_UNKNOWN;
+		found = id;
+	}
+	return found ?: LOADER_LINK_UNKNOWN;
+}
+
+uint32_t loader_query_link(uint32_t ifindex, const struct loader_prog *prog)
+{
+	if (prog->owner == LOADER_NO_PROG || prog->dispatcher || !is_held(ifindex, prog->mode))
+		return 0;
+	return find(ifindex, prog->id);
+}
+
+const char *loader_link_advice(uint32_t link_id, char buf[LOADER_LINK_ADVICE])
+{
+	if (link_id == LOADER_LINK_UNKNOWN)
+		snprintf(
+			buf, LOADER_LINK_ADVICE,
+			"a BPF link holds it: find it with 'bpftool link', then run 'bpftool link detach id ID'");
+	else
+		snprintf(buf, LOADER_LINK_ADVICE,
+			 "BPF link %u holds it: run 'bpftool link detach id %u'", link_id, link_id);
+	return buf;
 }

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "bpf_object.h"
 #include "error.h"
-#include "libbpf_log.h"
 #include "paths.h"
 
 struct loader_run {
@@ -112,7 +110,7 @@ int loader_run_open(const char *object, bool frags, const struct loader_maps *ma
 	char path[PATH_MAX], frags_path[PATH_MAX];
 
 	object = loader_object_for(object, maps, path);
-	if (frags && loader_frags_path(object, frags_path))
+	if (frags && loader_flavour_path(object, "frags", frags_path))
 		object = frags_path;
 	return open_and_load(object, false, maps, out, err);
 }
@@ -122,7 +120,7 @@ int loader_run_open_trace(const char *object, bool frags, const struct loader_ma
 {
 	char path[PATH_MAX];
 
-	if (!loader_trace_path(object, path))
+	if (!loader_flavour_path(object, "trace", path))
 		return loader_fail(
 			err, -EINVAL,
 			"\"%s\" does not end with .bpf.o, so sixlane.trace.bpf.o beside it is not found",

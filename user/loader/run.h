@@ -10,11 +10,8 @@
 #ifndef USER_LOADER_RUN_H
 #define USER_LOADER_RUN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../../bpf/abi/trace.h"
-#include "compiler.h"
+#include "bpf_object.h"
 #include "pin.h"
 
 /* More than the longest frame of any port, in bytes. */
@@ -30,10 +27,8 @@ struct loader_run_result {
 	uint8_t frame[LOADER_RUN_ROOM];
 };
 
-/*
- * frags: use the flavour beside the object for frames of several buffers. maps must outlive *out.
- * 0 or -errno and err.
- */
+/* frags: use the flavour beside the object for frames of several buffers. maps must outlive *out.
+ * 0 or -errno and err. */
 int loader_run_open(const char *object, bool frags, const struct loader_maps *maps,
 		    struct loader_run **out, char *err);
 /* The same for the trace flavour beside the object, which any flavour may have on its port. */
@@ -41,17 +36,13 @@ int loader_run_open_trace(const char *object, bool frags, const struct loader_ma
 			  struct loader_run **out, char *err);
 void loader_run_close(struct loader_run *run);
 
-/*
- * Runs a frame of len bytes as if the device of this namespace had received it. 0 or -errno and
- * err. Needs Linux 5.15, whose BPF_PROG_TEST_RUN accepts a device.
- */
+/* Runs a frame of len bytes as if the device of this namespace had received it. 0 or -errno and
+ * err. Needs Linux 5.15, whose BPF_PROG_TEST_RUN accepts a device. */
 int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
 		     struct loader_run_result *out, char *err);
 
-/*
- * The same for the trace flavour, with what it recorded. The verdict and slot in *out are those of
- * the trace's last record.
- */
+/* The same for the trace flavour, with what it recorded. The verdict and slot in *out are those of
+ * the trace's last record. */
 int loader_run_trace(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
 		     struct loader_run_result *out, struct sixlane_trace *trace, char *err);
 

@@ -9,6 +9,7 @@
 #ifndef USER_LOADER_RUN_FILE_H
 #define USER_LOADER_RUN_FILE_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #define RUN_FILE_DIR "/run/sixlane"
@@ -27,5 +28,19 @@ int run_file_commit(FILE *file, const char *name);
 FILE *run_file_open(const char *name);
 
 void run_file_remove(const char *name);
+
+/* The names of ports in sixlaned's settings, for `sixlane status`. They are valid in the daemon's
+ * network namespace only, so the file says which one that is. Which names are missing is for the
+ * reader to find out. */
+struct loader_port_name {
+	const char *setting, *name;
+};
+
+/* Replaces the list. 0 or -errno. */
+int loader_names_write(const struct loader_port_name *names, size_t n);
+
+/* Calls fn for each name of the last list, if it was written in this network namespace. */
+typedef void (*loader_name_fn)(void *ctx, const struct loader_port_name *name);
+void loader_names_read(loader_name_fn fn, void *ctx);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In the place of cmd.c, which would bring the kernel's maps along: verdicts by their names, slots
- * by their numbers.
+ * The devices of the maps in cmd_world.h. In the place of cmd.c, which would bring the kernel's
+ * maps along: verdicts by their names, slots by their numbers.
  */
 #ifndef UNIT_CLI_CMD_STUBS_H
 #define UNIT_CLI_CMD_STUBS_H
@@ -9,6 +9,11 @@
 #include <stdio.h>
 
 #include "../../../user/cli/cmd.h"
+#include "cmd_world.h"
+
+static struct link links[] = { { .ifindex = IN, .name = "in0" },
+			       { .ifindex = OUT, .name = "out0" },
+			       { .ifindex = OTHER, .name = "other0" } };
 
 const char *cmd_verdict_name(uint32_t verdict)
 {

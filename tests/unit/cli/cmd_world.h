@@ -140,8 +140,9 @@ static inline void world_add(struct world_list *list, uint32_t table, const char
 			     uint32_t id)
 {
 	assert_true(list->n < WORLD_ENTRIES);
-	list->at[list->n++] =
-		(struct entry){ table, { address(addr), len }, sixlane_route_value(id, len) };
+	list->at[list->n++] = (struct entry){ .table = table,
+					      .prefix = { address(addr), len },
+					      .value = sixlane_route_value(id, len) };
 }
 
 static inline void world_exception(uint32_t table, const char *addr, struct sixlane_exception value)

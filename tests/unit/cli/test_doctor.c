@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What `sixlane doctor` computes: the list of findings, shares of the traffic, the device to attach
- * to, and the owner of the daemon's lock.
+ * What `sixlane doctor` computes: the list of findings, shares of the traffic, and the device to
+ * attach to.
  */
 #include "../unit.h"
 
 #include <string.h>
 
-#include "../../../user/cli/gateways.h"
-#include "../../../user/cli/traffic.h"
-#include "../../../user/loader/driver.h"
-#include "../../../user/loader/pin_dir.h"
+#include "../../../user/cli/doctor.h"
 
 static const struct check check = { .name = "check", .usual = "usual" };
 
@@ -34,7 +31,7 @@ static void errors_come_first(void **state)
 	assert_int_equal(findings_count(findings, FINDING_WARNING), 1);
 	assert_true(findings_has(findings, "check"));
 	assert_false(findings_has(findings, "other"));
-	findings_free(findings);
+	checkup_free(&checkup);
 }
 
 /* The usual advice is not part of a warning of status; in JSON it is advice. */
@@ -63,7 +60,7 @@ static void advice_is_for_the_last_finding(void **state)
 		assert_int_equal(json_is_null(json_object_get(one, "port")), !i);
 	}
 	json_decref(json);
-	findings_free(findings);
+	checkup_free(&checkup);
 }
 
 /* Frames of other protocols do not count, and of few packets no share is notable. */
@@ -129,37 +126,6 @@ static void vlans_and_slaves_have_another_device_to_attach_to(void **state)
 		assert_int_equal(check_device_to_attach(&ports, &links[i])->ifindex, wanted[i]);
 }
 
-static void locks_of_whole_files_for_writing(void **state)
-{
-	static const char *const others[] = {
-		"1: FLOCK  ADVISORY  READ  812 00:2f:13 0 EOF\n",
-		"2: POSIX  ADVISORY  WRITE 812 00:2f:13 0 EOF\n",
-		"3: -> FLOCK  ADVISORY  WRITE 812 00:2f:13 0 EOF\n",
-		"4: FLOCK  ADVISORY  WRITE 812 <none>:0 0 EOF\n",
-		"",
-	};
-	struct loader_lock_line lock = { .pid = 7 };
-
-	assert_true(loader_parse_lock("12: FLOCK  ADVISORY  WRITE 812 fd:2f:4711 0 EOF\n", &lock));
-	assert_int_equal(lock.pid, 812);
-	assert_int_equal(lock.major, 0xfd);
-	assert_int_equal(lock.minor, 0x2f);
-	assert_int_equal(lock.inode, 4711);
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert_false(loader_parse_lock(others[i], &lock));
-	assert_int_equal(lock.pid, 812);
-}
-
-static void limits_of_drivers(void **state)
-{
-	assert_int_equal(loader_driver_max_mtu("igb", 4096), 3046);
-	assert_int_equal(loader_driver_max_mtu("virtio_net", 4096), 0);
-	assert_true(loader_driver_opens_checksums("virtio_net"));
-	assert_false(loader_driver_opens_checksums("igb"));
-	assert_true(loader_mtu_is_jumbo(loader_max_plain_mtu() + 1));
-	assert_false(loader_mtu_is_jumbo(loader_max_plain_mtu()));
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -169,8 +135,6 @@ UNIT_TESTS()
 		cmocka_unit_test(verdicts_have_advice),
 		cmocka_unit_test(gateways_are_reported_once),
 		cmocka_unit_test(vlans_and_slaves_have_another_device_to_attach_to),
-		cmocka_unit_test(locks_of_whole_files_for_writing),
-		cmocka_unit_test(limits_of_drivers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

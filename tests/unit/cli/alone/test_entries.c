@@ -15,8 +15,8 @@ static const struct {
 	const char *addr;
 	uint32_t len;
 } entries[] = {
-	{ 300, "2001:db8:a::", 48 }, { 2, "2001:db8::", 32 }, { 2, "::", 0 }, { 300, "::", 0 },
-	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 },
+	{ 300, "2001:db8:a::", 48 }, { 2, "2001:db8::", 32 }, { 2, "::", 0 },	{ 300, "::", 0 },
+	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 }, { 2, "::", -1u }, /* no whole table */
 };
 
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
@@ -65,29 +65,6 @@ static void tables_are_separate(void **state)
 	entries_free(&sources);
 }
 
-static uint32_t match(const struct entries *sources, uint32_t set, const char *text)
-{
-	const struct entry *found;
-	union sixlane_addr addr;
-
-	inet_pton(AF_INET6, text, &addr);
-	found = entries_match(sources, set, &addr);
-	return found ? found->prefix.len : UINT32_MAX;
-}
-
-static void the_longest_prefix_matches(void **state)
-{
-	struct entries sources = read_all();
-
-	assert_int_equal(match(&sources, 2, "2001:db8:7fff::"), 33);
-	assert_int_equal(match(&sources, 2, "2001:db8:8000::"), 32);
-	assert_int_equal(match(&sources, 2, "2001:db9::"), 0);
-	assert_int_equal(match(&sources, 300, "2001:db8:a::1"), 48);
-	assert_int_equal(match(&sources, 300, "2001:db8:b::1"), 0);
-	assert_int_equal(match(&sources, 4, "2001:db8:b::1"), UINT32_MAX);
-	entries_free(&sources);
-}
-
 static void only_what_is_asked_for_is_added(void **state)
 {
 	static const struct {
@@ -114,12 +91,45 @@ static void only_what_is_asked_for_is_added(void **state)
 	}
 }
 
+/* Of random prefixes that cover each other, as a search of all of them finds it. */
+static void matches_are_the_longest(void **state)
+{
+	struct entries some = { 0 };
+
+	srand(1);
+	for (int i = 0; i < 300; i++) {
+		struct sixlane_route_key key = {
+			.prefix_len = SIXLANE_TABLE_BITS + (uint32_t)(rand() % 129),
+			.table = htonl((uint32_t)(rand() % 3)),
+			.addr.bytes = { [0] = (uint8_t)(rand() & 3), [15] = (uint8_t)(rand() & 3) },
+		};
+
+		assert_int_equal(entries_add(&some, &key, (uint32_t)i), 0);
+	}
+	entries_sort(&some);
+	for (int i = 0; i < 1000; i++) {
+		const union sixlane_addr addr = {
+			.bytes = { [0] = (uint8_t)(rand() & 3), [15] = (uint8_t)(rand() & 7) }
+		};
+		const struct prefix host = { addr, 128 };
+		const struct entry *best = NULL;
+		const uint32_t table = (uint32_t)(rand() % 4);
+
+		for (const struct entry *at = some.at; at < some.at + some.n; at++)
+			if (at->table == table && prefix_covers(&at->prefix, &host) &&
+			    (!best || at->prefix.len > best->prefix.len))
+				best = at;
+		assert_ptr_equal(entries_match(&some, table, &addr), best);
+	}
+	entries_free(&some);
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_are_separate),
-		cmocka_unit_test(the_longest_prefix_matches),
 		cmocka_unit_test(only_what_is_asked_for_is_added),
+		cmocka_unit_test(matches_are_the_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

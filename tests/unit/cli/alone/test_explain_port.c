@@ -5,14 +5,12 @@
  */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain_port.h"
+#include "../../../../user/cli/explain.h"
 #include "../../../../user/netlink/socket_query.h"
-#include "../../unit.h"
 #include "../cmd_stubs.h"
 
 enum { BY_IN = 5, BY_OUT, BY_OTHER };
 
-static struct link links[3];
 static struct explain explain;
 static uint32_t kernel_ifindex, kernel_len;
 
@@ -33,9 +31,6 @@ static void fill(void)
 	world_hop(BY_IN, SLOT_IN, 0);
 	world_hop(BY_OUT, SLOT_OUT, GATEWAY);
 	world_hop(BY_OTHER, SLOT_OTHER, GATEWAY);
-	links[0] = (struct link){ .ifindex = IN, .name = "in0" };
-	links[1] = (struct link){ .ifindex = OUT, .name = "out0" };
-	links[2] = (struct link){ .ifindex = OTHER, .name = "other0" };
 	explain = (struct explain){ .packet = { .src = address(SOURCE) } };
 	explain.view.maps = maps;
 	explain.view.ports = (struct ports){ .links = links, .n = 3 };

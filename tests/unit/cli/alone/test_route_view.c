@@ -6,7 +6,6 @@
 #include "../cmd_world.h"
 
 #include "../../../../user/fib/group.h"
-#include "../../unit.h"
 
 #define GROUP 50u
 #define FIRST_BUCKET 1000u

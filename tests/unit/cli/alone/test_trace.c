@@ -2,12 +2,9 @@
 /* Records of the trace flavour, and what `sixlane explain` and `lookup` read out of them. */
 #include "../cmd_world.h"
 
-#include "../../../../user/cli/explain_egress.h"
-#include "../../../../user/cli/explain_json.h"
-#include "../../../../user/cli/explain_route.h"
+#include "../../../../user/cli/explain.h"
 #include "../../../../user/cli/guard.h"
 #include "../../../../user/cli/lookup_route.h"
-#include "../../unit.h"
 #include "../cmd_stubs.h"
 
 int maps_source_each(const struct maps *of, maps_route_fn fn, void *ctx)
@@ -39,7 +36,6 @@ enum { BY_OUT = 5, BY_OTHER };
 
 static struct explain explain;
 static struct trace *const trace = &explain.trace;
-static struct link links[3];
 
 static void record(enum sixlane_trace_step step, uint32_t verdict, union sixlane_trace_facts facts)
 {
@@ -274,9 +270,6 @@ static const char *lines_of(const char *name)
 static void explain_all(uint32_t verdict)
 {
 	end_by(verdict);
-	links[0] = (struct link){ .ifindex = IN, .name = "in0" };
-	links[1] = (struct link){ .ifindex = OUT, .name = "out0" };
-	links[2] = (struct link){ .ifindex = OTHER, .name = "other0" };
 	explain.view.maps = maps;
 	explain.view.ports = (struct ports){ .links = links, .n = 3 };
 	explain.port = explain.ingress = &links[0];
@@ -295,55 +288,35 @@ static void forget(void)
 }
 
 static const struct {
-	struct sixlane_trace_record records[2];
+	const char *step, *words;
 	bool by_route; /* and a route by BY_OUT */
 	uint32_t verdict, decided;
-	const char *step, *words;
+	struct sixlane_trace_record records[2];
 } decisions[] = {
-	{ RULE(DIFFERS, .selector = SIXLANE_RULE_SOURCE), .verdict = SIXLANE_PASS_NO_ROUTE,
-	  .step = "rules", .words = "another source\n" },
-	{ RULE(DIFFERS, .selector = SIXLANE_RULE_DPORT), .verdict = SIXLANE_PASS_NO_ROUTE,
-	  .step = "rules", .words = "another destination port" },
-	{ RULE(UNSEEN), .step = "rules", .words = "XDP cannot see" },
-	{ RULE(GOTO), .step = "rules",
-	  .words = "0: from all iif in0 ipproto 0 sport 0 lookup 0: applies, and leads on" },
-	{ RULE(NO_ROUTE), .step = "rules", .words = "no route" },
-	{ RULE(THROW), .step = "rules", .words = "throw" },
-	{ RULE(SUPPRESSED), .step = "rules", .words = "suppresses so short" },
-	{ RULE(SHARED), .step = "rules", .words = "next-hop object" },
-	{ RULE(EXCEPTED), .step = "rules", .words = "not an exception of the destination" },
-	{ RULE(DECIDES), .step = "rules", .words = "decides" },
-	{ RULE(DECIDES, .table = SIXLANE_TABLE_MAIN), .verdict = SIXLANE_PUNT_MAP_FULL,
-	  .step = "prefix", .words = "incomplete" },
-	{ .by_route = true,
-	  .verdict = SIXLANE_PASS_PORT,
-	  .decided = SIXLANE_PASS_PORT,
-	  .step = "decided",
-	  .words = "pass_port" },
-	{ .by_route = true,
-	  .verdict = SIXLANE_PASS_PORT,
-	  .decided = SIXLANE_PASS_PORT,
-	  .step = "egress",
-	  .words = "out0" },
-	{ .by_route = true,
-	  .verdict = SIXLANE_PASS_PORT,
-	  .decided = SIXLANE_PASS_PORT,
-	  .step = "verdict",
-	  .words = "pass_port" },
-	{ { R(PAIR, FORWARD, pair, .value = 0, .word = 16, .bit = 2) },
-	  .by_route = true,
-	  .step = "guard",
-	  .words = "bit 2 of word 16 in sl_guard is clear" },
-	{ { R(PAIR, FORWARD, pair, .value = 4, .word = 16, .bit = 2) },
-	  .by_route = true,
-	  .step = "guard",
-	  .words = "bit 2 of word 16 in sl_guard is set" },
-	{ { R(ADDRESSEE, PASS_OTHER_MAC, addressee, .dst = 1) },
-	  .by_route = true,
-	  .verdict = SIXLANE_PASS_OTHER_MAC,
-	  .decided = SIXLANE_PASS_OTHER_MAC,
-	  .step = "mac",
-	  .words = "for 00:00:00:00:00:09" },
+	{ "rules", "another source\n", .verdict = SIXLANE_PASS_NO_ROUTE,
+	  .records = RULE(DIFFERS, .selector = SIXLANE_RULE_SOURCE) },
+	{ "rules", "another destination port", .verdict = SIXLANE_PASS_NO_ROUTE,
+	  .records = RULE(DIFFERS, .selector = SIXLANE_RULE_DPORT) },
+	{ "rules", "XDP cannot see", .records = RULE(UNSEEN) },
+	{ "rules", "0: from all iif in0 ipproto 0 sport 0 lookup 0: applies, and leads on",
+	  .records = RULE(GOTO) },
+	{ "rules", "no route", .records = RULE(NO_ROUTE) },
+	{ "rules", "throw", .records = RULE(THROW) },
+	{ "rules", "suppresses so short", .records = RULE(SUPPRESSED) },
+	{ "rules", "next-hop object", .records = RULE(SHARED) },
+	{ "rules", "not an exception of the destination", .records = RULE(EXCEPTED) },
+	{ "rules", "decides", .records = RULE(DECIDES) },
+	{ "prefix", "incomplete", .verdict = SIXLANE_PUNT_MAP_FULL,
+	  .records = RULE(DECIDES, .table = SIXLANE_TABLE_MAIN) },
+	{ "decided", "pass_port", true, SIXLANE_PASS_PORT, .decided = SIXLANE_PASS_PORT },
+	{ "egress", "out0", true, SIXLANE_PASS_PORT, .decided = SIXLANE_PASS_PORT },
+	{ "verdict", "pass_port", true, SIXLANE_PASS_PORT, .decided = SIXLANE_PASS_PORT },
+	{ "guard", "bit 2 of word 16 in sl_guard is clear", true,
+	  .records = { R(PAIR, FORWARD, pair, .value = 0, .word = 16, .bit = 2) } },
+	{ "guard", "bit 2 of word 16 in sl_guard is set", true,
+	  .records = { R(PAIR, FORWARD, pair, .value = 4, .word = 16, .bit = 2) } },
+	{ "mac", "for 00:00:00:00:00:09", true, SIXLANE_PASS_OTHER_MAC, SIXLANE_PASS_OTHER_MAC,
+	  .records = { R(ADDRESSEE, PASS_OTHER_MAC, addressee, .dst = 1) } },
 };
 
 static void every_decision_is_explained(void **state)

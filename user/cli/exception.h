@@ -3,8 +3,8 @@
  * Exceptions of destinations as the maps hold them: what the operator requests (sl_operator) and
  * what packets get (sl_exceptions).
  */
-#ifndef USER_CLI_EXCEPTION_STATE_H
-#define USER_CLI_EXCEPTION_STATE_H
+#ifndef USER_CLI_EXCEPTION_H
+#define USER_CLI_EXCEPTION_H
 
 #include "print.h"
 
@@ -47,5 +47,16 @@ const char *exception_name(const union sixlane_addr *dst, uint32_t table, char b
 const char *exception_why_inactive(const struct cmd_view *view, bool daemon,
 				   const union sixlane_addr *dst,
 				   const struct exception_state *state, char buf[EXCEPTION_WHY]);
+
+/* What follows EXCEPTION_DELETE sets a request. */
+enum exception_change { EXCEPTION_FLUSH, EXCEPTION_DELETE, EXCEPTION_ADD, EXCEPTION_REPLACE };
+
+/* Applies a list. For EXCEPTION_FLUSH the first one has the table, 0 for all, and the list becomes
+ * what was removed. CMD_OK, or CMD_FAILED after logging. */
+int exception_change(const struct cmd_options *options, enum exception_change kind,
+		     struct exceptions *list);
+
+/* Shows all exceptions, or those of a destination or table. CMD_OK, or CMD_FAILED after logging. */
+int exception_show(const struct cmd_options *options, const struct exception *filter);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A packet that `sixlane explain` explains: what is known about it, and the list of steps in words
- * that the other files of the command fill.
+ * that the files of the command fill.
  */
-#ifndef USER_CLI_EXPLAIN_STEPS_H
-#define USER_CLI_EXPLAIN_STEPS_H
+#ifndef USER_CLI_EXPLAIN_H
+#define USER_CLI_EXPLAIN_H
 
 #include "../guard/ruleset.h"
 #include "../loader/run.h"
@@ -74,5 +74,23 @@ const char *explain_hop_text(const struct explain *explain, const struct hop_vie
 size_t explain_differs_at(const struct explain *explain);
 /* "XDP_PASS" … */
 const char *explain_action(uint32_t action);
+
+/* Sets port (unless it is set), ingress, prog, and the MACs and tags of packet. The port is the
+ * served one by which the packet's source is reached, or else the first served one. The program
+ * runs below VLAN devices and on the slaves of bonds. CMD_OK, or CMD_FAILED after logging. */
+int explain_find_port(struct explain *explain);
+
+/* Adds the steps packet, maps, port, mac and decided. */
+void explain_add_ingress(struct explain *explain);
+/* Adds the steps rules, table, prefix, source, route, group, bucket and member. */
+void explain_add_route(struct explain *explain);
+
+/* Adds the steps exception, egress, guard, neighbour, mtu and slave. */
+void explain_add_egress(struct explain *explain);
+/* Sets guard_reason and adds the steps guard reason, program, trace, answer, output and verdict. */
+void explain_add_verdict(struct explain *explain);
+
+/* Most keys are always there, and null where there is nothing to report. */
+json_t *explain_json(const struct explain *explain);
 
 #endif

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Why a driver refuses an XDP program, and whether its CPUs share transmit queues. */
+/* What the loader knows of drivers, and how it reads who holds the lock of the pin directory. */
 #include "../unit.h"
 
-#include <stdbool.h>
+#include <errno.h>
 #include <string.h>
 
-#include <errno.h>
-
-#include "../../../user/lib/util.h"
 #include "../../../user/loader/driver.h"
 #include "../../../user/loader/loader.h"
 
 /* The advice depends on the driver and the kernel's message. */
-static void test_driver_refusals(void **state)
+static void drivers_refuse_with_advice(void **state)
 {
 	static const struct {
 		const char *name, *message, *words;
@@ -63,7 +60,7 @@ static void test_driver_refusals(void **state)
 	}
 }
 
-static void test_driver_queues(void **state)
+static void queues_may_be_shared(void **state)
 {
 	assert_true(loader_driver_locks_queues("virtio_net", 1, 2));
 	assert_true(loader_driver_locks_queues("virtio_net", 4, 4));
@@ -72,11 +69,44 @@ static void test_driver_queues(void **state)
 	assert_false(loader_driver_locks_queues("igb", 1, 4));
 }
 
+static void locks_of_whole_files_for_writing(void **state)
+{
+	static const char *const others[] = {
+		"1: FLOCK  ADVISORY  READ  812 00:2f:13 0 EOF\n",
+		"2: POSIX  ADVISORY  WRITE 812 00:2f:13 0 EOF\n",
+		"3: -> FLOCK  ADVISORY  WRITE 812 00:2f:13 0 EOF\n",
+		"4: FLOCK  ADVISORY  WRITE 812 <none>:0 0 EOF\n",
+		"",
+	};
+	struct loader_lock_line lock = { .pid = 7 };
+
+	assert_true(loader_parse_lock("12: FLOCK  ADVISORY  WRITE 812 fd:2f:4711 0 EOF\n", &lock));
+	assert_int_equal(lock.pid, 812);
+	assert_int_equal(lock.major, 0xfd);
+	assert_int_equal(lock.minor, 0x2f);
+	assert_int_equal(lock.inode, 4711);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(loader_parse_lock(others[i], &lock));
+	assert_int_equal(lock.pid, 812);
+}
+
+static void limits_of_drivers(void **state)
+{
+	assert_int_equal(loader_driver_max_mtu("igb", 4096), 3046);
+	assert_int_equal(loader_driver_max_mtu("virtio_net", 4096), 0);
+	assert_true(loader_driver_opens_checksums("virtio_net"));
+	assert_false(loader_driver_opens_checksums("igb"));
+	assert_true(loader_mtu_is_jumbo(loader_max_plain_mtu() + 1));
+	assert_false(loader_mtu_is_jumbo(loader_max_plain_mtu()));
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_driver_refusals),
-		cmocka_unit_test(test_driver_queues),
+		cmocka_unit_test(drivers_refuse_with_advice),
+		cmocka_unit_test(queues_may_be_shared),
+		cmocka_unit_test(limits_of_drivers),
+		cmocka_unit_test(locks_of_whole_files_for_writing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
