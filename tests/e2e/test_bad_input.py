@@ -10,7 +10,7 @@ import subprocess
 import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, REPO, RUN_DIR, SIXLANE, SIXLANED, wait_until
-from netns import PATIENCE
+from netns import PATIENCE, CommandError
 from bpf import (
     XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, bpftool, compile_bpf, element, entry, linked, load, other_object, route_key,
 )  # fmt: skip
@@ -197,10 +197,13 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.router.start()
     idle.sync()
     idle.router.stop()
-    entry(idle, "update", "sl_routes", route_key("2001:db8:f::1/128"), b"\xff\xff\x0f\x80")
-    entry(idle, "update", "sl_routes", route_key("2001:db8::/32"), bytes(4))
+    wrong = {"2001:db8:f::1/128": b"\xff\xff\x0f\x80", "2001:db8::/32": bytes(4)}
+    for prefix, value in wrong.items():
+        entry(idle, "update", "sl_routes", route_key(prefix), value)
     idle.router.start()
-    assert not [r for r in idle.router.routes() if r["prefix"].startswith("2001:db8:f:")]
+    for prefix in wrong:  # nor one that covers it
+        with pytest.raises(CommandError):
+            entry(idle, "lookup", "sl_routes", route_key(prefix))
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
 
 
