@@ -197,13 +197,15 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.router.start()
     idle.sync()
     idle.router.stop()
-    wrong = {"2001:db8:f::1/128": b"\xff\xff\x0f\x80", "2001:db8::/32": bytes(4)}
-    for prefix, value in wrong.items():
-        entry(idle, "update", "sl_routes", route_key(prefix), value)
+    # the last one is shorter than a table's number, and matches what nothing else does
+    wrong = {route_key("2001:db8:f::1/128"): b"\xff\xff\x0f\x80", route_key("2001:db8::/32"): bytes(4),
+             struct.pack("<I", 8) + bytes(20): struct.pack("<I", 1)}  # fmt: skip
+    for key, value in wrong.items():
+        entry(idle, "update", "sl_routes", key, value)
     idle.router.start()
-    for prefix in wrong:  # nor one that covers it
+    for key in wrong:
         with pytest.raises(CommandError):
-            entry(idle, "lookup", "sl_routes", route_key(prefix))
+            entry(idle, "lookup", "sl_routes", key)
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
 
 
