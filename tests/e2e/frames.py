@@ -91,26 +91,18 @@ def with_mac(frame, dst_mac):
     return mac_bytes(dst_mac) + frame[6:]
 
 
-def ipv6_size(frame):
-    """Bytes of the packet by its own header."""
-    return IPV6_LEN + struct.unpack_from("!H", frame, ETH_LEN + 4)[0]
-
-
 def forwarded(frame, dst_mac, src_mac):
     """The frame that must leave the router: only MACs, hop limit and padding differ."""
-    out = bytearray(frame[: ETH_LEN + ipv6_size(frame)])
+    (length,) = struct.unpack_from("!H", frame, ETH_LEN + 4)
+    out = bytearray(frame[: ETH_LEN + IPV6_LEN + length])
     out[0:6], out[6:12] = mac_bytes(dst_mac), mac_bytes(src_mac)
     out[ETH_LEN + 7] -= 1
     return bytes(out)
 
 
-def is_ipv6(frame):
-    return frame[12:14] == b"\x86\xdd" and len(frame) >= ETH_LEN + IPV6_LEN
-
-
 def icmp_type(frame):
     """Type of an ICMPv6 packet (behind a Hop-by-Hop header too), or None."""
-    if not is_ipv6(frame):
+    if frame[12:14] != b"\x86\xdd" or len(frame) < ETH_LEN + IPV6_LEN:
         return None
     next_header, at = frame[ETH_LEN + 6], ETH_LEN + IPV6_LEN
     if next_header == 0 and len(frame) > at + 8:

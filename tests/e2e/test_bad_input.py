@@ -10,7 +10,7 @@ import subprocess
 import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, REPO, RUN_DIR, SIXLANE, SIXLANED, wait_until
-from netns import PATIENCE
+from netns import PATIENCE, CommandError
 from bpf import (
     XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, bpftool, compile_bpf, element, entry, linked, load, other_object, route_key,
 )  # fmt: skip
@@ -197,10 +197,15 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.router.start()
     idle.sync()
     idle.router.stop()
-    entry(idle, "update", "sl_routes", route_key("2001:db8:f::1/128"), b"\xff\xff\x0f\x80")
-    entry(idle, "update", "sl_routes", route_key("2001:db8::/32"), bytes(4))
+    # the last one is shorter than a table's number, and matches what nothing else does
+    wrong = {route_key("2001:db8:f::1/128"): b"\xff\xff\x0f\x80", route_key("2001:db8::/32"): bytes(4),
+             struct.pack("<I", 8) + bytes(20): struct.pack("<I", 1)}  # fmt: skip
+    for key, value in wrong.items():
+        entry(idle, "update", "sl_routes", key, value)
     idle.router.start()
-    assert not [r for r in idle.router.routes() if r["prefix"].startswith("2001:db8:f:")]
+    for key in wrong:
+        with pytest.raises(CommandError):
+            entry(idle, "lookup", "sl_routes", key)
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
 
 

@@ -150,11 +150,11 @@ def test_ignore_routes_with_linkdown(covered, scope):
     net.r.sysctl("net.ipv6.conf.%s.ignore_routes_with_linkdown" % scope, 1)
     net.sync()
     net.assert_forwarded(fr.many(5, FAR), to="b")
-    net.carrier("b", "down")
+    net.host["b"].ip("link set dev h0 down")
+    net.wait_lookup(FAR, verdict="forward", port="p2")
     wanted = net.r.ipj("route get", FAR, "from 2001:db8:a::2 iif p0")[0]["gateway"]
     assert wanted == host_addr("c")
-    net.wait_lookup(FAR, verdict="forward", port="p2")
-    net.carrier("b", "up")
+    net.host["b"].ip("link set dev h0 up")
     net.resolve_hosts()
     net.wait_lookup(FAR, verdict="forward", port="p1")
 

@@ -27,13 +27,14 @@ RULES = """table inet fw {
 """
 
 
-def run(net, *args, ns=None):
-    return (ns or net.r).run(SIXLANE, *args, check=False)
+def run(net, *args, ns=None, under=()):
+    """under: a command that runs the one that follows its own arguments."""
+    return (ns or net.r).run(*under, SIXLANE, *args, check=False)
 
 
-def examine(net, *ports, ns=None, options=()):
-    """The findings, in a form that all commands of these tests agree upon."""
-    done = run(net, "-j", *options, "doctor", *ports, ns=ns)
+def examine(net, *ports, options=(), **kwargs):
+    """The findings, which are sorted by severity and decide on the exit status."""
+    done = run(net, "-j", *options, "doctor", *ports, **kwargs)
     assert done.returncode in (0, 1) and not done.stderr, done
     findings = json.loads(done.stdout)
     assert all(set(each) == KEYS for each in findings)
@@ -110,13 +111,6 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def examine_under(net, words):
-    """The findings of a doctor that runs under a command."""
-    done = net.r.run(*words, SIXLANE, "-j", "doctor", "p0", check=False)
-    assert done.returncode in (0, 1), done
-    return json.loads(done.stdout)
-
-
 def masked(place, *files):
     """Prefix of a command that sees only these files, {name: text}, in a directory of the kernel."""
     lines = ["mount -t tmpfs none " + place, *("echo %s >%s/%s" % (text, place, name) for name, text in files)]
@@ -148,8 +142,8 @@ MACHINES = {
 def test_machine(bystander, name):
     """Each condition is made for real, for this one process."""
     words, check, severity, text = MACHINES[name]
-    assert not has(examine_under(bystander, []), check)
-    findings = examine_under(bystander, words)
+    assert not has(examine(bystander, "p0"), check)
+    findings = examine(bystander, "p0", under=words)
     if not severity:
         assert not has(findings, check)
         return

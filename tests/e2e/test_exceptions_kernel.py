@@ -18,6 +18,7 @@ from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
+from test_explain import A, explain
 from topology import FAR, HOST_MAC, PREFIX, host_addr, host_ll, router_addr
 
 MTU = 1300
@@ -138,7 +139,11 @@ def test_exceptions_observed(idle):
     """They are counted and not applied, unlike operator exceptions."""
     net = ex.start(idle, "--exceptions", "observe")
     ex.learn(net, MTU)
-    before = ex.wait_shown(net, FAR, mtu=MTU)["hits"]
+    ex.wait_shown(net, FAR, mtu=MTU, observed=True)
+    answer = explain(net, A, FAR, "udp size", MTU + 1)
+    assert (answer["verdict"], answer["exception"]["state"]) == ("forward", "observed")
+    assert "only counted" in net.router.sixlane("explain", A, FAR).stdout
+    before = ex.shown(net)[FAR]["hits"]
     net.assert_forwarded([fr.udp(FAR, size=size) for size in (1300, 1301, 1500)])
     assert ex.shown(net)[FAR]["hits"] == before + 3
     ex.exception(net, "add", SECOND, "mtu", MTU)

@@ -187,25 +187,6 @@ def test_output_of_an_operator_exception(idle):
     wait_until(lambda: "exceptions" not in idle.router.lookup(FAR), 10, "no mark")
 
 
-def test_explain_of_kernel_exceptions(idle):
-    """One that is observed, and one that is punted."""
-    ex.start(idle, "--exceptions", "observe")
-    ex.learn(idle, MTU)
-    ex.wait_shown(idle, FAR, observed=True)
-    row = explain(idle, A, FAR, "udp size", MTU + 1)
-    assert (row["verdict"], row["exception"]["state"]) == ("forward", "observed")
-    assert "only counted" in idle.router.sixlane("explain", A, FAR).stdout
-    idle.router.stop()
-    idle.router.start()
-    idle.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via", host_ll("c"), "dev p2")
-    ex.learn(idle, MTU, SECOND)
-    ex.wait_punt(idle, SECOND)
-    row = explain(idle, A, SECOND, "udp 4000 5000 size", MTU + 1)
-    assert row["verdict"] == "punt_exception", row
-    assert row["exception"]["state"] in ("punted", "fresh"), row
-    assert "the kernel decides" in idle.router.sixlane("explain", A, SECOND).stdout
-
-
 # --- lists --------------------------------------------------------------------------------------
 
 
@@ -446,6 +427,10 @@ def test_punted_kernel_exception_comes_first(net):
     """With several next hops the operator exception is shown, but inactive until the other one goes."""
     net.route("replace", PREFIX, BY_BOTH)
     ex.learn(net, MTU)
+    ex.wait_punt(net)
+    answer = explain(net, A, FAR, "udp 4000 5000 size", MTU + 1)
+    assert answer["verdict"] == "punt_exception" and answer["exception"]["state"] in ("punted", "fresh"), answer
+    assert "the kernel decides" in net.router.sixlane("explain", A, FAR).stdout
     ex.wait_read(net)
     assert "the kernel has learned" in exception(net, "add", FAR, "mtu 1400").stderr
     row = ex.shown(net)[FAR]

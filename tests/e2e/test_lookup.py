@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`sixlane lookup`, `routes` and `status`: groups, sources, tables, rules and ports."""
 
-from test_explain import explain
+from guard_rules import nft
 from netns import wait_until
+from test_explain import explain
 from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr, next_hop_objects, router_addr
 
 A, B, C = (host_addr(h) for h in "abc")
@@ -58,11 +59,6 @@ def by_port(net, *words):
     return row["verdict"], {m["port"]: m["verdict"] for m in row["group"]}
 
 
-def load_rules(net, rules):
-    chain = "chain c { type filter hook forward priority 0; %s }" % rules
-    net.r.run("nft", "-f", "-", stdin="flush ruleset; table ip6 t { %s; }" % chain)
-
-
 def test_lookup_by_a_port(net):
     """The port of arrival decides, with and without a source, and may give each member another verdict."""
     net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
@@ -72,7 +68,8 @@ def test_lookup_by_a_port(net):
         assert by_port(net, "dev p0", *source) == ("forward", free)
         assert by_port(net, "dev p1", *source) == ("forward", same)
     assert by_port(net) == ("forward", free)
-    load_rules(net, "iifname p0 oifname p1 drop; iifname p1 drop;")
+    chain = "chain c { type filter hook forward priority 0; iifname p0 oifname p1 drop; iifname p1 drop; }"
+    nft(net.r, "table ip6 t { %s; }" % chain)
     filtered = {"p1": "pass_firewall", "p2": "forward"}
     wait_until(lambda: by_port(net, "dev p0") == ("forward", filtered))
     assert by_port(net, "dev p0 from", A) == ("forward", filtered)
@@ -80,7 +77,7 @@ def test_lookup_by_a_port(net):
     assert by_port(net) == ("forward", free)
     answer = explain(net, A, FAR, "dev p0")
     assert {m["port"]: m["verdict"] for m in answer["group"]} == filtered
-    load_rules(net, "")
+    nft(net.r, "")
     net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     wait_until(lambda: verdict_by_port(net, "dev p0") == "pass_no_forwarding")
     assert verdict_by_port(net, "dev p0 from", A) == "pass_no_forwarding"

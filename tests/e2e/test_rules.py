@@ -143,6 +143,7 @@ LISTS = {
         ["%s via %s table 100" % (router_addr("b"), C)],
         ["pref 30000 lookup local", "pref 100 to %s lookup 100" % router_addr("b")],
         {router_addr("b"): "c", FAR: "b", router_addr("c"): "pass_local"}),
+    "local after main": (["%s via %s" % (router_addr("b"), C)], ["pref 40000 lookup local"], {router_addr("b"): "c"}),
 }  # fmt: skip
 
 
@@ -153,7 +154,7 @@ def test_lists(tables, name):
         tables.r.route("add", route)
     for words in rules:
         rule(tables, "add", words)
-    if name == "local after others":
+    if name.startswith("local after"):
         rule(tables, "delete pref 0")
     for dst, host in wanted.items():
         if host in "bc":

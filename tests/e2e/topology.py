@@ -290,20 +290,6 @@ class Net:
             "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b")) for i in range(count)
         )
 
-    def carrier(self, host, state):
-        """Take a host's carrier away, or give it back, and wait until the kernel's routes show it.
-
-        A worker (linkwatch) does that, which may delay a change by a second.
-        """
-        self.host[host].ip("link set dev h0", state)
-
-        def noticed():
-            routes = self.r.ipj("-6 route show dev", PORT[host])
-            lost = ["linkdown" in route["flags"] for route in routes]
-            return lost and set(lost) == {state == "down"}
-
-        wait_until(noticed, 10, "routes by a carrier that is %s" % state)
-
     def wait_lookup(self, address, timeout=10, **wanted):
         """Until `sixlane lookup` shows these values; key=None: the key is absent."""
         return wait_for(

@@ -98,7 +98,7 @@ class Lab:
         """limits_answers: namespaces keep the kernel's default rate limit of ICMPv6 errors, for measurements."""
         self.suffix, self.limits_answers = secrets.token_hex(4), limits_answers
         self.namespaces, self.processes, self._sockets = [], [], []
-        self._strays, self._closed, self.tmp = [], False, None
+        self._left_over, self._closed, self.tmp, self._bpffs_device = [], False, None, None
         self._indexes = itertools.count(FIRST_INDEX)
         enter_private_mounts()
         _open_labs.append(self)
@@ -182,7 +182,7 @@ class Lab:
         self._closed = True
         steps = [lambda p=process: self.end(p, 2) for process in list(self.processes)]
         steps += [self._close_sockets]
-        steps += [lambda: self._strays.extend(self._processes_inside())]
+        steps += [lambda: self._left_over.extend(self._processes_inside())]
         steps += [namespace.delete for namespace in self.namespaces]
         steps += [self._unmount, lambda: self.tmp and shutil.rmtree(self.tmp, ignore_errors=True)]
         with _signals_held():
@@ -206,7 +206,7 @@ class Lab:
             sock.close()
 
     def _unmount(self):
-        if getattr(self, "_bpffs_device", None) is not None:
+        if self._bpffs_device is not None:
             command(["umount", "-l", BPFFS], check=False)
 
     def leftovers(self):
@@ -216,10 +216,9 @@ class Lab:
         if self.tmp and os.path.exists(self.tmp):
             left.append("directory " + self.tmp)
         with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
-            device = getattr(self, "_bpffs_device", 0)
-            number = "%d:%d" % (os.major(device), os.minor(device))
+            number = "%d:%d" % (os.major(self._bpffs_device or 0), os.minor(self._bpffs_device or 0))
             left += ["mount " + line for line in mounts if line.split()[2] == number]
-        return left + (self._strays if self._closed else self._processes_inside())
+        return left + (self._left_over if self._closed else self._processes_inside())
 
     def _processes_inside(self):
         """Only while the namespaces exist: later ones may have their inode numbers."""

@@ -35,8 +35,8 @@ JOB_TIMEOUT_S = 2400
 PATIENCE = "5"
 # A fifth of that of `make test`: it is the same program on another kernel.
 FUZZ_RUNS = 20000
-# For each configuration. In short time more configurations find more than more packets do.
-PARITY_PACKETS = 300
+# Packets of each configuration. In short time more configurations find more than more packets do.
+PARITY_SECONDS, PARITY_PACKETS = 300, 300
 # Of the 160,000 of the full view.
 ROUTES = 10000
 # Of the 100,000 neighbours on one link.
@@ -74,7 +74,7 @@ def pytest_job(suite, name, *files, **machine):
     return Job(suite, name, f"{PYTEST} {shlex.join(words)}", **machine)
 
 
-def jobs(parity_seconds):
+def jobs():
     """All of them, the long ones first: every file of the end-to-end tests, without LEFT_OUT."""
     return [
         pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py"),
@@ -117,7 +117,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_jumbo.py"),
         pytest_job("e2e", "e2e-guard-random", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
-            f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
+            f" --seconds {PARITY_SECONDS} --packets {PARITY_PACKETS}", has_xml=False),
         # the objects that programs are of on this kernel
         Job("bpf", "bpf", "CMOCKA_MESSAGE_OUTPUT=XML CMOCKA_XML_FILE={share}/result.xml"
             f" SIXLANE_FUZZ_RUNS=${{{{SIXLANE_FUZZ_RUNS:-{FUZZ_RUNS}}}}} {{build}}/test_bpf"
@@ -190,17 +190,13 @@ def script(command, build):
     return "\n".join([*lines, f"cd {shlex.quote(str(ROOT))} || exit", command])
 
 
-def job_machine(kernel, system, share, job):
-    return Machine(kernel, share, job.cpus, job.memory_mb, job.nics, job.queues, job.models,
-                   root=system.root, binds=system.binds)  # fmt: skip
-
-
 def run_job(kernel, system, job):
     """(exit status or None, why there is none, seconds)."""
     command = job.command.format(share=SHARE, build=shlex.quote(str(system.build)))
     started = time.monotonic()
     try:
-        machine = job_machine(kernel, system, share_of(kernel, job), job)
+        machine = Machine(kernel, share_of(kernel, job), job.cpus, job.memory_mb, job.nics, job.queues, job.models,
+                          root=system.root, binds=system.binds)  # fmt: skip
         status, error = machine.run(script(command, system.build), JOB_TIMEOUT_S), ""
     except (MachineError, DebianError) as failed:
         status, error = None, str(failed)
@@ -272,7 +268,6 @@ def run_command(kernel, system, args):
         shows.start()
         try:
             machine = Machine(kernel, share.resolve(), 2, nics=args.nics, queues=args.queues,
-                              models=args.models.split(",") if args.models else (),
                               root=system.root, binds=system.binds)  # fmt: skip
             return machine.run(script(shlex.join(args.command), system.build), JOB_TIMEOUT_S)
         except (MachineError, DebianError) as error:
@@ -288,17 +283,14 @@ def options():
     parser.add_argument("command", nargs="*", help="run this in one machine instead of the tests (after --)")
     parser.add_argument("--kernel", default="6.1,6.12,backports,arm64,arm64-16k", metavar="LIST",
                         help=f"of {', '.join(KERNELS)} (default: %(default)s)")
-    names = ", ".join(job.name for job in jobs(0))
+    names = ", ".join(job.name for job in jobs())
     parser.add_argument("--only", metavar="LIST",
                         help=f"jobs, as bonds or, under that kernel alone, as 6.1/bonds: {names} (default: all)")
     parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
                         help="how many at a time (default: one a CPU, %(default)s)")
-    parser.add_argument("--parity-seconds", type=int, metavar="N", default=300,
-                        help="how long to compare random routers (default: %(default)s)")  # fmt: skip
     parser.add_argument("--nics", type=int, metavar="N", default=0,
                         help="with a command: cabled NICs of the machine (default: none)")
     parser.add_argument("--queues", type=int, metavar="N", default=4, help="of each of these (default: %(default)s)")
-    parser.add_argument("--models", metavar="LIST", help=f"instead of --nics: each one's model, of {', '.join(MODELS)}")
     parser.add_argument("--share", metavar="DIR",
                         help=f"with a command: made anew, and {SHARE} of the machine (default: none is kept)")
     parser.add_argument("--list", action="store_true", help="print the jobs and what they run, and start none")
@@ -307,7 +299,7 @@ def options():
     if args.share and share.exists() and any(share.iterdir()) and not (share / "command").exists():
         parser.error(f"--share {share} is not empty, and would be emptied: name a new folder")
     args.kernels = args.kernel.split(",")
-    every = jobs(args.parity_seconds)
+    every = jobs()
     check_files(every)
     wanted = args.only.split(",") if args.only else [job.name for job in every]
     args.jobs = [(name, job) for name in args.kernels for job in every
