@@ -71,12 +71,12 @@ def test_documents():
         "Measured on 2026-01-02: Some CPU, 4 CPUs, Linux 6.1, x86_64.\n"
         "Mitigations: none. Compiler of BPF programs: Some Clang 19.\nCommit abc.\n",
         "| forward, compiled/kernel, full-view | forward-1 | 12.3 (11.3 – 13.3) | ratio | at least 20 | **missed** |",
-        "## forward\n\n`sixlane bench forward`\n\n|",
-        "## sizes\n\n`sixlane bench forward`\n\n![sizes](plots/sizes.svg)\n",
+        "## forward\n`sixlane bench forward`\n\n|",
+        "## sizes\n`sixlane bench forward`\n![sizes](plots/sizes.svg)\n",
         "|  | compiled, ns | kernel, ns | compiled/kernel |\n| --- | --- | --- | --- |\n"
         "| 64 bytes | 100 (99.0 – 101) | 1,234 (1,233 – 1,235) | 12.3 (11.3 – 13.3) |\n"
         "| 512 bytes | 150 (149 – 151) |  |  |\n",
-        "\nNotes:\n\n- compiled: a note\n", "|  | compiled, ns | dpdk-fib6, ns | kernel4, ns |",
+        "\n\n- compiled: a note\n", "|  | compiled, ns | dpdk-fib6, ns | kernel4, ns |",
     ):
         assert line in document
     assert suite.MARKED not in document and "ipv4" not in document
