@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the daemon costs: the time from its start until the maps equal the kernel's tables, and its memory."""
+"""The daemon: the time from its start until the maps equal the kernel's tables, and its memory."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def run(options: argparse.Namespace) -> None:
     results = rows.Results("daemon", options)
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; the last of memory
+            found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; memory: of the last start
             with Router() as router, Progress(f"starts, {table.name}", 2 * options.rounds) as progress:
                 router.fill(table.name, table.prefixes())
                 sixlane = router.sixlane
                 try:
                     for mode in ("start", "restart") * options.rounds:
-                        if mode == "start":  # without a program and a map
+                        if mode == "start":  # no program, no maps
                             sixlane.start("--teardown")
                             sixlane.stop()
                             sixlane.attach("ip")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whether there is memory for a table, and what processes take."""
+"""Whether a table fits into memory, and how much memory processes take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _fields(path: pathlib.Path | str) -> dict[str, int]:
 
 
 def check(what: str, where: str, needed: int) -> None:
-    """Raises BenchError if so many bytes are not to be had: the kernel would kill a process, maybe another one."""
+    """Raises BenchError if fewer bytes are available: the kernel would kill a process, maybe another one."""
     there = 1024 * _fields("/proc/meminfo")["MemAvailable"]
     if needed > there:
         raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine"
@@ -24,13 +24,13 @@ def check(what: str, where: str, needed: int) -> None:
 
 
 def of_process(pid: int) -> dict[str, int]:
-    """What it takes in bytes: "rss" and "pss"."""
+    """"rss" and "pss" in bytes."""
     fields = _fields(f"/proc/{pid}/smaps_rollup")
     return {key.lower(): 1024 * fields[key] for key in ("Rss", "Pss")}
 
 
 def of_maps(pid: int) -> int:
-    """What the kernel accounts for the BPF maps that a process has open, each once, in bytes."""
+    """Bytes of the BPF maps that a process has open, by the kernel's account, each map once."""
     maps = {}
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
