@@ -108,6 +108,9 @@ def aim(median, run, figure="forward, compiled/kernel, full-view", bound="at lea
      "|  | compiled, ns | compiled, changes/s | compiled, table/1 | compiled, beside/alone |\n"
      "| --- | --- | --- | --- | --- |\n|  | 100 (99.0 – 101) |  | 3.00 (2.00 – 4.00) |  |\n"
      "| 9 changes/s |  | 8.00 (7.00 – 9.00) |  | 2.00 (1.00 – 3.00) |\n"),
+    ([row(), row(threads=2, median=9.0), row(engine="compiled, 2 CPUs/1", threads=2, unit="ratio", median=3.0)],
+     "|  | compiled, ns | compiled, 2 CPUs, ns | compiled, 2 CPUs/1 |\n| --- | --- | --- | --- |\n"
+     "|  | 100 (99.0 – 101) | 9.00 (8.00 – 10.0) | 3.00 (2.00 – 4.00) |\n"),
     ([row(), row(engine="compiled/kernel, beside udp", unit="ratio", median=3.0)],
      "| beside udp |  | 3.00 (2.00 – 4.00) |\n"),
     # other units, one a line; a ratio of them

@@ -171,8 +171,8 @@ def run(options: argparse.Namespace) -> None:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin. Written by user/bench/suite.py -->\n", "<!-- results: end -->\n"
 # What tells the lines of a table apart.
-VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "threads": "{} CPUs", "frame_bytes": "{} bytes",
-          "writer_rate": "{} changes/s", "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
+VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "frame_bytes": "{} bytes", "writer_rate": "{} changes/s",
+          "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
 # Units whose columns stand beside each other, with the ratios. Mpps are left out: they follow from ns.
 TIMES = ("ns", "changes/s")
 # Modes that depend on the table and the engine only; those of all runs are merged, into two tables.
@@ -215,6 +215,7 @@ def _placed(row: Row) -> Row:
     """With the key `column`. A ratio of two tables, or beside a flood, gets the line of the first table, or flood."""
     table, _, first = (row["table"] or "").replace("ipv4:", "").partition("/")  # as many routes of IPv4
     column, _, beside = row["engine"].partition(", beside ")
+    column += f", {row['threads']} CPUs" * (row["threads"] > 1 and not column.endswith("CPUs/1"))
     if row["unit"] in TIMES:
         column += f", {row['unit']}"
     elif row["unit"] == "ratio":
@@ -308,7 +309,8 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
                f"Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n"
-               "A rate in Mpps is 1000 × CPUs / ns. `floor` is generator, veth and sink alone.\n\n"
+               "A rate in Mpps is 1000 × CPUs / ns; a column is of one CPU unless it says more. `floor` is\n"
+               "generator, veth and sink alone.\n\n"
                f"{summary(rows)}\n## Against what sixlane is to reach\n\nOf each figure the worst of all runs.\n\n"
                + _aims(rows) + "".join(_section(name, same) for name, same in runs.items()) + _routes(rows))
     before, rest = readme.split(BEGIN)
