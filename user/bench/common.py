@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Errors, interrupts, progress, CPUs, and the common options of the command lines."""
+"""Errors, interrupts, progress, CPUs, memory, and the common options of the command lines."""
 
 from __future__ import annotations
 
@@ -111,6 +111,19 @@ def cpus() -> list[int]:
 def cpu_mask(cpu: int) -> str:
     """A mask of one CPU as the kernel writes it: words of eight hexadecimal digits, the highest first."""
     return f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
+
+
+def fields_of(path: pathlib.Path | str) -> dict[str, int]:
+    """A file of the kernel: the number of each line, by the word before it."""
+    return {name: int(value) for name, value in re.findall(r"(?m)^(\w+):\s*(\d+)", pathlib.Path(path).read_text())}
+
+
+def check_memory(what: str, where: str, needed: int) -> None:
+    """Raises BenchError if fewer bytes are available: the kernel would kill a process, maybe another one."""
+    there = 1024 * fields_of("/proc/meminfo")["MemAvailable"]
+    if needed > there:
+        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine"
+                         ": not enough memory; choose a smaller table")  # fmt: skip
 
 
 def need_root(what: str) -> None:

@@ -4,17 +4,29 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import pathlib
 import time
 from collections import defaultdict
 
-import memory
 import common as opt
 import rows
 import tables as tb
-from common import Progress, need_root
+from common import Progress, fields_of, need_root
 from router import Router
 
 HELP = "Measure the daemon: the time until it is in sync, and its memory."
+
+
+def memory_of(pid: int) -> dict[str, int]:
+    """Bytes of a process, "rss" and "pss", and of the BPF "maps" that it has open, by the kernel's account."""
+    taken, maps = fields_of(f"/proc/{pid}/smaps_rollup"), {}
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            info = fields_of(path)
+            if "map_id" in info:
+                maps[info["map_id"]] = info["memlock"]
+    return {"rss": 1024 * taken["Rss"], "pss": 1024 * taken["Pss"], "maps": sum(maps.values())}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
                         sixlane.start("-l", "warning", sync=False)
                         sixlane.wait_in_sync(after=before)
                         found[mode, "ms"].append(1e3 * (time.monotonic() - begin))
-                        taken = {**memory.of_process(sixlane.daemon.pid), "maps": memory.of_maps(sixlane.daemon.pid)}
+                        taken = memory_of(sixlane.daemon.pid)
                         found |= {(kind, "MB"): [size / 1e6] for kind, size in taken.items()}
                         sixlane.stop()
                         progress.step()

@@ -13,11 +13,10 @@ from typing import Any, Iterator
 
 import common as opt
 import lab
-import memory
 import numpy as np
 import rows
 import tables as tb
-from common import BenchError, Progress, UsageError, find, need_root, warn
+from common import BenchError, Progress, UsageError, check_memory, find, need_root, warn
 from engine import Engine
 
 HELP = "Measure what lookups cost, by sixlane's engines and by others, in turn."
@@ -237,7 +236,7 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     if not wanted:  # run() says so
         return
     needed = sum(ROUTE_BYTES.get(name, 0) * len(table) for name, _, table, _ in wanted)
-    memory.check("the routes of all tables", "the kernel's tables", needed)
+    check_memory("the routes of all tables", "the kernel's tables", needed)
     # The engine is started within the mounts of the lab, where the names of its namespaces are.
     with lab.Lab() as net, Engine("bench-lookup") as engine:
         sides: list[Side] = []

@@ -22,10 +22,9 @@ from functools import partial
 from typing import Iterator, NamedTuple, Sequence
 
 import lab
-import memory
 import numpy as np
 import packets as pk
-from common import BenchError, check_interrupt, cpu_mask, wait_for
+from common import BenchError, check_interrupt, check_memory, cpu_mask, wait_for
 from engine import Engine
 from netns import LabError, Namespace, command
 from tables import Table
@@ -100,7 +99,7 @@ class Router(contextlib.ExitStack):
 
     def fill(self, name: str, prefixes: Sequence[str]) -> None:
         """Add routes to all prefixes of the table `name` to the kernel, by the gateways in turn."""
-        memory.check(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
+        check_memory(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
         lines = [f"route add {prefix} via {gateway} dev p1 onlink {ROUTE}\n"
                  for prefix, gateway in zip(prefixes, itertools.cycle(GATEWAYS))]  # fmt: skip
         for at in range(0, len(lines), 50_000):  # a second's work
