@@ -119,7 +119,7 @@ $(B)/harness: $(HARNESS) Makefile
 	@mkdir -p $@
 	@ln -s $(abspath $(HARNESS)) $@
 
-$(B)/bench-lookup: $(call obj,$(addprefix $(ENGINE)/,lookup.c lookup_side.c plan.c engine_bpf.c engine_compiled.c \
+$(B)/bench-lookup: $(call obj,$(addprefix $(ENGINE)/,lookup.c plan.c engine_bpf.c engine_compiled.c \
 		engine_peer.c) $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson -ldl -pthread

@@ -3,8 +3,8 @@
 
 from argparse import Namespace
 
+import common
 import lookup
-import memory
 import numpy as np
 import pytest
 import tables
@@ -122,10 +122,10 @@ def test_answers(name, found, wrong):
 
 def test_memory(monkeypatch):
     """What the kernel's tables would take, more than there is, it is not asked for; other engines are no matter."""
-    memory.check("routes", "tables", 1)
+    common.check_memory("routes", "tables", 1)
     with pytest.raises(BenchError, match="routes take about 1048576 MB in tables, and there are"):
-        memory.check("routes", "tables", 1 << 40)
-    monkeypatch.setattr(memory, "_fields", lambda _path: {"MemAvailable": 100_000})
+        common.check_memory("routes", "tables", 1 << 40)
+    monkeypatch.setattr(common, "fields_of", lambda _path: {"MemAvailable": 100_000})
     options = Namespace(threads=None, tables=[(False, "100k")], seed=1, most_routes=None, patterns=None,
                         engines=[("trie", ""), ("kernel4", ""), ("kernel6", "")])  # fmt: skip
     with pytest.raises(BenchError, match="all tables take about 114 MB in the kernel's tables, and there are 97"):

@@ -248,6 +248,8 @@ def test_refused(bench, argv, agent, words):
     ("--in d9", "--in and --out are needed"), ("--out d0", "the same"), ("--engine dpdk", "'dpdk'"),
     ("--trial 0", 'above 0 is wanted, not "0"'), ("--trial inf", "above 0"), ("--table 10", "more than one table"),
     ("--check", "not allowed with argument --generator"), ("--measure restart", "'restart'"),
+    ("--bond bond0=d0", "a device is named twice"), ("--bond bond0", "of the form"), ("--bond =d0", "of the form"),
+    ("--mode broadcast", "balance-rr"),
 ])  # fmt: skip
 def test_usage(bench, words, said):
     assert said in bench.refuse(*words.split(), code=2)

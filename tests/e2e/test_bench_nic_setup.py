@@ -107,14 +107,10 @@ def test_refused(wire, first, argv, words):
     assert words in wire.fails(*argv.split())
 
 
-@pytest.mark.parametrize("argv, words", [
-    ("", "devices are needed"), ("--bond bond0=p0 p0", "a device is named twice"), ("--bond bond0", "of the form"),
-    ("--bond =p0", "of the form"), ("--bond bond0=p0 --bond bond0=p1", "a device is named twice"),
-    ("--mode broadcast p0", "balance-rr"),
-    ("--generator cat p0", "not allowed with"),
-])  # fmt: skip
-def test_bad_arguments(wire, argv, words):
-    assert words in wire.check(*argv.split(), code=2)
+def test_bad_arguments(wire):
+    """The others: test_bench_nic.py."""
+    assert "devices are needed" in wire.check(code=2)
+    assert "a device is named twice" in wire.check("--bond", "bond0=p0", "--bond", "bond0=p1", code=2)
 
 
 # --- what is set, and set back --------------------------------------------------------------

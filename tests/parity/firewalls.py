@@ -9,13 +9,10 @@ from side import WITNESS, HarnessError
 # Rules for packets of WITNESS alone, by the flag that its status then has. The guard reads a ruleset as a whole:
 # once the flag shows, it has read all other rules, too.
 WITNESS_CHAINS = {
-    flag: [
-        "add table netdev witness",
-        'add chain netdev witness c { type filter hook %s device "%s" priority 0; policy drop; }'
-        % (hook, WITNESS),
-    ]
+    flag: ["add table netdev witness",
+           'add chain netdev witness c { type filter hook %s device "%s" priority 0; policy drop; }' % (hook, WITNESS)]
     for flag, hook in (("in_firewall", "ingress"), ("out_firewall", "egress"))
-}
+}  # fmt: skip
 
 HOOKED_AT_DEVICE = re.compile("add chain (netdev \\S+ \\S+) {")
 

@@ -48,13 +48,9 @@ class State(Feature):
     members of multipath routes: a packet that is sent again, to see what else could become of it, counts.
     """
 
-    name, weight, share = "firewall-state", 0.5, 0
+    name, weight, share, flag = "firewall-state", 0.5, 0, "stateful_firewall"
     needs = ("sysctl net/ipv4/fib_multipath_hash_seed",)
     sign = " meta l4proto { tcp, udp } "
-
-    def __init__(self, model):
-        super().__init__(model)
-        model.stateful_firewall = True
 
 
 FEATURES = [State, Firewall]

@@ -69,11 +69,7 @@ class UpDown(Feature):
             return ["ip link set dev %s down" % dev.name]
         lines = ["ip link set dev %s %s" % (dev.name, state) for state in (["down", "up"] if dev.up else ["up"])]
         dev.up = True
-        return lines + [line for above in self.model.on(dev) for line in _addresses(above)]
-
-
-def _addresses(dev):
-    return ["ip addr add %s dev %s nodad" % (address, dev.name) for address in dev.own]
+        return lines + self.model.add_addresses(dev)
 
 
 class Carrier(Feature):
@@ -109,7 +105,7 @@ class Mtus(Feature):
         dev.mtu = self.model.mtu()
         lines = ["ip link set dev %s mtu %d" % (dev.name, dev.mtu)]
         if self.model.chance(0.1):
-            lines = ["ip link set dev %s mtu 1200" % dev.name, *lines, *_addresses(dev)]
+            lines = ["ip link set dev %s mtu 1200" % dev.name, *lines, *dev.add_addresses()]
         return lines
 
     def setup(self):
@@ -163,7 +159,7 @@ class Flags(Feature):
 
     def lines(self, path, value, dev):
         lost = path.endswith("disable_ipv6") and not value
-        return ["sysctl %s %d" % (path, value), *(_addresses(dev) if lost else ())]
+        return ["sysctl %s %d" % (path, value), *(dev.add_addresses() if lost else ())]
 
 
 class HashPolicy(Feature):

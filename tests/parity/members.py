@@ -7,6 +7,8 @@ A packet without a choice has a set of one, so the comparison stays exact. For s
 sixlane must also show the whole set.
 """
 
+import collections
+
 import wire
 
 # Labels that are tried for each unexplained packet, turn by turn. All of them miss a member of weight 1 among
@@ -24,11 +26,8 @@ SET_TURNS = (192, 2048, 8192)
 FIRST_PROBE = 1 << 31
 
 
-class Difference:
-    """One frame (its number in the round; None: nobody's) and what the two made of it."""
-
-    def __init__(self, number, kernel, fast):
-        self.number, self.kernel, self.fast = number, kernel, fast
+# One frame (its number in the round; None: nobody's) and what the two made of it.
+Difference = collections.namedtuple("Difference", "number kernel fast")
 
 
 class Members:

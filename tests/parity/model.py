@@ -43,6 +43,9 @@ class Device:
     def neighbours(self):
         return self.gateways + self.beyond + self.hosts
 
+    def add_addresses(self):
+        return ["ip addr add %s dev %s nodad" % (address, self.name) for address in self.own]
+
 
 class Model:
     def __init__(self, rng):
@@ -83,6 +86,10 @@ class Model:
     def on(self, dev):
         """The device and all those on top of it, the lower ones first."""
         return [dev] + [above for top in self.devices if top.lower is dev for above in self.on(top)]
+
+    def add_addresses(self, dev):
+        """Lines that add the addresses of a device, and of all on top of it, which goes down and up with it."""
+        return [line for above in self.on(dev) for line in above.add_addresses()]
 
     def new_mac(self):
         self.macs += 1
@@ -144,15 +151,18 @@ class Model:
 class Feature:
     """One kind of thing that a configuration may have.
 
-    weight: how likely a configuration has it. share: how often a change is one of its own.
+    weight: how likely a configuration has it. share: how often a change is one of its own. flag: it sets this of the
+    model.
     needs: lines of `ip`, `nft` or "sysctl" that a kernel without it refuses. sign: words in a script that
     show it.
     """
 
-    name, weight, share, needs, sign = None, 1.0, 1.0, (), None
+    name, weight, share, needs, sign, flag = None, 1.0, 1.0, (), None, None
 
     def __init__(self, model):
         self.model, self.rng = model, model.rng
+        if self.flag:
+            setattr(model, self.flag, True)
 
     def setup(self):
         """Lines of a script that bring it into being."""

@@ -9,6 +9,7 @@ wrong usage.
 """
 
 import argparse
+import glob
 import os
 import random
 import sys
@@ -22,7 +23,7 @@ import scenario  # noqa: E402
 from lab import BUILD, Lab, enter_private_mounts  # noqa: E402
 from workers import Run, Totals, run_workers  # noqa: E402
 
-REGRESSIONS = os.path.join(HERE, "regressions")
+REGRESSIONS = os.path.join(HERE, "regressions", "*.parity")
 DEFAULT_CONFIGURATIONS = 20
 
 
@@ -65,14 +66,6 @@ def find_features(args):
     return here, (here & asked) | scenario.ALWAYS
 
 
-def kept():
-    return sorted(
-        os.path.join(REGRESSIONS, name)
-        for name in os.listdir(REGRESSIONS)
-        if name.endswith(".parity")
-    )
-
-
 def main():
     args = options()
     print("parity: seed %d, Linux %s" % (args.seed, os.uname().release), flush=True)
@@ -84,7 +77,7 @@ def main():
     started = time.monotonic()
     run = Run(args, here, features, started)
     totals = Totals()
-    totals.add(run_workers(run, args.replay or kept(), [] if args.replay else None))
+    totals.add(run_workers(run, args.replay or sorted(glob.glob(REGRESSIONS)), [] if args.replay else None))
     print("parity: " + totals.text(time.monotonic() - started, args.seed), flush=True)
     for line in totals.coverage():
         print("parity: " + line, flush=True)

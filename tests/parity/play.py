@@ -4,6 +4,8 @@
 A script is lines of text: what World.apply() does, "frame" lines in rounds, comments.
 """
 
+import collections
+import contextlib
 import time
 
 import packets
@@ -14,12 +16,8 @@ from world import World
 SHRINK_S = 240
 
 
-class Failure:
-    """The round of a script in which packets fared differently."""
-
-    def __init__(self, line, frames, differences):
-        # Of the round's first frame in the script; the frames; what differed.
-        self.line, self.frames, self.differences = line, frames, differences
+class Failure(collections.namedtuple("Failure", "line frames differences")):
+    """The round of a script in which packets fared differently. line: of the round's first frame."""
 
     def culprits(self):
         """The lines of the frames that differed; all of them if that is not known."""
@@ -60,14 +58,11 @@ def _is_frame(line):
 # --- cutting down ---------------------------------------------------------------------------
 
 
-class Shrinker:
-    """Drops lines as long as the rest still fails. A context manager."""
+class Shrinker(contextlib.AbstractContextManager):
+    """Drops lines as long as the rest still fails."""
 
     def __init__(self, say):
         self.say, self.world, self.deadline = say, None, time.monotonic() + SHRINK_S
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_exc):
         if self.world:

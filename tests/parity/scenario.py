@@ -7,11 +7,9 @@ The same seed, number and features give the same script, whatever ran before and
 
 import random
 
-import gen_bonds
 import gen_exceptions
 import gen_firewall
 import gen_links
-import gen_nexthops
 import gen_routes
 import gen_rules
 import gen_stacked
@@ -19,16 +17,10 @@ from model import Model
 from packets import Packets
 
 # Devices first, and what is learned by routes last: each uses what is there.
-FEATURES = [
-    feature
-    for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules,
-                   gen_exceptions, gen_firewall)
-    for feature in module.FEATURES
-]
+MODULES = (gen_stacked, gen_links, gen_routes, gen_rules, gen_exceptions, gen_firewall)
+FEATURES = [feature for module in MODULES for feature in module.FEATURES]
 ALWAYS = {"routes", "neighbours"}
 NAMES = [feature.name for feature in FEATURES]
-
-
 USUAL = {feature.name for feature in FEATURES if feature.weight}
 
 
@@ -62,23 +54,16 @@ class Scenario:
     def __init__(self, seed, number, packets, allowed):
         self.rng = random.Random("%d/%d" % (seed, number))
         self.model = Model(self.rng)
-        self.features = [
-            kind(self.model)
-            for kind in FEATURES
-            # Asked in any case, so that a feature more or less does not change all others.
-            if (self.rng.random() < (kind.weight or 1) or kind.name in ALWAYS)
-            and kind.name in allowed
-        ]
-        self.lines = [line for feature in self.features for line in self._setup(feature)]
+        # Chance is asked in any case, so that a feature more or less does not change all others.
+        self.features = [kind(self.model) for kind in FEATURES if
+                         (self.rng.random() < (kind.weight or 1) or kind.name in ALWAYS) and kind.name in allowed]
+        self.lines = [line for feature in self.features for line in (*feature.setup(), "burst")]
         rounds = self.rng.randint(1, 4)
         for number in range(rounds):
             if number:
                 self.lines += self._changes()
             share = packets * (number + 1) // rounds - packets * number // rounds
             self.lines += self._settled() + Packets(self.model, number << 16).lines(share)
-
-    def _setup(self, feature):
-        return [*feature.setup(), "burst"]
 
     def _settled(self):
         return [line for feature in self.features for line in getattr(feature, "settled", list)()]

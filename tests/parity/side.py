@@ -36,13 +36,8 @@ CHUNK = 24
 REST_TIMEOUT_S, REST_IN_A_HURRY_S = 30, 4
 # No timer of a neighbour runs out within a run.
 HOUR = 3600
-NEIGHBOUR_TIMERS = {
-    "base_reachable_time_ms": HOUR * 1000,
-    "retrans_time_ms": HOUR * 1000,
-    "delay_first_probe_time": HOUR,
-    "gc_stale_time": HOUR,
-    "unres_qlen_bytes": 64 << 20,
-}
+NEIGHBOUR_TIMERS = {"base_reachable_time_ms": HOUR * 1000, "retrans_time_ms": HOUR * 1000,
+                    "delay_first_probe_time": HOUR, "gc_stale_time": HOUR, "unres_qlen_bytes": 64 << 20}  # fmt: skip
 ROUTER_SETTINGS = {
     "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
     # A Path MTU that a packet of a round creates expires within a tick, since sixlane reads it later than its
@@ -113,11 +108,7 @@ class Side:
         """Ports up, then addresses: the order affects the kernel's routes."""
         self.batch(["link set dev %s up" % port for port in (WITNESS, *PORTS)])
         self.wait_rest()
-        self.batch(
-            "addr add %s dev %s nodad" % (address, port)
-            for port in PORTS
-            for address in addresses(port)
-        )
+        self.batch("addr add %s dev %s nodad" % (address, port) for port in PORTS for address in addresses(port))
         self.freeze_neighbours()
 
     def clear(self):

@@ -38,11 +38,8 @@ def links(state):
 
 def open_ports(state, ports):
     """{port: the longest frame that it takes in} of the ports whose wires are plugged in."""
-    return {
-        name: mtu + FRAME_ABOVE_MTU
-        for name, flags, mtu, _ in links(state)
-        if name in ports and "LOWER_UP" in flags
-    }
+    return {name: mtu + FRAME_ABOVE_MTU
+            for name, flags, mtu, _ in links(state) if name in ports and "LOWER_UP" in flags}  # fmt: skip
 
 
 def at_rest(state):

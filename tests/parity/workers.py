@@ -29,11 +29,8 @@ EXCEPTED, ANSWER = 30, "answer_too_big"
 RULED, HELD = 20, "pass_firewall"
 
 
-class Run:
-    """What all workers have to know."""
-
-    def __init__(self, args, here, features, started):
-        self.args, self.here, self.features, self.started = args, here, features, started
+class Run(collections.namedtuple("Run", "args here features started")):
+    """What all workers have to know. here: the features that this kernel has; features: those that are asked for."""
 
     def is_over(self):
         seconds = self.args.seconds

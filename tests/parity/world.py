@@ -25,7 +25,7 @@ BOND = {"add", "type", "bond"}
 BARRIER = ["route add blackhole fdff:5133::1", "route delete blackhole fdff:5133::1"]
 
 
-class World:
+class World(contextlib.AbstractContextManager):
     def __init__(self):
         self.lab = Lab()
         try:
@@ -44,9 +44,6 @@ class World:
         except BaseException:
             self.lab.close()
             raise
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_exc):
         self.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is lost, and how late the datapath is, while BGP updates come by BIRD into the kernel: with the kernel alone and
-with sixlane in turn, with the same packets and messages. BIRD's two peers are this process."""
+"""Packets lost and delay of the datapath while BIRD writes BGP updates into the kernel. The kernel alone and sixlane
+take turns, with the same packets and messages. This process plays BIRD's two peers."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ HELP = "Replay BGP updates by BIRD into the kernel while packets are forwarded."
 TARGETS, SIZE = 4096, 64  # destinations of each kind; bytes of a frame
 MARKS = 500  # each changes once in a run
 POLL_S, ANSWER_S, FILL_S, DRAIN_S = 100e-6, 20, 300, 5
-LATE_S, BUSY = 0.05, 0.9  # of a message, and of a CPU: from here on a note says so
-LOCAL_AS, PEER_AS = 64496, 64497  # for documentation (RFC 5398); peers have those from here on
+LATE_S, BUSY = 0.05, 0.9  # thresholds of notes: delay of a message, share of a CPU
+LOCAL_AS, PEER_AS = 64496, 64497  # for documentation (RFC 5398); PEER_AS + n is peer n
 ORIGIN_AS, TRANSIT_AS = 4_200_000_000, 4_290_000_000  # private (RFC 6996)
-MOST_PREFIXES, MOST_ASES = 100, 255  # of a message, which may have 4096 bytes, and of a path
-PEERS, ORIGIN = 2, 5  # of BIRD; neighbours in the table that are of one origin
+MOST_PREFIXES, MOST_ASES = 100, 255  # of a message (4096 bytes at most); of a path
+PEERS, ORIGIN = 2, 5  # of BIRD; consecutive prefixes of one origin
 UNSTABLE, REPEATED = 0.1, 2 / 3  # of the origins; of the announcements, so that 40 % are repetitions
-EXPLORED = 4  # longer paths, at most: so a seventh are withdrawals
+EXPLORED = 4  # longer paths before a withdrawal; a seventh of the updates are withdrawals then
 STREAM_S, INTERVAL_S, DOWN_S = 3600.0, 30.0, 120.0  # in all; between two updates; without a route, on average
-# Time, peer, prefix, and of announcements the path: of bgpdump's lines of 2000::/3 without the bench's own network.
+# A line of bgpdump, in 2000::/3 but outside the bench's network: time, peer, prefix, path of an announcement.
 DUMPED = re.compile(r"[^|]+\|([\d.]+)\|[AW]\|([^|]+)\|\d+\|((?!2001:2:(?:0:|:))[23][\da-f]{3}:[^|\s]+)(?:\|([^|]*))?")
 MRT_EXPECTED = "expected BGP4MP (RFC 6396), as the files of collectors that are named updates have it"
 WORSE, BETTER = ((PEER_AS,) * ases for ases in (2, 1))  # paths of marks
@@ -58,7 +58,7 @@ protocol bgp {{ local {NETWORK}:c::1 as {LOCAL_AS}; neighbor range {NETWORK}:c::
 
 
 class Update(NamedTuple):
-    """What a peer says of a prefix."""
+    """An announcement or a withdrawal of a prefix."""
 
     time: float  # seconds
     peer: int
@@ -67,12 +67,12 @@ class Update(NamedTuple):
 
 
 def at_once(updates: Iterable[Update]) -> Iterator[list[Update]]:
-    """Those that follow each other with the same time, peer and path."""
+    """Groups of consecutive updates with the same time, peer and path."""
     return (list(same) for _, same in itertools.groupby(updates, attrgetter("time", "peer", "path")))
 
 
 def encode_prefix(text: str) -> bytes:
-    """As NLRI has it. Raises OSError and ValueError."""
+    """NLRI of a prefix. Raises OSError and ValueError."""
     address, _, length = text.partition("/")
     return bytes([int(length)]) + socket.inet_pton(socket.AF_INET6, address)[: (int(length) + 7) // 8]
 
@@ -100,7 +100,7 @@ def messages(updates: Sequence[Update], next_hop: bytes) -> bytes:
 
 
 def greeting(asn: int) -> bytes:
-    """OPEN and KEEPALIVE. The hold time is 0: no more of these are needed, and updates may follow at once."""
+    """OPEN and KEEPALIVE. With hold time 0 no further KEEPALIVE is due, and updates may follow at once."""
     capabilities = b"\2\x0c" + b"\1\4\0\2\0\1" + struct.pack(">BBI", 65, 4, asn)  # IPv6; AS numbers of four octets
     body = struct.pack(">BHHIB", 4, asn, 0, asn, len(capabilities)) + capabilities
     return _message(1, body) + _message(4, b"")
@@ -119,7 +119,7 @@ def _base(prefixes: Sequence[str]) -> list[Update]:
 
 
 def _event(origin: int, prefixes: Sequence[str], rng: random.Random) -> Iterator[Update]:
-    """An origin is lost for some time by both peers, or by that with the better path."""
+    """Both peers, or the one with the better path, lose an origin for some time."""
     start = rng.uniform(0, STREAM_S)
     back = start + (EXPLORED + 1) * INTERVAL_S + rng.expovariate(1 / DOWN_S)
     for peer in rng.choice([range(PEERS), [origin % PEERS]]):
@@ -133,14 +133,15 @@ def _event(origin: int, prefixes: Sequence[str], rng: random.Random) -> Iterator
 
 
 def synthetic(prefixes: Sequence[str], count: int, seed: int) -> tuple[list[Update], list[Update]]:
-    """What peers announce before, and at least so many updates of these prefixes, in order of time.
+    """The announcements before the stream, and at least so many updates of these prefixes, by time.
 
-    These have the shape of what is heard in the default-free zone: a tenth of the IPv6 prefixes are unstable (Huston,
-    BGP Updates in 2025), a seventh of the updates are withdrawals (Huston, BGP in 2020), 40 % of the announcements
-    repeat what was said (Elmokashfi et al., BGP Churn Evolution, INFOCOM 2010), longer paths are explored before a
-    route is withdrawn (Oliveira et al., Quantifying Path Exploration in the Internet, ToN 2009), and what a peer says
-    of one prefix is 30 s apart, with jitter (RFC 4271, 9.2.1.1 and 10). Which prefixes are of one origin, how often
-    each is unstable, who loses it and for how long, is made up."""
+    The stream has the shape of the default-free zone:
+    - a tenth of the IPv6 prefixes are unstable (Huston, BGP Updates in 2025)
+    - a seventh of the updates are withdrawals (Huston, BGP in 2020)
+    - 40 % of the announcements are repeated (Elmokashfi et al., BGP Churn Evolution, INFOCOM 2010)
+    - longer paths precede a withdrawal (Oliveira et al., Quantifying Path Exploration in the Internet, ToN 2009)
+    - a peer's updates of one prefix are 30 s apart, with jitter (RFC 4271, 9.2.1.1 and 10)
+    Made up: which prefixes have one origin, how often each fails, who loses it, and for how long."""
     rng, updates, origins = random.Random(seed), [], range(-(-len(prefixes) // ORIGIN))
     unstable = rng.sample(origins, max(1, round(UNSTABLE * len(origins))))
     weights = list(itertools.accumulate(1 / place for place in range(1, len(unstable) + 1)))  # Zipf's law
@@ -151,8 +152,8 @@ def synthetic(prefixes: Sequence[str], count: int, seed: int) -> tuple[list[Upda
 
 
 def recorded(path: str, prefixes: Sequence[str]) -> tuple[list[Update], list[Update]]:
-    """The same of the peers that have said most to a collector, by its file. What one withdraws, it has from the
-    beginning, besides these prefixes. Raises BenchError."""
+    """The same from a collector's file, of the peers with the most updates there. Before the stream each peer announces
+    these prefixes and all that it will withdraw. Raises BenchError."""
     found = [line.groups() for line in map(DUMPED.match, files.lines(path, files.BGP4MP, MRT_EXPECTED)) if line]
     busiest = [peer for peer, _ in collections.Counter(peer for _, peer, *_ in found).most_common(PEERS)]
     updates = []
@@ -168,7 +169,7 @@ def recorded(path: str, prefixes: Sequence[str]) -> tuple[list[Update], list[Upd
 
 
 def classes(base: list[Update], updates: list[Update]) -> tuple[set[str], set[str]]:
-    """Prefixes that some peer has at all times: those in updates, or all if none is. And the others in updates."""
+    """(prefixes that some peer always has: those in updates, or all if none is; other prefixes in updates)."""
     had = {(each.peer, each.prefix) for each in base}
     lost = {(each.peer, each.prefix) for each in updates if each.path is None}
     always, changed = {prefix for _, prefix in had - lost}, {each.prefix for each in updates}
@@ -181,12 +182,12 @@ class Bench:
     def __init__(self, router: Router, options: argparse.Namespace, base: list[Update], stream: list[Update]) -> None:
         self.router, self.options, self.base, self.stream = router, options, base, stream
         self._add_packets(*classes(base, stream))
-        self.cpu = len(cpus()) - 1  # of the packets, and of nobody else who starts from now on
+        self.cpu = len(cpus()) - 1  # makes the packets; processes that start from now on run elsewhere
         os.sched_setaffinity(0, cpus()[:-1])
         self.gateways = [socket.inet_pton(socket.AF_INET6, gateway) for gateway in GATEWAYS[:PEERS]]
         first, gap = stream[0].time, options.seconds / (MARKS - PEERS - 1)
         slower = options.seconds / (stream[-1].time - first or 1)
-        # Of the peers in turn: each peer's last one comes after all its updates.
+        # The peers take turns. A peer's last mark comes after all its updates.
         self.marks = [Update(gap * number, number % PEERS, f"{NETWORK}:f{number:03x}::/64", BETTER)
                       for number in range(MARKS)]  # fmt: skip
         updates = [update._replace(time=slower * (update.time - first)) for update in stream]
@@ -198,8 +199,8 @@ class Bench:
         self._start_bird()
 
     def _add_packets(self, stays: set[str], goes: set[str]) -> None:
-        """Every other one to a prefix that some peer has at all times: none may be lost, since BIRD replaces a route at
-        once. The others to prefixes that no peer has for some time."""
+        """Every other packet goes to a prefix that some peer always has. None of these may be lost, since BIRD replaces
+        a route at once. The others go to prefixes that no peer has for some time."""
         if not stays:
             raise BenchError("no prefix stays during the stream: give a larger table")
         if not goes:
@@ -207,7 +208,7 @@ class Bench:
         frames, flows = np.zeros((TARGETS, 2, SIZE - pk.FCS), np.uint8), []
         for number, prefixes in enumerate((stays, goes or stays)):
             source = f"{NETWORK}:a::{2 + number}"
-            # Errors that wait for a neighbour keep those of all namespaces back (net/ipv6/icmp.c: ipv6_icmp_sk).
+            # ICMPv6 errors that wait for a neighbour block those of all namespaces (net/ipv6/icmp.c: ipv6_icmp_sk).
             self.router.r.ip("neigh replace", source, "lladdr", A_MAC, "dev p0 nud permanent")
             flows.append(pk.Flow(pk.template(SIZE, P0_MAC, A_MAC, source)))
             addresses = tb.draw(tb.from_prefixes("", 0, prefixes), "random", TARGETS, self.options.seed)
@@ -218,7 +219,7 @@ class Bench:
         self.router.sink.expect(flows)
 
     def _start_bird(self) -> None:
-        """With a session for each peer. Its errors come on standard error."""
+        """Start BIRD with a session for each peer. It prints errors on standard error."""
         config, (own, *addresses) = self.router.file("bird.conf"), [f"{NETWORK}:c::{number}" for number in (1, 2, 3)]
         config.write_text(CONFIG, encoding="ascii")
         self.router.r.addr("lo", *(f"{address}/128" for address in (own, *addresses)))
@@ -236,24 +237,24 @@ class Bench:
         try:
             self.peers[peer].sendall(messages(updates, self.gateways[peer]))
         except OSError as error:
-            check_interrupt()  # which a terminal also tells BIRD of
+            check_interrupt()  # Ctrl-C in a terminal reaches BIRD as well
             raise BenchError(f"BIRD has ended a BGP session: {error}") from None
 
     def _in_kernel(self, prefix: str, peer: int) -> bool:
-        """RTM_GETROUTE: whether the answer for the /64 has the peer's gateway in it."""
+        """RTM_GETROUTE: whether the kernel routes the /64 by the peer's gateway."""
         head = struct.pack("=IHHIIBB10xHH", 48, 26, 1, 0, 0, socket.AF_INET6, 128, 20, 1)  # with RTA_DST
         self.netlink.send(head + encode_prefix(prefix)[1:] + bytes(8))
         return self.gateways[peer] in self.netlink.recv(4096)
 
     def _in_map(self, prefix: str) -> int:
-        """The value of a /64's route (bpf/abi/route.h: sl_routes). 0: there is none, or no map."""
+        """The value of a /64's route in sl_routes (bpf/abi/route.h). 0: no route, or no map."""
         key, value = struct.pack("=I", 32 + 64) + struct.pack(">I", 254), ctypes.c_uint32()
         key += encode_prefix(prefix)[1:] + bytes(8)
         self.libbpf.bpf_map_lookup_elem(self.map, key, ctypes.byref(value))
         return value.value
 
     def _look(self) -> bool:
-        """Whether all marks that wait have changed. The map is asked first, since the kernel has what the map has."""
+        """Whether all pending marks have changed. The map is read first: what it has, the kernel had before."""
         for mark, (before, sent) in list(self.waiting.items()):
             if mark not in self.map_s and (not self.map or self._in_map(mark.prefix) not in (0, before)):
                 self.map_s[mark] = time.monotonic() - sent
@@ -264,7 +265,7 @@ class Bench:
         return not self.waiting
 
     def run(self, side: str, progress: Progress) -> None:
-        """A run of a side, after all peers have gone back to their tables. Each gives up its last mark last."""
+        """A run of a side, after all peers have returned to their tables. Each withdraws its last mark last."""
         gone, given_up = ([update._replace(path=None) for update in each] for each in (self.stream, self.marks))
         others = [mark._replace(peer=1 - mark.peer, path=WORSE) for mark in self.marks]
         for updates in at_once([*gone, *self.base, *others, *given_up]):
@@ -282,7 +283,7 @@ class Bench:
             self.router.sixlane.detach()
 
     def _counts(self) -> np.ndarray:
-        """Packets until now: of both classes that have arrived as they should, without a route, and of sixlane's."""
+        """Packets so far: arrived correctly, of both classes; without a route; forwarded by sixlane."""
         arrived = [packets - wrong for packets, wrong in self.router.sink.counts()[0]]
         no_route = self.router.kernel_counters()["Ip6InNoRoutes"]
         return np.array([*arrived, no_route, self.router.sixlane.stats()["forward"] if self.map else 0])
@@ -323,9 +324,9 @@ class Bench:
         }.items() if holds}  # fmt: skip
 
     def _replay(self, progress: Progress) -> tuple[float, float]:
-        """In real time. Seconds until the kernel had all, and the most that a message was sent after it was due."""
-        self.waiting: dict[Update, tuple[int, float]] = {}  # marks: what the map had, and when they were sent
-        self.kernel_s: dict[Update, float] = {}  # from then until the kernel had a mark's change
+        """Send all updates in real time. Returns (seconds until the kernel had all, longest delay of a message)."""
+        self.waiting: dict[Update, tuple[int, float]] = {}  # by mark: the map's value before, and when it was sent
+        self.kernel_s: dict[Update, float] = {}  # from sending a mark until the kernel had it
         self.map_s: dict[Update, float] = {}
         start, late = time.monotonic(), 0.0
         for updates in at_once(self.updates):

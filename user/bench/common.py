@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What every module of the harness may use, and what the command lines have in common."""
+"""Errors, interrupts, progress, CPUs, memory, and the common options of the command lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class BenchError(Exception):
-    """What was to be measured cannot be, or means nothing. The text says why, and what to do."""
+    """Nothing can be measured, or the result would mean nothing. The text says why, and what to do."""
 
 
 class UsageError(BenchError):
@@ -26,10 +26,10 @@ class UsageError(BenchError):
 
 
 class Interrupted(Exception):
-    """Somebody wants it to end: what was measured until now is reported."""
+    """SIGINT or SIGTERM has come: report the rows until now."""
 
 
-_signals: list[int] = []  # that have come
+_signals: list[int] = []  # received
 
 
 def catch_interrupts() -> None:
@@ -51,8 +51,8 @@ def check_interrupt() -> None:
 
 
 class Progress(contextlib.AbstractContextManager):
-    """Says on standard error how many of `total` equal steps are done and how long the others will take: on a terminal
-    in one line that is written over, elsewhere in a line now and then. Nothing within the first second."""
+    """Prints on standard error how many of `total` equal steps are done, and the time left: on a terminal in one line,
+    elsewhere a line every five seconds. Nothing within the first second."""
 
     part = ""  # "part 2 of 5, ", before every line
 
@@ -65,7 +65,7 @@ class Progress(contextlib.AbstractContextManager):
         print(self._before, end="", file=sys.stderr, flush=True)
 
     def step(self, steps: int = 1) -> None:
-        """So many steps more are done. Raises Interrupted."""
+        """Count further steps. Raises Interrupted."""
         check_interrupt()
         self.done += steps
         now = time.monotonic()
@@ -78,8 +78,8 @@ class Progress(contextlib.AbstractContextManager):
 
 
 def wait_for(look: Callable[[], T], seconds: float, what: str | Callable[[], str], interval: float = 0.005) -> T:
-    """Looks every so many seconds until that gives something true, which is returned. Raises Interrupted; BenchError
-    after so many seconds, with `what` in its text."""
+    """Calls look() at this interval until it returns something true, and returns that. Raises Interrupted; BenchError
+    with `what` in its text after so many seconds."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
         check_interrupt()
@@ -90,7 +90,7 @@ def wait_for(look: Callable[[], T], seconds: float, what: str | Callable[[], str
 
 
 def warn(text: str) -> None:
-    """Says so on standard error."""
+    """Prints a warning on standard error."""
     print(f"sixlane: warning: {text}", file=sys.stderr)
 
 
@@ -109,8 +109,21 @@ def cpus() -> list[int]:
 
 
 def cpu_mask(cpu: int) -> str:
-    """A CPU as the kernel's masks have it: words of eight hexadecimal digits, the highest first."""
+    """A mask of one CPU as the kernel writes it: words of eight hexadecimal digits, the highest first."""
     return f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
+
+
+def fields_of(path: pathlib.Path | str) -> dict[str, int]:
+    """A file of the kernel: the number of each line, by the word before it."""
+    return {name: int(value) for name, value in re.findall(r"(?m)^(\w+):\s*(\d+)", pathlib.Path(path).read_text())}
+
+
+def check_memory(what: str, where: str, needed: int) -> None:
+    """Raises BenchError if fewer bytes are available: the kernel would kill a process, maybe another one."""
+    there = 1024 * fields_of("/proc/meminfo")["MemAvailable"]
+    if needed > there:
+        raise BenchError(f"{what} take about {needed >> 20} MB in {where}, and there are {there >> 20} on this machine"
+                         ": not enough memory; choose a smaller table")  # fmt: skip
 
 
 def need_root(what: str) -> None:
@@ -123,7 +136,7 @@ def need_root(what: str) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors are said as those of the other commands of sixlane; the exit status is 2."""
+    """Errors look like those of the other commands of sixlane; the exit status is 2."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -131,7 +144,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Once(argparse.Action):
-    """Collects what a repeated option names, each once; a list of lists becomes one list."""
+    """Collects the values of a repeated option, each once; lists are joined."""
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, _option: Any = None) -> None:
         values = [*(getattr(namespace, self.dest) or []), *(value if isinstance(value, list) else [value])]

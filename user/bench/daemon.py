@@ -1,20 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the daemon costs: the time from its start until the maps equal the kernel's tables, and its memory."""
+"""The daemon: the time from its start until the maps equal the kernel's tables, and its memory."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import pathlib
 import time
 from collections import defaultdict
 
-import memory
 import common as opt
 import rows
 import tables as tb
-from common import Progress, need_root
+from common import Progress, fields_of, need_root
 from router import Router
 
 HELP = "Measure the daemon: the time until it is in sync, and its memory."
+
+
+def memory_of(pid: int) -> dict[str, int]:
+    """Bytes of a process, "rss" and "pss", and of the BPF "maps" that it has open, by the kernel's account."""
+    taken, maps = fields_of(f"/proc/{pid}/smaps_rollup"), {}
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            info = fields_of(path)
+            if "map_id" in info:
+                maps[info["map_id"]] = info["memlock"]
+    return {"rss": 1024 * taken["Rss"], "pss": 1024 * taken["Pss"], "maps": sum(maps.values())}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +39,13 @@ def run(options: argparse.Namespace) -> None:
     results = rows.Results("daemon", options)
     with results.reported():
         for table in tb.make(options.tables, options.seed):
-            found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; the last of memory
+            found: dict[tuple[str, str], list[float]] = defaultdict(list)  # by mode and unit; memory: of the last start
             with Router() as router, Progress(f"starts, {table.name}", 2 * options.rounds) as progress:
                 router.fill(table.name, table.prefixes())
                 sixlane = router.sixlane
                 try:
                     for mode in ("start", "restart") * options.rounds:
-                        if mode == "start":  # without a program and a map
+                        if mode == "start":  # no program, no maps
                             sixlane.start("--teardown")
                             sixlane.stop()
                             sixlane.attach("ip")
@@ -42,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
                         sixlane.start("-l", "warning", sync=False)
                         sixlane.wait_in_sync(after=before)
                         found[mode, "ms"].append(1e3 * (time.monotonic() - begin))
-                        taken = {**memory.of_process(sixlane.daemon.pid), "maps": memory.of_maps(sixlane.daemon.pid)}
+                        taken = memory_of(sixlane.daemon.pid)
                         found |= {(kind, "MB"): [size / 1e6] for kind, size in taken.items()}
                         sixlane.stop()
                         progress.step()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that are asked by lines of JSON and answer each by a line, in order: those of engine/, and the agent of
-`bench nic`. They get no Ctrl-C of the terminal's, and end with their standard input, so also when this process dies."""
+"""Programs that answer lines of JSON by lines of JSON, in order: those of engine/, and the agent of `bench nic`. They
+get no Ctrl-C from the terminal. They end with their standard input, so also when this process dies."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ANSWER_S, END_S = 180, 90  # ssh may connect slowly; a stopped run still counts 
 
 
 class Engine(contextlib.AbstractContextManager):
-    """bench-lookup or bench-packets. A context manager; a thread at a time. `pid` is also its process group."""
+    """bench-lookup or bench-packets, for one thread at a time. `pid` is also its process group."""
 
     def __init__(self, name: str, *command: str) -> None:
         self.name = name
-        # Without buffers, of which select() knows nothing.
+        # Unbuffered, for select().
         self._process = subprocess.Popen(command or [find(name)], bufsize=0, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
         self.pid = self._process.pid
 
     def fileno(self) -> int:
-        """For select(): an answer is there."""
+        """For select(): readable if there is an answer."""
         return self._process.stdout.fileno()
 
     def __exit__(self, *_error: object) -> None:
@@ -48,17 +48,17 @@ class Engine(contextlib.AbstractContextManager):
         return self._process.wait()
 
     def do(self, what: str, **arguments: Any) -> dict[str, Any]:
-        """A step: its answer. Raises BenchError, in the program's words, if it fails."""
+        """Do a step and return its answer. Raises BenchError with the program's text if it fails."""
         self.ask(what, **arguments)
         return self.answer()
 
     def ask(self, what: str, **arguments: Any) -> None:
-        """A step of which the answer is to be fetched later."""
+        """Send a step; answer() returns its answer later."""
         with contextlib.suppress(BrokenPipeError):  # answer() says why
             self._process.stdin.write(json.dumps({"do": what, **arguments}).encode() + b"\n")
 
     def answer(self) -> dict[str, Any]:
-        """Of the first step that has not got its answer. Raises BenchError."""
+        """The answer to the earliest open step. Raises BenchError."""
         line = self._process.stdout.readline()
         try:
             answer = json.loads(line)
@@ -71,7 +71,7 @@ class Engine(contextlib.AbstractContextManager):
 
 
 class Agent(Engine):
-    """What sends and counts packets (generator.py), by a command of the user's. Raises BenchError and Interrupted."""
+    """The generator of packets (generator.py), started by a command of the user. Raises BenchError and Interrupted."""
 
     def __init__(self, command: str) -> None:
         super().__init__("generator", "sh", "-c", command)
@@ -92,7 +92,7 @@ class Agent(Engine):
         return super().answer()
 
     def hello(self) -> dict[str, Any]:
-        """What the agent says of itself. Its "ports" are MACs by "tx" and "rx", at least one each."""
+        """The agent's capabilities. "ports": the MACs by "tx" and "rx", at least one each."""
         hello = self.do("hello")
         macs = {role: [port["mac"] for port in hello["ports"] if port["role"] == role] for role in ("tx", "rx")}
         if not all(macs.values()):

@@ -27,8 +27,8 @@ KEEP_S, WAIT_S = 1, 120  # for the kernel, unless it has no room for an exceptio
 
 
 def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """n destinations, each once, of which the first n_excepted are to have exceptions; and as many as these on routes
-    without exceptions. Each is n × 16 bytes. Raises BenchError."""
+    """(n different destinations, of which the first n_excepted get exceptions; n_excepted more under routes without
+    exceptions), n × 16 bytes each. Raises BenchError."""
     drawn = np.unique(tb.draw(table, "random", n + n // 8 + 16 * n_excepted + 16, seed), axis=0)
     drawn = np.random.default_rng([seed, 2]).permutation(drawn)
     may_have = table.match(drawn) % 2  # those of every other route
@@ -40,7 +40,7 @@ def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[np.ndar
 
 
 class Measurement:
-    """Of one table. The router's kernel learns Path MTUs from host b's messages, and sixlane from the kernel."""
+    """All rounds with one table. The kernel learns Path MTUs from host b's messages, and sixlane from the kernel."""
 
     def __init__(self, options: argparse.Namespace, runner: Runner, results: rows.Results, progress: Progress) -> None:
         self.options, self.runner, self.router = options, runner, runner.router
@@ -66,7 +66,7 @@ class Measurement:
         self._change("none")
         self._count("forgotten")
         for number in range(self.options.rounds):
-            step = -1 if number % 2 else 1  # neither state and no engine always comes first
+            step = -1 if number % 2 else 1  # no state and no engine is always the first
             for state in list(MTUS)[::step]:
                 self._change(state)
                 for name, engine in list(product(self.lists, ENGINES))[::step]:
@@ -102,13 +102,13 @@ class Measurement:
             self.results.add(self.row(engine, "entries", [counts[engine][place]], pattern=stage, mode=mode, note=note))
 
     def _change(self, state: str) -> None:
-        """Have the kernel learn all exceptions or forget them. Sixlane has the same then, and forwards again: after a
-        change it passes some packets to the kernel for a while."""
+        """Let the kernel learn all exceptions or forget them. Returns when sixlane has the same and forwards again:
+        after a change it passes packets to the kernel for a while."""
         router, sixlane, hit, too_bigs = self.router, self.router.sixlane, self.lists["hit"], "Icmp6InPktTooBigs"
-        if state == "none":  # sixlaned looks at what nobody announces when messages come, also if none learns from them
+        if state == "none":  # exceptions are not announced; sixlaned reads them when messages come
             router.r.ip("route flush cache")
         gateway, own, before = packed(GATEWAYS[0]), packed(router.b_router), router.kernel_counters()[too_bigs]
-        for number, about in enumerate(hit, 1):  # no faster than the router receives them
+        for number, about in enumerate(hit, 1):  # in batches that the router has room for
             self.socket.send(ethernet(P1_MAC, B_MAC, too_big(gateway, own, about.tobytes(), MTUS[state])))
             if number % BATCH == 0 or number == len(hit):
                 wait_for(lambda: router.kernel_counters()[too_bigs] >= before + number, WAIT_S, "messages are received")

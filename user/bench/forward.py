@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What forwarding costs, by sixlane and by others in turn, on one machine and without a NIC. Every packet must arrive,
-forwarded by the side under test. Otherwise the time would be that of something else, and the run is an error."""
+"""The cost of forwarding by sixlane and by others in turn, on one machine without a NIC. Every packet must arrive, and
+be forwarded by the side under test; otherwise the time would mean nothing, and the run fails."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Figures = dict[Series, list[float]]  # one a round
 
 
 def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
-    """Which counts of a run, as of Router.counts(), are not what the packets sent should give."""
+    """The counts of a run (Router.counts()) that do not fit the packets sent, as text."""
     side, is_miss, arrived = SIDES[series.name], series.pattern == "miss", counts["arrived"]
     due = 0 if is_miss or side.drops else sent
     if series.flood:  # which the other counters count as well
@@ -80,7 +80,7 @@ def differences(series: Series, sent: int, counts: Counter[str]) -> list[str]:
 
 
 class Runner:
-    """Runs of these of SIDES on a router with the table, with checks. Methods raise BenchError and Interrupted."""
+    """Checked runs of these of SIDES on a router with the table. Methods raise BenchError and Interrupted."""
 
     def __init__(self, router: Router, table: tb.Table, names: Sequence[str]) -> None:
         self.router, self.table, self.engine = router, table, router.engine(router.r)
@@ -91,7 +91,7 @@ class Runner:
         self._generators: dict[Series, pk.Generator] = {}
 
     def aim(self, series: Series, addresses: np.ndarray) -> None:
-        """Have the packets of all such series go to these destinations in turn (n × 16 bytes)."""
+        """Send the packets of all such series to these destinations in turn (n × 16 bytes)."""
         key = series.packets
         if key not in self._generators:
             frames, name = pk.template(series.size, P0_MAC, A_MAC, self.router.a_addr), str(len(self._generators))
@@ -99,7 +99,7 @@ class Runner:
         self._generators[key].aim(np.resize(addresses, (TARGETS * series.threads, 16)))
 
     def draw(self, series: Series, seed: int) -> None:
-        """Aim at random destinations by the pattern. Each CPU has a flow of its own, as each queue of a NIC has."""
+        """Draw random destinations by the pattern. Of `flow` each CPU has its own, as each queue of a NIC has."""
         parts = series.threads if series.pattern == "flow" else 1
         count = TARGETS * series.threads // parts
         drawn = [tb.draw(self.table, series.pattern, count, seed + part) for part in range(parts)]
@@ -115,7 +115,7 @@ class Runner:
             if side.engine:
                 self.router.choose(side.engine)
             self.engine.do("fill", object=generator.name, map="into", program=side.program)
-            # The counts are read before and after both: a process in between would use the caches.
+            # Counts are read before and after both runs: a command in between would fill the caches.
             before, sent = self.router.counts(), 0
             for most in (min(count, TARGETS), count):
                 check_interrupt()
@@ -134,7 +134,7 @@ class Runner:
         return lanes
 
     def measure(self, series: Series, count: int) -> None:
-        """A run, and its figures."""
+        """A run; appends its figures."""
         lanes = self.run(series, count)
         self.ns[series].append(sum(lane.ns for lane in lanes) / sum(lane.timed for lane in lanes))
         self.mpps[series].append(sum(lane.timed / lane.ns for lane in lanes) * 1e3)
@@ -161,10 +161,10 @@ def make_row(table: tb.Table, series: Series, engine: str, unit: str, values: Se
 
 
 def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]:
-    """Of all that was measured with a table, then of what is compared. Beside a flood that is the rate over that alone;
-    and what is left of one engine over what is left of the other, so of what is due to it and not to the machine."""
+    """Rows of times and rates with a table, then of ratios. A ratio beside a flood is the rate over that without it.
+    The ratio of two engines beside a flood is of these ratios, so what the machine loses to both cancels out."""
 
-    def note(series: Series, whose: str = "") -> str:  # on what draws a ratio to 1
+    def note(series: Series, whose: str = "") -> str:  # on costs that draw a ratio to 1
         floor = ns.get(series._replace(name="floor"), [])
         share = statistics.fmean(floor) / statistics.fmean(ns[series]) if floor and series.name != "floor" else 0
         return f"{100 * min(share, 1):.0f} % {whose}is generator, veth and sink" if share >= MOSTLY else ""
@@ -185,7 +185,7 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
             said = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
             yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, said)
         if series.name in STATES and compiled in alone:
-            # Whatever else a machine does only adds to a time: that of the fastest rounds, and all within a round.
+            # Other work of the machine only adds time: the median is of the fastest rounds, the spread of all.
             row = make_row(table, series, f"{series.name} - compiled", "ns", [*map(sub, ns[series], ns[compiled])])
             row.median = min(ns[series]) - min(ns[compiled])
             yield row
@@ -194,15 +194,15 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
 # --- the profile ----------------------------------------------------------------------------------
 
 LEAST = 1.0  # per cent; smaller steps are in the row "rest"
-FREQUENCY = 3989  # samples a second; a prime, so that nothing runs in step with it
+FREQUENCY = 3989  # samples a second; a prime, out of step with all timers
 LEAST_SAMPLES = 100
-HARNESS = {"packets_into": "generator", "packets_sink": "sink"}  # its programs
+HARNESS = {"packets_into": "generator", "packets_sink": "sink"}  # the harness's own programs
 INFO_BYTES, BTF_ID, LINES = 232, 128, 148  # of struct bpf_prog_info: its size, btf_id, nr_line_info and what follows
 MOST_LINES = 1 << 17
 
 
 def source_lines(program_id: int) -> list[tuple[int, str]]:
-    """Of a loaded program: the first address of each line, in order, and the name of its file without suffix. Raises
+    """The source lines of a loaded program: (first address, name of the file without suffix), by address. Raises
     BenchError."""
     libbpf = ctypes.CDLL("libbpf.so.1")
     load_btf, name_of = libbpf.btf__load_from_kernel_by_id, libbpf.btf__name_by_offset
@@ -220,15 +220,15 @@ def source_lines(program_id: int) -> list[tuple[int, str]]:
 
 
 def step_of(address: int, symbol: str, lines: list[tuple[int, str]]) -> str:
-    """What a sample counts for."""
-    program = re.fullmatch(r"bpf_prog_[0-9a-f]{16}_(\w+)", symbol)  # others with this beginning are the kernel's own
+    """The step that a sample belongs to."""
+    program = re.fullmatch(r"bpf_prog_[0-9a-f]{16}_(\w+)", symbol)  # others are the kernel's functions
     file = lines[bisect.bisect_right(lines, (address, "\xff")) - 1][1]
     return HARNESS.get(program[1], f"sixlane: {file}") if program else f"kernel: {symbol}"
 
 
 def profile(runner: Runner, series: Series, count: int) -> None:
-    """A second of runs, and what share of perf's samples each step has: a source file of sixlane's program, or the
-    kernel's function. Raises BenchError."""
+    """A second of runs, and the share of perf's samples of each step: a source file of sixlane's program or a function
+    of the kernel. Raises BenchError."""
     lines = source_lines(runner.router.sixlane.port_status("p0")["program_id"])
     path = runner.router.file("perf.data")
     words = ["perf", "record", "-q", "--all-kernel", "-F", str(FREQUENCY), "-p", str(runner.engine.pid), "-o", path]
@@ -236,7 +236,7 @@ def profile(runner: Runner, series: Series, count: int) -> None:
         while perf.poll() is None:
             runner.run(series, count)
         said = perf.stderr.read()
-    check_interrupt()  # which a terminal also tells perf of
+    check_interrupt()  # Ctrl-C in a terminal ends perf as well
     done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)
     steps = Counter(step_of(int(address, 16), symbol, lines)
                     for address, symbol in (line.split(maxsplit=1) for line in done.stdout.splitlines()))  # fmt: skip

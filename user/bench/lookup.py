@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What lookups cost, by sixlane and by others: all in turn in each round, since the speed of a machine drifts. A ratio
-is one of each round. Touches no map of a sixlane that runs here."""
+"""The cost of lookups in sixlane and in other engines. All take turns in each round, since the speed of a machine
+drifts; a ratio is of one round. Touches no map of a sixlane that runs here."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from typing import Any, Iterator
 
 import common as opt
 import lab
-import memory
 import numpy as np
 import rows
 import tables as tb
-from common import BenchError, Progress, UsageError, find, need_root, warn
+from common import BenchError, Progress, UsageError, check_memory, find, need_root, warn
 from engine import Engine
 
 HELP = "Measure what lookups cost, by sixlane's engines and by others, in turn."
 MODES, PATTERNS = ("independent", "dependent"), ("hit", "zipf", "miss", "fallback")
-ADDRESSES = 65536  # WALK_ADDRESSES: so many that no branch predictor learns them
-ROUND_NS, MOST_TIMES = 20e6, 64  # of one side; all addresses at most so often
-CHANGES = 10_000  # of single routes that are timed
-ENOUGH_TO_WEIGH = 10_000  # routes: with fewer, the growth of the machine's memory says nothing
+ADDRESSES = 65536  # WALK_ADDRESSES: too many for a branch predictor to learn
+ROUND_NS, MOST_TIMES = 20e6, 64  # of one side in a round; passes over all addresses, at most
+CHANGES = 10_000  # of single routes, each timed
+ENOUGH_TO_WEIGH = 10_000  # routes: with fewer, the growth of the kernel's memory is noise
 # Engines, and the shared object that each is in; empty: bench-lookup.
 ENGINES = {**dict.fromkeys(("compiled", "trie", "kernel6", "kernel4"), ""),
            **dict.fromkeys(("dpdk-fib6", "dpdk-fib6-vector"), "peer-dpdk.so")}  # fmt: skip
-# of a route in the kernel's tables: 810 and 150 as measured with a million, and some more
+# bytes of a route in the kernel's tables: 810 and 150 were measured with a million; rounded up
 ROUTE_BYTES = {"kernel6": 1000, "kernel4": 200}
 
 # The experiments of papers, part by part; a part has a million routes at most in a table.
@@ -102,11 +101,11 @@ class Side:
     change_ns: list[float] = field(default_factory=list)
 
     def check(self, engine: Engine) -> None:
-        """Its answers to all addresses of the first list. Raises BenchError if any is wrong."""
+        """Compare the answers to the first list of addresses. Raises BenchError if one is wrong."""
         with tempfile.NamedTemporaryFile() as file:
             engine.do("answers", side=self.opened["side"], to=file.name)
             found, wanted = np.fromfile(file.name, np.uint32), self.expected
-        if self.table.is_ipv4:  # which does not say which route it found
+        if self.table.is_ipv4:  # its answer does not tell which route it found
             found, wanted = found != 0, wanted != 0
         wrong = np.flatnonzero(found != wanted)
         if len(wrong):
@@ -122,7 +121,7 @@ def _fill(engine: Engine, net: lab.Lab, options: argparse.Namespace, name: str, 
     table = table.as_ipv4() if name == "kernel4" else table
     lists = [tb.draw(table, pattern, ADDRESSES, options.seed + number) for number in range(max(options.threads))]
     arguments = {"object": str(find(peer))} if peer else {}
-    if name in ROUTE_BYTES:  # a device for routes to end in: a veth, since not every kernel has dummy devices
+    if name in ROUTE_BYTES:  # routes need a device: a veth, since not every kernel has dummy devices
         ns = net.ns(f"bench{len(net.namespaces)}")
         net.link(ns, "bench0", ns, "bench1")
         ns.batch(["link set bench0 up", "link set bench1 up"])
@@ -154,7 +153,7 @@ class Series:
     changes: list[float] = field(default_factory=list)  # a second
 
     def measure(self, engine: Engine, is_first: bool = False) -> None:
-        """Once more. The first time warms up, and tells how many lookups take about ROUND_NS."""
+        """One round. The first call warms up, and sets how many lookups take about ROUND_NS."""
         times = engine.do("measure", side=self.side.opened["side"], dependent=self.mode == "dependent",
                           threads=self.threads, lookups=self.lookups, writer_rate=self.writer_rate,
                           seed=len(self.ns) + 1)  # fmt: skip
@@ -178,11 +177,11 @@ def _row(series: Series, values: list[float], unit: str = "ns", **changed: Any) 
 
 
 def _ratio(of: Series, upper: Series, lower: Series, factor: float = 1, **changed: Any) -> rows.Row:
-    """upper / lower in each round, as a row of `of`. In user space the loop around a lookup costs next to nothing and
-    runs beside it, so the fair comparison of user space with the kernel is that of whole loops."""
+    """upper / lower in each round, as a row of `of`. In user space the CPU overlaps the loop with the lookup, so user
+    space and kernel are compared by whole loops."""
     times = "ns" if bool(upper.side.peer) == bool(lower.side.peer) else "gross"
     pairs = list(zip(getattr(upper, times), getattr(lower, times)))
-    # A lookup that took no longer than none at all was lost in the noise.
+    # A lookup that seems to take no time was lost in the noise.
     seen = [over / under * factor for over, under in pairs if over > 0 and under > 0]
     if len(seen) < len(pairs):
         changed["note"] = "without rounds in which noise was more than the lookup"
@@ -190,7 +189,7 @@ def _ratio(of: Series, upper: Series, lower: Series, factor: float = 1, **change
 
 
 def _filling(side: Side) -> Iterator[rows.Row]:
-    """What filling it took, and a change of a single route, as far as that is known."""
+    """Rows of inserting all routes, of memory and depth, and of changes of single routes, as far as known."""
     routes, took, ns = len(side.table), side.opened, side.change_ns
     weighed = took["bytes"] if routes >= ENOUGH_TO_WEIGH or side.name not in ROUTE_BYTES else 0
     for mode, unit, values in (("insert", "ns/route", [took["insert_ns"] / routes]),
@@ -203,8 +202,8 @@ def _filling(side: Side) -> Iterator[rows.Row]:
 
 
 def all_rows(series: list[Series], sides: list[Side]) -> Iterator[rows.Row]:
-    """Times. Ratios of lookups beside changes, or by several threads, to those of one thread alone; of compiled to the
-    others; of an engine's tables to its first. What filling took, of sides that are hit."""
+    """Rows of times; of ratios: beside changes and by several threads to one thread alone, compiled to the others, an
+    engine's tables to its first; and of filling, for sides with the pattern hit."""
     yield from (_row(one, one.ns) for one in series)
     for one in series:
         name, table = one.side.name, one.side.table.name
@@ -237,7 +236,7 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
     if not wanted:  # run() says so
         return
     needed = sum(ROUTE_BYTES.get(name, 0) * len(table) for name, _, table, _ in wanted)
-    memory.check("the routes of all tables", "the kernel's tables", needed)
+    check_memory("the routes of all tables", "the kernel's tables", needed)
     # The engine is started within the mounts of the lab, where the names of its namespaces are.
     with lab.Lab() as net, Engine("bench-lookup") as engine:
         sides: list[Side] = []
@@ -256,13 +255,13 @@ def _measure(options: argparse.Namespace, results: rows.Results) -> None:
         try:
             with Progress("lookups, all sides in turn", len(series) * (options.rounds + 1)) as progress:
                 for number in range(options.rounds + 1):
-                    # there and back, so that nobody always comes after the same one
+                    # there and back, so that no side always follows the same one
                     for one in series if number % 2 else reversed(series):
                         one.measure(engine, number == 0)
                         progress.step()
             for side in sides if options.writers else ():
                 side.check(engine)
-        finally:  # what was measured until then is right
+        finally:  # rounds before an error count
             for row in all_rows(series, sides):
                 results.add(row)
 

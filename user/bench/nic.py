@@ -6,10 +6,9 @@ from __future__ import annotations
 import argparse
 import os
 
-import memory
 import nic_devices as devices
 import tables
-from common import Once, UsageError, add_common, add_tables, add_words, need_root, number
+from common import Once, UsageError, add_common, add_tables, add_words, check_memory, need_root, number
 from engine import Agent
 from lab import Lab
 from nic_measure import MEASURES, Measurement
@@ -98,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
                 print("\n\t".join([f"{dev}:", *(line for line, _undo in steps)]))
         return
     (table,) = tables.make(options.tables, options.seed)
-    memory.check(f"table {table.name}: its routes", "the kernel, sixlaned and the maps", len(table) * BYTES_OF_ROUTE)
+    check_memory(f"table {table.name}: its routes", "the kernel, sixlaned and the maps", len(table) * BYTES_OF_ROUTE)
     results = Results(options.preset or "nic", options)
     # A generator on this machine reads the table from this process's memory.
     file = os.memfd_create("prefixes")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The router that is measured, and the sides: who can forward on it, in which state, and beside which flood.
+"""The router under test; the sides, which forward on it; its states; and floods beside the packets measured.
 
         host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses, and counts)
 
-Each is a network namespace. Hosts have no addresses and say nothing: only a generator's packets are on the links.
-Nobody else sees any of it, and the kernel removes it when this process ends, however it ends.
+Each is a network namespace. Hosts have no addresses and send nothing: only a generator's packets are on the links.
+No other process sees the namespaces. The kernel removes them when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from functools import partial
 from typing import Iterator, NamedTuple, Sequence
 
 import lab
-import memory
 import numpy as np
 import packets as pk
-from common import BenchError, check_interrupt, cpu_mask, wait_for
+from common import BenchError, check_interrupt, check_memory, cpu_mask, wait_for
 from engine import Engine
 from netns import LabError, Namespace, command
 from tables import Table
@@ -37,7 +36,7 @@ GATEWAYS = [f"{NETWORK}:b::{0x11 + number:x}" for number in range(4)]
 ROUTE = "proto static metric 1024"  # all routes of a table
 MTU = 1500
 BYTES_OF_ROUTE = 1500  # of the kernel's table, sixlaned and its maps, as measured with a million routes
-FOLLOW_S, FILL_S = 60, 600  # many times what it takes, also on an emulated machine
+FOLLOW_S, FILL_S = 60, 600  # ample, also on an emulated machine
 
 
 @contextlib.contextmanager
@@ -53,7 +52,7 @@ def lab_errors() -> Iterator[None]:
 
 
 class Router(contextlib.ExitStack):
-    """A context manager, which ends and removes all of it. Its block raises BenchError and Interrupted."""
+    """A context manager that removes everything at the end. Its block raises BenchError and Interrupted."""
 
     a_addr, a_router, b_router = (f"{NETWORK}:{link}" for link in ("a::2", "a::1", "b::1"))
 
@@ -79,8 +78,8 @@ class Router(contextlib.ExitStack):
         self.r.sysctl("net.ipv6.conf.all.forwarding", 1)
         known = [(self.a_addr, A_MAC, "p0"), *((gateway, B_MAC, "p1") for gateway in GATEWAYS)]
         self.r.batch("neigh add {} lladdr {} dev {} nud permanent".format(*words) for words in known)
-        # The stack is to send by the queue of its own CPU, as redirected frames are sent. Otherwise a flow's queue may
-        # belong to another CPU, which could not keep up. `ip netns exec` has the namespace's sysfs.
+        # XPS: the stack sends by the queue of its own CPU, as redirected frames do. The queue of a flow may belong to
+        # another CPU, which could not keep up. `ip netns exec` mounts the namespace's sysfs.
         spread = [f"[ ! -e {file} ] || echo {cpu_mask(cpu)} >{file}"  # without CONFIG_XPS
                   for cpu in range(queues) for port in PORTS
                   for file in [f"/sys/class/net/{port}/queues/tx-{cpu}/xps_cpus"]]  # fmt: skip
@@ -100,7 +99,7 @@ class Router(contextlib.ExitStack):
 
     def fill(self, name: str, prefixes: Sequence[str]) -> None:
         """Add routes to all prefixes of the table `name` to the kernel, by the gateways in turn."""
-        memory.check(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
+        check_memory(f"table {name}: its routes", "the kernel, sixlaned and the maps", len(prefixes) * BYTES_OF_ROUTE)
         lines = [f"route add {prefix} via {gateway} dev p1 onlink {ROUTE}\n"
                  for prefix, gateway in zip(prefixes, itertools.cycle(GATEWAYS))]  # fmt: skip
         for at in range(0, len(lines), 50_000):  # a second's work
@@ -112,7 +111,7 @@ class Router(contextlib.ExitStack):
             return pathlib.Path(f"/proc/thread-self/net/{name}").read_text("ascii")
 
     def kernel_routes(self) -> tuple[int, int]:
-        """How many routes, of all tables, and how many exceptions the kernel has."""
+        """(routes of all tables, exceptions) of the kernel."""
         fields = self._proc("rt6_stats").split()
         return int(fields[3], 16), int(fields[4], 16)
 
@@ -121,22 +120,21 @@ class Router(contextlib.ExitStack):
         return {name: int(value) for name, value in map(str.split, self._proc("snmp6").splitlines())}
 
     def start(self, routes: int) -> None:
-        """Start sixlaned on both ports. Returns when it is in sync, with what the kernel has learned as well, and has a
-        compiled FIB."""
+        """Start sixlaned on both ports. Returns when it is in sync, exceptions included, and has a compiled FIB."""
         words, seconds = ("-c", "/dev/null", "-l", "warning", "-m", "native"), FOLLOW_S + routes // 10000
         self.sixlane.start(*words, ports=PORTS, timeout=seconds, dumps=0)
         wait_for(lambda: self.sixlane.status()["fib"]["active"] == "compiled", seconds,
                  lambda: f"sixlaned has a compiled FIB: enough memory?\n{self.sixlane.log()}")  # fmt: skip
 
     def choose(self, engine: str) -> None:
-        """Have this engine of sixlane answer from the next packet on: "compiled" or "trie"."""
+        """Let this engine of sixlane look up from the next packet on: "compiled" or "trie"."""
         self.sixlane.sixlane("fib", engine)
         if self.sixlane.sixlane_json("fib")["active"] != engine:
             raise BenchError("the compiled FIB is gone: not enough memory?")
 
     def counts(self) -> Counter[str]:
-        """Packets until now: "arrived" at the sink, "wrong" (of these, with a wrong hop limit), and by the names of
-        sixlane's verdicts and of the kernel's counters."""
+        """Packets so far: "arrived" at the sink, "wrong" (with a wrong hop limit), and by the names of sixlane's
+        verdicts and of the kernel's counters."""
         arrived, wrong = self.sink.counts().sum(axis=(0, 1)).tolist()
         return Counter(self.kernel_counters() | self.sixlane.stats() | {"arrived": arrived, "wrong": wrong})
 
@@ -149,17 +147,17 @@ class Side(NamedTuple):
 
     program: str = "sixlane"  # in bench-packets: OBJECT.PROGRAM, or sixlane's on p0
     engine: str | None = None  # of sixlane
-    looks_up: bool = True  # it notices that there is no route
+    looks_up: bool = True  # it passes packets without a route
     drops: bool = False  # no packet arrives
     by_default: bool = True
 
 
-ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # that no packet goes to
+ELSEWHERE = [f"4000:{number:x}::/32" for number in range(99)]  # no packet goes there
 NEXT_HOPS = " ".join(f"nexthop via {gateway} dev p1 onlink" for gateway in GATEWAYS)
 ECMP = (f"route replace {{}} {ROUTE} {NEXT_HOPS}", f"route replace {{}} {ROUTE} via {{}} dev p1 onlink", None)
 SOURCE = "route {} {{}} from 2001:db8::/32 via {{}} dev p1 onlink"
 VLANS = ("link add link p1 name p1.{0} up type vlan id {0}", "link del dev p1.{}", range(2, 6))
-# Of the router, each a side: lines of `ip -batch` that begin and end it, for each of these or of the table's prefixes.
+# States of the router, each a side: `ip -batch` lines that begin and end it, for each of these, or each prefix if None.
 STATES = {"ecmp": ECMP, "ecmp-ports": ECMP, "sources": (SOURCE.format("add"), SOURCE.format("del"), ELSEWHERE),
           "vlans": VLANS}  # fmt: skip
 XDP_FORWARD = "xdp-forward"
@@ -191,7 +189,7 @@ def load(router: Router, engine: Engine, names: Sequence[str], table: Table) -> 
         path.write_bytes(carried_object(shutil.which(XDP_FORWARD), "xdp_fwd_fib_full"))
         engine.do("load", name=XDP_FORWARD, object=str(path))
         pk.fill(engine, XDP_FORWARD, "xdp_tx_ports", np.array(ports, "=u4").repeat(2))
-    if STATES.keys() & names:  # so that the trie is as deep with sources there as without
+    if STATES.keys() & names:  # the trie is as deep without source-specific routes as with them
         router.r.batch(f"route add {prefix} via {GATEWAYS[0]} dev p1 onlink" for prefix in ELSEWHERE)
         router.sixlane.barrier()
 
@@ -224,10 +222,10 @@ def state(router: Router, table: Table, name: str) -> Iterator[None]:
 
 # --- floods -------------------------------------------------------------------------------------------
 
-# From host a, by the first CPU, beside which other packets are measured on the last. What a flood is about, 65,536
-# destinations one after the other, has a route of its own. The kernel learns from a Packet Too Big for packets of the
-# router's own, and from a Redirect by the router in use where a port does not forward (RFC 8201, RFC 4861 section 8.1).
-# Plain datagrams show what a busy CPU costs its neighbour, whatever it does.
+# The first CPU sends a flood from host a while packets are measured on the last CPU. The 65,536 destinations of a flood
+# have a route of their own. The kernel believes a Packet Too Big about the router's own packets (RFC 8201), and a
+# Redirect from the next hop in use on a port that does not forward (RFC 4861, 8.1). Plain datagrams show what any busy
+# CPU costs its neighbour.
 FLOODS = ("udp", "too-big", "redirect")
 NUMBERS = 65536
 ABOUT, HOST, BETTER = "2001:2:0:f::", "fe80::a:2", "fe80::a:99"  # destinations; routers on host a's link
@@ -237,8 +235,8 @@ packed = partial(socket.inet_pton, socket.AF_INET6)  # the 16 bytes of an addres
 
 
 def too_big(src: bytes, own: bytes, about: bytes, mtu: int) -> bytes:
-    """A Packet Too Big about an echo request of the router's own address `own`: the kernel does not ask a socket
-    whether it was sent."""
+    """A Packet Too Big about an echo request from the router's address `own`: the kernel does not check whether a
+    socket sent it."""
     asked = pk.ip6(own, about, pk.ICMP6, struct.pack(">BBHHH", ECHO, 0, 0, 1, 1))
     return pk.ip6(src, own, pk.ICMP6, struct.pack(">BBHI", TOO_BIG, 0, 0, mtu) + asked)
 
@@ -258,7 +256,7 @@ def _flood_frames(router: Router, kind: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def flood(router: Router, kind: str) -> Iterator[None]:
-    """One under way during the block. Raises BenchError if it has ended before, or if the kernel learned nothing."""
+    """Sends a flood during the block. Raises BenchError if it ended before, or if the kernel learned nothing."""
     port, address = ("p0", HOST) if kind == "redirect" else ("p1", GATEWAYS[0])
     router.r.batch([f"route replace {ABOUT}/64 via {address} dev {port} onlink"])
     router.r.sysctl("net.ipv6.conf.p0.forwarding", int(kind != "redirect"))
@@ -267,7 +265,7 @@ def flood(router: Router, kind: str) -> Iterator[None]:
     def received() -> int:
         return router.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
 
-    with router.engine(router.a) as engine:  # it ends, as what traces the kernel for it slows what is measured alone
+    with router.engine(router.a) as engine:  # ended afterwards: its tracing programs would slow other runs
         made = pk.GivenFrames(engine, "flood", _flood_frames(router, kind), router.a.link("h0")["ifindex"])
         known, before = router.kernel_routes()[1], received()
         engine.ask("run", lanes=[made.lane(0, 0, 1 << 62)], bytes=made.frames.bytes)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Rows of what was measured, with medians, spreads and notes, and on which machine: on the screen, as JSON and CSV, and
-as plots. Knows nothing of how it was measured."""
+"""Rows of results: medians, spreads, notes and the machine. Printed as a table or JSON, written as JSON, CSV and plots.
+Knows nothing of how they were measured."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SHOWN = ("engine", "table", "routes", "pattern", "mode", "threads", "writer_rate
          "median", "low", "high", "mean", "deviation", "unit", "note")  # fmt: skip
 # In plots: what may be varied.
 AXES = {"routes": "routes", "threads": "CPUs", "frame_bytes": "bytes a frame", "writer_rate": "changes a second"}
-# Of these calls and returns of the kernel pay; the others are of system calls and of threads.
+# Mitigations that slow calls and returns in the kernel; others slow system calls and thread switches.
 MITIGATIONS = ("spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection")
 
 
 @dataclass
 class Row:
-    """What does not apply is None, or 0 of a number."""
+    """A field that does not apply is None, or 0 if it is a number."""
 
     bench: str  # the command: "lookup"
     engine: str  # or two with a slash, of a ratio
@@ -56,11 +56,11 @@ class Row:
 
 
 def this_machine() -> dict[str, Any]:
-    """What every row says of where it was measured; what cannot be found out is empty. `emulated`: the CPU is a
-    program, whose times mean nothing. Raises BenchError."""
+    """The fields of a row about the machine; unknown ones are empty. `emulated`: the CPU is emulated, and times mean
+    nothing. Raises BenchError."""
 
     def found(pattern: str, *files: str) -> str:
-        """What the group matches first at the start of a line, of each file that there is."""
+        """The group's first match at the start of a line, of each file that exists."""
         texts = [path.read_text(encoding="utf-8") for path in map(pathlib.Path, files) if path.exists()]
         return ", ".join(match[1] for text in texts if (match := re.search(f"^{pattern}", text, re.M)))
 
@@ -76,8 +76,8 @@ def this_machine() -> dict[str, Any]:
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
-    """Median, lowest and highest of all; as in Kubeček's paper (netdev 1.1) the average of all but the lowest
-    and the highest where there are three or more, and the mean deviation from it."""
+    """Median, lowest and highest of all values. Mean and mean deviation as in Kubeček's paper (netdev 1.1): of three or
+    more values without the lowest and the highest."""
     ordered = sorted(values)
     inner = ordered[1:-1] or ordered
     mean = statistics.fmean(inner)
@@ -86,18 +86,18 @@ def summary(values: Sequence[float]) -> dict[str, float]:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """The value under which so many of a hundred are."""
+    """The value below which this per cent of the values are."""
     return sorted(values)[(len(values) - 1) * percent // 100]
 
 
 def number(value: float) -> str:
-    """For people: three significant digits, or all of those before the point."""
+    """As text: three significant digits, or all digits before the point."""
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{value:,.{min(max(digits, 0), 6)}f}"
 
 
 def _rounded(value: float) -> float | None:
-    """To more digits than can be measured; JSON has no infinity."""
+    """To more digits than can be measured. None if not finite, which JSON cannot say."""
     if not math.isfinite(value):
         return None
     return round(float(value), 4) if abs(value) >= 10 else float(f"{value:.6g}")
@@ -121,11 +121,11 @@ class Results:
         if self.machine["emulated"]:
             self.where = f"{EMULATED}; {self.where}"
         if self.output:
-            importlib.import_module("matplotlib")  # that it is missing is said now
+            importlib.import_module("matplotlib")  # fails now if it is missing
             self.output.mkdir(parents=True, exist_ok=True)
 
     def add(self, row: Row) -> None:
-        """One more, if it has values."""
+        """Add a row, unless it has no values."""
         fields = asdict(row)
         values, unit, median, note = (fields.pop(key) for key in ("values", "unit", "median", "note"))
         if not values:
@@ -140,7 +140,7 @@ class Results:
 
     @contextlib.contextmanager
     def reported(self) -> Iterator[None]:
-        """What was added within the block is reported at its end, also after an error or an interrupt."""
+        """Report the rows at the end of the block, also after an error or an interrupt."""
         try:
             yield
         except BaseException as error:
@@ -153,7 +153,7 @@ class Results:
         """Prints all rows and writes the files. Raises OSError."""
         try:
             (self.print_json if self.options.json else self.print_table)()
-        finally:  # also if nobody reads on
+        finally:  # also if standard output is closed
             if self.output and self.rows:
                 self.write_files()
 
@@ -163,7 +163,7 @@ class Results:
         print("[" + ",\n".join(json.dumps(row, indent=indent, ensure_ascii=False) for row in self.rows) + "]")
 
     def print_table(self) -> None:
-        """Only columns in which a row says something; what is the same for all rows stands above them."""
+        """Only columns with a value in some row; the machine and the command stand above."""
         print(f"{self.where}; seed {self.options.seed}\n{self.options.command}\n")
         columns = []
         for key in SHOWN:
@@ -186,9 +186,9 @@ class Results:
         self._draw(base)
 
     def _draw(self, base: pathlib.Path) -> None:
-        """BASE.svg and BASE.png: a panel for each thing that was measured in each way, in it a line for each engine
-        over what was varied most. Medians, with the spread from the lowest to the highest, of all that is no ratio."""
-        from matplotlib import figure, rcParams  # takes a second, that others need not wait for
+        """BASE.svg and BASE.png: a panel for each mode, pattern and unit, with a line for each engine over the column
+        of AXES that varies most. Medians with bars from the lowest to the highest; no ratios."""
+        from matplotlib import figure, rcParams  # takes a second
 
         rows = [row for row in self.rows if row["unit"] != "ratio" and row["median"] is not None]
         if not rows:
@@ -199,7 +199,7 @@ class Results:
         for row in rows:
             fixed = [f"{row[key]} {name}" for key, name in AXES.items() if key not in (axis, "routes") and row[key] > 1]
             title = ", ".join(filter(None, (row["mode"] or row["bench"], row["pattern"], *fixed)))
-            # of tables that an axis of routes tells apart only their kind
+            # on an axis of routes: the kind of table without its size
             kind = re.sub("^[0-9].*|:.*", "", row["table"] or "") if axis == "routes" else row["table"]
             label = ", ".join(filter(None, (row["engine"], kind)))
             panels.setdefault((title, row["unit"]), {}).setdefault(label, []).append(row)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whole sets of measurements: what papers measured, and the figures that sixlane is to reach. Each run is a command
-of `sixlane bench`, by which it can be had again alone. Executed itself, with a suite's folder, this writes RESULTS.md
-and README's table of results, so that they always agree."""
+"""Sets of measurements: those of papers, and the figures that sixlane is to reach. Each run is one command of
+`sixlane bench`, which repeats it alone. Executed as a script with a suite's folder, this module writes RESULTS.md and
+README's table of results from the same rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rows import MARKED, number, read
 Row = dict[str, Any]
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
-# In place of what a run says, with --quick: of an option, or of a word. Of each preset its smallest tables.
+# With --quick: other values of an option, or of one word of it. A preset keeps its smallest tables.
 QUICK = {"--table": "1k", "--rounds": "1", "--count": "20000", "--size": "64", "--pattern": "zipf", "--seconds": "3",
          "--destinations": "3000", "--exceptions": "100", "--most-routes=10000": "1", "--most-routes=200000": "1000",
          "--most-routes=1000000": "10000"}  # fmt: skip
@@ -59,7 +59,7 @@ SETS = {
 }
 RUNS = {name: command for runs in SETS.values() for name, command in runs.items()}
 
-# What the median of a row is to be; by bench, engine, mode, table and, but for hits, pattern.
+# Bounds of a row's median, by "bench, engine, mode, table, pattern"; without the pattern if all are hits.
 AT_MOST = {
     "lookup, compiled/trie, independent, full-view": 1 / 15,
     "lookup, compiled/dpdk-fib6, independent, full-view": 1.2,
@@ -92,7 +92,7 @@ AT_LEAST = {
 
 
 def judged(row: Row) -> Row:
-    """With the keys `figure`, `aim` and `met` more, if it is of a figure and frames are as short as may be."""
+    """Adds the keys `figure`, `aim` and `met` if the row is of a figure and of the shortest frames."""
     pattern = None if row["pattern"] in ("hit", "random") else row["pattern"]
     figure = ", ".join(filter(None, (row["bench"], row["engine"], row["mode"], row["table"], pattern)))
     means_something = row["median"] is not None and not row["emulated"] and "INVALID" not in row["note"]
@@ -104,7 +104,7 @@ def judged(row: Row) -> Row:
 
 
 def report(rows: list[Row], is_whole: bool) -> None:
-    """Says each figure that is missed, and of the whole suite each that nothing was measured of."""
+    """Prints each figure that was missed; of a whole suite also each that was not measured."""
     for row in rows:
         if not row.get("met", True):
             print("missed: {figure} (run {run}): {median} {unit}, {aim} {note}".format(**row).rstrip(), file=sys.stderr)
@@ -119,7 +119,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def words_of(command: str, quick: bool) -> list[str]:
-    """A run's words, each a{b,c} as ab and ac."""
+    """Splits a run into words and expands a{b,c} to ab and ac."""
     words = []
     for word in command.split():
         option, equals, values = word.partition("=")
@@ -129,7 +129,7 @@ def words_of(command: str, quick: bool) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Raises BenchError, Interrupted; what was measured until then is in suite.json."""
+    """Raises BenchError and Interrupted. suite.json then has the rows until there."""
     if unknown := set(options.sets).difference(SETS, RUNS):
         raise UsageError(f"neither sets nor runs: {', '.join(unknown)}; there are {', '.join((*SETS, *RUNS))}")
     chosen = dict.fromkeys(name for each in options.sets or SETS for name in SETS.get(each, [each]))
@@ -139,13 +139,13 @@ def run(options: argparse.Namespace) -> None:
     about = {"date": datetime.date.today().isoformat(), "commit": commit, "quick": options.quick,
              "compiler": version.partition("built by ")[2]}  # fmt: skip
     output, failed = pathlib.Path(options.output), []
-    for name in chosen:  # of an earlier suite
+    for name in chosen:  # an earlier suite's rows
         shutil.rmtree(output / name, ignore_errors=True)
     try:
         for name in chosen:
             argv = [SIXLANE, "bench", *words_of(RUNS[name], options.quick), f"--output={output / name}"]
             print(f"\n# {shlex.join(map(str, argv))}", file=sys.stderr)
-            # In a session of its own, so that a Ctrl-C reaches it once, and none of what it starts.
+            # A session of its own: Ctrl-C reaches the run once, and not what the run starts.
             with subprocess.Popen(argv, stdout=subprocess.DEVNULL if options.json else None,
                                   start_new_session=True) as process:  # fmt: skip
                 try:
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
                 finally:
                     process.terminate()
             if process.returncode:
-                failed.append(name)  # it has said why
+                failed.append(name)  # its own error is above
     finally:
         rows = [judged({"run": name, **row}) for name in chosen for path in sorted((output / name).glob("*.json"))
                 for row in read(str(path))]  # fmt: skip
@@ -171,13 +171,13 @@ def run(options: argparse.Namespace) -> None:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin. Written by user/bench/suite.py -->\n", "<!-- results: end -->\n"
 # What tells the lines of a table apart.
-VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "threads": "{} CPUs", "frame_bytes": "{} bytes",
-          "writer_rate": "{} changes/s", "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
+VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "frame_bytes": "{} bytes", "writer_rate": "{} changes/s",
+          "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
 # Units whose columns stand beside each other, with the ratios. Mpps are left out: they follow from ns.
 TIMES = ("ns", "changes/s")
 # Modes that depend on the table and the engine only; those of all runs are merged, into two tables.
 OF_ROUTES = (("insert", "memory", "depth"), ("change", "change-p99"))
-# Of README's table: what it is called, and the engines of `forward` and `lookup`.
+# Lines of README's table: title, engine of `forward`, engine of `lookup`.
 SUMMARY = (
     ("**sixlane, compiled FIB**", "compiled", "compiled"),
     ("`BPF_MAP_TYPE_LPM_TRIE`", "bare", "trie"),
@@ -215,6 +215,7 @@ def _placed(row: Row) -> Row:
     """With the key `column`. A ratio of two tables, or beside a flood, gets the line of the first table, or flood."""
     table, _, first = (row["table"] or "").replace("ipv4:", "").partition("/")  # as many routes of IPv4
     column, _, beside = row["engine"].partition(", beside ")
+    column += f", {row['threads']} CPUs" * (row["threads"] > 1 and not column.endswith("CPUs/1"))
     if row["unit"] in TIMES:
         column += f", {row['unit']}"
     elif row["unit"] == "ratio":
@@ -231,13 +232,13 @@ def _notes(rows: list[Row]) -> str:
             if note not in ("", MARKED) and "% " not in note:
                 engines.setdefault(note, {})[row["engine"].partition(", beside ")[0]] = None
     lines = [f"- {', '.join(names)}: {note}\n" for note, names in engines.items()]
-    return "".join(["\nNotes:\n\n"] * bool(lines) + lines)
+    return "".join(["\n"] * bool(lines) + lines)
 
 
 def _section(name: str, rows: list[Row]) -> str:
     """The runs NAME, NAME-1 and so on: a table of times and ratios, and one of all else with a unit a line."""
-    commands = dict.fromkeys(f"\n`{row['command'].partition(' --output')[0]}`\n" for row in rows)
-    text = f"\n## {name}\n" + "".join(commands) + f"\n![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
+    commands = dict.fromkeys(f"`{row['command'].partition(' --output')[0]}`\n" for row in rows)
+    text = f"\n## {name}\n" + "\n".join(commands) + f"![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
     rows = [_placed(row) for row in rows if row["mode"] not in sum(OF_ROUTES, ()) and row["unit"] != "Mpps"]
     varied = [key for key in VARIED if len({row[key] for row in rows if row["mode"] or key != "mode"}) > 1]
     units = {row["mode"]: row["unit"] for row in rows if row["unit"] != "ratio"}
@@ -278,8 +279,8 @@ def _aims(rows: list[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """README's: forwarding and lookups in the full view, and sixlane's beside each as a ratio of the same run."""
-    cells: dict[tuple[str, str, str], str] = {}  # the first of each; in every run there is a ratio to each engine
+    """README's table: forwarding and lookups in the full view, and the ratio of sixlane to each."""
+    cells: dict[tuple[str, str, str], str] = {}  # of each the first run
     for row in rows:
         is_plain = row["table"] == "full-view" and row["threads"] == 1 and row["pattern"] in ("hit", "random")
         if is_plain and row["mode"] in (None, "independent") and row["frame_bytes"] in (0, 64):
@@ -292,7 +293,7 @@ def summary(rows: list[Row]) -> str:
 
 
 def documents(suite: Row, readme: str) -> tuple[str, str]:
-    """RESULTS.md, and README.md with its results anew. Raises ValueError of rows that mean nothing."""
+    """RESULTS.md, and README.md with new results. Raises ValueError if a row is INVALID or emulated."""
     rows = suite["rows"]
     first = rows[0]
     for row in rows:
@@ -308,7 +309,8 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
                f"Commit {suite['commit']}.\n\n"
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n"
-               "A rate in Mpps is 1000 × CPUs / ns. `floor` is generator, veth and sink alone.\n\n"
+               "A rate in Mpps is 1000 × CPUs / ns; a column is of one CPU unless it says more. `floor` is\n"
+               "generator, veth and sink alone.\n\n"
                f"{summary(rows)}\n## Against what sixlane is to reach\n\nOf each figure the worst of all runs.\n\n"
                + _aims(rows) + "".join(_section(name, same) for name, same in runs.items()) + _routes(rows))
     before, rest = readme.split(BEGIN)

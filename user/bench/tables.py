@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of routes, and addresses to look up in them: arrays of n × 16 bytes in network order, of which an IPv4
-address is the first four. Where a file's prefixes come from is in files.py."""
+"""Tables of routes, and addresses to look up: arrays of n × 16 bytes in network order; IPv4 takes the first four.
+files.py reads files of prefixes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from common import BenchError, UsageError, find
 
 MOST_ROUTES = 4_000_000
 NAMES = "1, 10k, 1m and other numbers, full-view, dense-48, dense-48-4, dense-48-16, hosts-108, nested"
-GLOBAL = (0x2000 << 112, 3)  # 2000::/3: what of ::/0 is for routing
-# The first bytes of what is forwarded, by whether it is IPv4; other addresses the kernel knows without any route.
+GLOBAL = (0x2000 << 112, 3)  # 2000::/3: the addresses that are drawn under ::/0
+# First bytes of addresses that are forwarded, by is_ipv4; the kernel handles others without a route.
 FIRST_BYTES = {False: [*range(0x20, 0x40)], True: [n for n in range(1, 224) if n not in (127, 169)]}
-# Routes of each length in tests/data/full-view-v6.txt.xz; of those too few to be seen in a result only the longest.
+# Routes of each length in tests/data/full-view-v6.txt.xz; of rare lengths only the longest.
 REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926, 34: 2603, 35: 1043, 36: 5996,
         37: 880, 38: 1617, 39: 1377, 40: 13418, 41: 903, 42: 2301, 43: 1001, 44: 14365, 45: 1553, 46: 3039,
         47: 3153, 48: 75488, 56: 24, 64: 184, 126: 19, 127: 42, 128: 6}  # fmt: skip
@@ -27,21 +27,21 @@ REAL = {20: 16, 24: 30, 28: 193, 29: 4371, 30: 650, 31: 284, 32: 22548, 33: 2926
 REAL_IPV4 = {16: 13, 17: 8, 18: 14, 19: 25, 20: 44, 21: 52, 22: 115, 23: 105, 24: 624}
 DENSE = {"dense-48": 1, "dense-48-4": 4, "dense-48-16": 16}  # /48s from one to the next
 MOST_HOSTS, HOSTS = 1 << 20, 100_000  # of hosts-108
-MISS_BITS = 24  # the last of a prefix, of which some differ in an address that misses it
-MISS_DRAWS = 64  # times that more addresses than are wanted are drawn near the routes
+MISS_BITS = 24  # of a prefix, from its end, in which a missing address may differ
+MISS_DRAWS = 64  # attempts to draw enough addresses near the routes
 MASKS = np.packbits(np.tri(129, 128, -1, np.uint8), axis=1)  # 129 × 16: the bits that count, by a prefix's length
 
 
 def _under(addresses: np.ndarray, length: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The first bits of each, and random ones behind its length."""
+    """The first bits of each address, and random ones behind its length."""
     masks = MASKS[length]
     return addresses & masks | generator.integers(0, 256, masks.shape, np.uint8) & ~masks
 
 
 @dataclass(eq=False)
 class Table:
-    """Routes in the order of their addresses, shorter before longer, each once, without bits behind the length. The
-    value of a route is its place, from 1 on."""
+    """Different routes by address, shorter before longer; bits behind the length are 0. A route's value is its place,
+    from 1 on."""
 
     name: str
     seed: int
@@ -62,7 +62,7 @@ class Table:
         return [f"{inet_ntop(AF_INET6, bytes(raw))}/{length}" for raw, length in zip(self.addresses, self.length)]
 
     def write(self, path: pathlib.Path | str) -> None:
-        """For the engine: a record of struct bench_prefix a route."""
+        """Write a struct bench_prefix for each route, for the engine."""
         records = np.zeros(len(self), [("addr", "u1", 16), ("len", "<u4"), ("zero", "<u4")])
         records["addr"], records["len"] = self.addresses, self.length
         records.tofile(path)
@@ -85,7 +85,7 @@ class Table:
         return Table(self.name, self.seed, addresses, np.append(self.length, 0), self.is_ipv4)
 
     def as_ipv4(self) -> "Table":
-        """As many routes of IPv4 instead, of lengths as the Internet has them, and to 0.0.0.0/0 if there is ::/0."""
+        """As many IPv4 routes with the Internet's lengths, and 0.0.0.0/0 if there is ::/0."""
         fallback = self.length[0] == 0
         table = _draw(f"ipv4:{self.name}", self.seed, len(self) - fallback, REAL_IPV4, True)
         return table.with_fallback() if fallback else table
@@ -96,7 +96,7 @@ def _draw(name: str, seed: int, count: int, shares: dict[int, int], is_ipv4: boo
     generator = np.random.default_rng(seed)
     weights = np.array(list(shares.values())) / sum(shares.values())
     table = Table(name, seed, MASKS[:0], np.arange(0), is_ipv4)
-    while missing := count - len(table):  # what was drawn twice is drawn again
+    while missing := count - len(table):  # duplicates are drawn again
         addresses = generator.integers(0, 256, (missing, 16), np.uint8)
         addresses[:, 0] = generator.choice(FIRST_BYTES[is_ipv4], missing)
         length = np.append(table.length, generator.choice(list(shares), missing, p=weights))
@@ -167,8 +167,8 @@ def parse_pattern(word: str) -> tuple[str, float]:
 
 
 def _misses(table: Table, count: int, generator: np.random.Generator, value: int) -> np.ndarray:
-    """Near a random route each, since far from all of them the first node would end every lookup. value: of the route
-    that they have: none, or ::/0, which is the first of its table."""
+    """Addresses near random routes: far from all routes the first node would end a lookup. value: that of their only
+    route: 0, or that of ::/0, which is the first of a table."""
     found = MASKS[:0]
     for _ in range(MISS_DRAWS):
         near = generator.integers(min(value, len(table) - 1), len(table), count + count // 4)

@@ -71,6 +71,18 @@ int bpf_map_of(const struct lookup_side *side, const char *name)
 	return bpf_object__find_map_fd_by_name(side->bpf.object, name);
 }
 
+/* The number after a word that begins a line of a kernel's file; 0: there is none. */
+static uint64_t figure(const char *path, const char *word)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, word, strlen(word)))
+			return strtoull(line + strlen(word), NULL, 10);
+	return 0;
+}
+
 /* --- runs ----------------------------------------------------------------------------------- */
 
 struct runner {
@@ -181,7 +193,24 @@ void trie_open(struct lookup_side *side)
 		trie_put(side, i, true);
 	side->insert_ns = util_now_ns() - start;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	side->bytes = lookup_figure(path, "memlock:");
+	side->bytes = figure(path, "memlock:");
+}
+
+/* Nodes on the longest path of a path-compressed binary trie of the routes. */
+uint32_t trie_deepest(struct lookup_side *side)
+{
+	static const struct prefix all = { .len = 0 };
+	uint32_t deepest = 0;
+
+	for (const struct radix_node *leaf = radix_first_under(&side->radix, &all); leaf;
+	     leaf = radix_next_under(leaf, &all)) {
+		uint32_t depth = 0;
+
+		for (const struct radix_node *node = leaf; node; node = node->parent)
+			depth++;
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
 }
 
 /* --- the kernel's own tables ---------------------------------------------------------------- */
@@ -280,8 +309,8 @@ static void choose_flags(struct lookup_side *side)
  */
 static int64_t kernel_bytes(void)
 {
-	return 1024 * (int64_t)(lookup_figure("/proc/meminfo", "Slab:") +
-				lookup_figure("/proc/meminfo", "Percpu:"));
+	return 1024 *
+	       (int64_t)(figure("/proc/meminfo", "Slab:") + figure("/proc/meminfo", "Percpu:"));
 }
 
 void kernel_open(struct lookup_side *side)
@@ -305,8 +334,8 @@ void kernel_open(struct lookup_side *side)
 	choose_flags(side);
 }
 
-/* fib6 is a trie of lookup_trie_deepest()'s kind, with a root of its own that is always there. */
+/* fib6 is a trie of trie_deepest()'s kind, with a root of its own that is always there. */
 uint32_t kernel6_deepest(struct lookup_side *side)
 {
-	return lookup_trie_deepest(side) + (side->prefixes[0].len > 0);
+	return trie_deepest(side) + (side->prefixes[0].len > 0);
 }

@@ -15,7 +15,7 @@
 
 static const struct lookup_engine engines[] = {
 	{ "compiled", compiled_open, compiled_put, compiled_deepest },
-	{ "trie", trie_open, trie_put, lookup_trie_deepest },
+	{ "trie", trie_open, trie_put, trie_deepest },
 	{ "kernel6", kernel_open, kernel_put, kernel6_deepest },
 	{ "kernel4", kernel_open, kernel_put, NULL },
 	{ "peer", peer_open, NULL, NULL },

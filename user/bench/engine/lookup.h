@@ -50,14 +50,13 @@ struct lookup_engine {
 	uint32_t (*depth)(struct lookup_side *side);
 };
 
-/* --- lookup_side.c -------------------------------------------------------------------------------
- */
+static inline struct prefix lookup_prefix(const struct lookup_side *side, size_t i)
+{
+	struct prefix prefix = { .len = (uint8_t)side->prefixes[i].len };
 
-struct prefix lookup_prefix(const struct lookup_side *side, size_t i);
-/* Nodes of the deepest way down a path-compressed binary trie of the routes. */
-uint32_t lookup_trie_deepest(struct lookup_side *side);
-/* The number behind a word that begins a line of a file of the kernel's; 0: there is none. */
-uint64_t lookup_figure(const char *path, const char *word);
+	memcpy(&prefix.addr, side->prefixes[i].addr, sizeof(prefix.addr));
+	return prefix;
+}
 
 /* --- engines -------------------------------------------------------------------------------- */
 
@@ -79,6 +78,7 @@ void compiled_put(struct lookup_side *side, size_t i, bool back);
 uint32_t compiled_deepest(struct lookup_side *side);
 void trie_open(struct lookup_side *side);
 void trie_put(struct lookup_side *side, size_t i, bool back);
+uint32_t trie_deepest(struct lookup_side *side);
 void kernel_open(struct lookup_side *side);
 void kernel_put(struct lookup_side *side, size_t i, bool back);
 uint32_t kernel6_deepest(struct lookup_side *side);
