@@ -6,7 +6,6 @@
 #include <linux/bpf.h>
 
 #include "../../user/lib/util.h"
-#include "answer.h"
 #include "tests.h"
 
 /* A locked MTU, which the kernel knows, too. */
@@ -44,7 +43,7 @@ static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_
  * The answer's headers and what it quotes are written down by hand. The checksum was computed by
  * another program.
  */
-void answer_test_known_bytes(void **state)
+TEST(test_known_bytes, "known bytes of an answer")
 {
 	static const char in_hex[] =
 		"021121314151 02000000ee01 86dd 6b8fedcb051a1140"
@@ -71,7 +70,7 @@ void answer_test_known_bytes(void **state)
 	}
 }
 
-void answer_test_every_size(void **state)
+TEST(test_every_size, "answers to every size")
 {
 	static struct frame frame;
 
@@ -88,7 +87,7 @@ void answer_test_every_size(void **state)
 }
 
 /* All sums that the two bytes which differ can make, so that every carry comes about. */
-void answer_test_every_checksum(void **state)
+TEST(test_every_checksum, "answers with every checksum")
 {
 	static struct frame frame;
 
@@ -105,7 +104,7 @@ void answer_test_every_checksum(void **state)
 }
 
 /* Only behind next header 58 is the first byte an ICMPv6 type: errors are not answered. */
-void answer_test_every_type(void **state)
+TEST(test_every_type, "answers about every ICMPv6 type and next header")
 {
 	static struct frame frame;
 
@@ -124,7 +123,7 @@ void answer_test_every_type(void **state)
 }
 
 /* Metadata takes headroom, four bytes at a time. */
-void answer_test_every_room(void **state)
+TEST(test_every_room, "answers with every room in front")
 {
 	size_t most = harness_meta_max();
 	static struct frame frame;
@@ -143,19 +142,19 @@ void answer_test_every_room(void **state)
 }
 
 /* The label is random; the rest, with the checksum, is as without one. */
-void answer_test_flow_label(void **state)
+TEST(test_flow_label, "flow label of answers")
 {
 	static struct world world;
 	static struct frame in, out, want;
 	const struct sixlane_exception value = locked(1400);
 	uint32_t labels = 0, first = 0;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_exception_and_ways(&world, &value);
 	world.meta.flags |= SIXLANE_META_FLOW_LABEL;
 	harness_install(&world);
 	frame_plain(&in, 1361, 0);
-	answer_by_ingress(&want, &in, 1400);
+	harness_build_answer(&want, &in, 1400);
 	for (int i = 0; i < 64; i++) {
 		uint32_t label;
 
@@ -188,8 +187,8 @@ static void expect_once(const struct frame *in, enum sixlane_verdict verdict)
 static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
 {
 	install(1400);
-	harness_meta()->answer_ns = ns;
-	harness_meta()->answer_burst = burst;
+	harness_maps.meta->answer_ns = ns;
+	harness_maps.meta->answer_burst = burst;
 	harness_fill_buckets(filled_ns);
 }
 
@@ -202,7 +201,7 @@ static void expect_answers(const struct frame *in, int answers)
 }
 
 /* The tests take less than an hour, in which no answer more is allowed. */
-void answer_test_rate(void **state)
+TEST(test_rate, "rate of answers")
 {
 	static struct frame frame;
 
@@ -226,7 +225,7 @@ void answer_test_rate(void **state)
 }
 
 /* The bucket fills again. */
-void answer_test_rate_in_time(void **state)
+TEST(test_rate_in_time, "rate of answers in time")
 {
 	const uint64_t each_ns = 2000000;
 	static struct frame in;
@@ -248,7 +247,7 @@ void answer_test_rate_in_time(void **state)
 }
 
 /* Each CPU has its own. */
-void answer_test_rate_by_cpu(void **state)
+TEST(test_rate_by_cpu, "rate of answers, CPU by CPU")
 {
 	static struct frame frame;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The figures of exceptions, value by value and CPU by CPU, and the ring of ICMP events. */
-#include "figures.h"
+#include "setup.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -244,7 +244,7 @@ static uint64_t *punted_word(const union sixlane_addr *dst, uint32_t number, uin
 	const uint32_t bit = sixlane_punted_bit(sixlane_exception_sum(dst), number);
 
 	*mask = 1ull << bit % 64;
-	return &setup->punted[bit / 64];
+	return &harness_maps.punted[bit / 64];
 }
 
 static void add_punted(const union sixlane_addr *dst)
@@ -269,12 +269,12 @@ static void install_fresh(const struct world *world)
 		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
 			fresh[fresh_byte(&world->fresh[i].dst, number,
 					 world->fresh[i].halves[number])] = 1;
-	memcpy(setup->fresh, fresh, sizeof(fresh));
+	memcpy(harness_maps.fresh, fresh, sizeof(fresh));
 }
 
 uint32_t harness_fresh_count(uint32_t half)
 {
-	return ((const uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES])[half];
+	return ((const uint32_t *)&harness_maps.fresh[SIXLANE_FRESH_BYTES])[half];
 }
 
 void figures_install(const struct world *world)
@@ -283,7 +283,7 @@ void figures_install(const struct world *world)
 
 	for (size_t i = 0; i < n_installed; i++)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
-	memset(setup->punted, 0, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
+	memset(harness_maps.punted, 0, SIXLANE_PUNTED_WORDS * sizeof(*harness_maps.punted));
 	for (size_t i = 0; i < world->n_punted; i++)
 		add_punted(&world->punted[i]);
 	install_fresh(world);
@@ -315,7 +315,7 @@ void harness_hide_punt(const union sixlane_addr *dst, uint32_t number)
 
 	*word &= ~mask;
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
-		setup->fresh[fresh_byte(dst, number, half)] = 0;
+		harness_maps.fresh[fresh_byte(dst, number, half)] = 0;
 }
 
 void harness_del_exception(const struct world_exception *exception)
@@ -330,8 +330,8 @@ void figures_begin(void)
 	read_values(before);
 	ring_buffer__consume(icmp_events.buffer);
 	icmp_events.n = 0;
-	memcpy(fresh, setup->fresh, sizeof(fresh));
-	look = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
+	memcpy(fresh, harness_maps.fresh, sizeof(fresh));
+	look = harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
 }
 
@@ -375,24 +375,25 @@ static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
 static void note_fresh(void)
 {
 	const uint32_t *former = (const uint32_t *)&fresh[SIXLANE_FRESH_BYTES];
-	uint32_t *counts = (uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES];
+	uint32_t *counts = (uint32_t *)&harness_maps.fresh[SIXLANE_FRESH_BYTES];
 
 	n_changed = 0;
 	for (size_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
 		counted[half] = counts[half] - former[half];
 		counts[half] = former[half];
 	}
-	look_after = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
-	setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE] = look;
-	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
+	look_after = harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
+	harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE] = look;
+	if (!memcmp(harness_maps.fresh, fresh, sizeof(fresh)))
 		return;
 	for (uint32_t byte = 0; byte < SIXLANE_FRESH_BYTES; byte++) {
-		if (setup->fresh[byte] == fresh[byte])
+		if (harness_maps.fresh[byte] == fresh[byte])
 			continue;
 		if (n_changed < MAX_CHANGES)
 			changed[n_changed] = byte;
-		n_changed += setup->fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
-		setup->fresh[byte] = fresh[byte];
+		n_changed +=
+			harness_maps.fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
+		harness_maps.fresh[byte] = fresh[byte];
 	}
 }
 
@@ -428,11 +429,11 @@ static bool is_changed(uint32_t byte)
 static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 {
 	const bool punts = icmp_event && icmp_event->type != SIXLANE_ICMP6_ROUTER_ADVERT &&
-			   !(setup->meta->flags & SIXLANE_META_OBSERVE);
+			   !(harness_maps.meta->flags & SIXLANE_META_OBSERVE);
 	size_t n = 0;
 
 	for (uint32_t number = 0; punts && number < SIXLANE_FRESH_NUMBERS; number++) {
-		uint32_t byte = fresh_byte(&icmp_event->dst, number, setup->meta->fresh);
+		uint32_t byte = fresh_byte(&icmp_event->dst, number, harness_maps.meta->fresh);
 
 		if (fresh[byte])
 			continue;
@@ -440,8 +441,8 @@ static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 			return false;
 		n++;
 	}
-	return n_changed == n && counted[setup->meta->fresh] == (n > 0) &&
-	       !counted[setup->meta->fresh ^ 1] && look_after == (punts ? 1 : look);
+	return n_changed == n && counted[harness_maps.meta->fresh] == (n > 0) &&
+	       !counted[harness_maps.meta->fresh ^ 1] && look_after == (punts ? 1 : look);
 }
 
 bool figures_are(const struct frame *in, const struct expected *expected)

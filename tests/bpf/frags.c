@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 
-#include "answer.h"
 #include "tests.h"
 
 #define JUMBO 9000
@@ -18,7 +17,7 @@ static void install(uint32_t next_hop, enum arrangement arrangement)
 {
 	struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
 	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
 		world.ports[slot].mtu = arrangement == MTU_1500 ? 1500 : JUMBO;
@@ -46,7 +45,7 @@ static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict
 	expect(payload, padding, NULL, DEV_IN, verdict, NEIGH_GATEWAY);
 }
 
-void frags_test_jumbo_frames(void **state)
+TEST(test_jumbo_frames, "jumbo frames")
 {
 	install(NH_GATEWAY, AS_IT_IS);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
@@ -61,7 +60,7 @@ void frags_test_jumbo_frames(void **state)
 	expect_untagged(JUMBO - 40, 0, SIXLANE_DROP_BLACKHOLE);
 }
 
-void frags_test_padding_of_jumbo_frames(void **state)
+TEST(test_padding_of_jumbo_frames, "padding of jumbo frames")
 {
 	install(NH_GATEWAY, AS_IT_IS);
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
@@ -74,7 +73,7 @@ void frags_test_padding_of_jumbo_frames(void **state)
 }
 
 /* The frame ends in its last fragment, before its header says. */
-void frags_test_truncated_jumbo_frames(void **state)
+TEST(test_truncated_jumbo_frames, "truncated jumbo frames")
 {
 	static struct frame frame;
 
@@ -87,7 +86,7 @@ void frags_test_truncated_jumbo_frames(void **state)
 }
 
 /* What counts is whether there are fragments when the frame comes in. */
-void frags_test_egress_without_fragments(void **state)
+TEST(test_egress_without_fragments, "jumbo frames to an egress without fragments")
 {
 	install(NH_GATEWAY, NO_XMIT_FRAGS);
 	expect_untagged(1400, 0, SIXLANE_FORWARD);
@@ -98,7 +97,7 @@ void frags_test_egress_without_fragments(void **state)
 	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
 }
 
-void frags_test_tags_of_jumbo_frames(void **state)
+TEST(test_tags_of_jumbo_frames, "tags of jumbo frames")
 {
 	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
 
@@ -125,7 +124,7 @@ static void install_exception(void)
 	};
 	static struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_exception_and_ways(&world, &value);
 	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
 		world.ports[slot].mtu = JUMBO;
@@ -134,7 +133,7 @@ static void install_exception(void)
 }
 
 /* The answer lies in one buffer, however many the packet had. */
-void frags_test_answers_to_jumbo_frames(void **state)
+TEST(test_answers_to_jumbo_frames, "answers to jumbo frames")
 {
 	static const size_t payloads[] = { 1361,     ONE_BUFFER - 54, ONE_BUFFER, 4096,
 					   2 * 4096, 2 * 4096 + 54,   JUMBO - 41, JUMBO - 40 };
@@ -152,17 +151,17 @@ void frags_test_answers_to_jumbo_frames(void **state)
 static int run_with_linear(const struct frame *in, size_t linear, struct frame *out,
 			   uint32_t *action)
 {
-	return harness_run_linear(PROG_FRAGS, harness_ifindex()[DEV_IN], in, linear, out, action);
+	return harness_run_linear(PROG_FRAGS, WORLD_IFINDEX(DEV_IN), in, linear, out, action);
 }
 
-void frags_test_answers_need_the_first_buffer(void **state)
+TEST(test_answers_need_the_first_buffer, "answers to frames whose first buffer is short")
 {
 	static struct frame in, out, answer;
 	uint32_t action;
 
 	install_exception();
 	frame_plain(&in, 2000, 0);
-	answer_by_ingress(&answer, &in, MTU);
+	harness_build_answer(&answer, &in, MTU);
 	if (run_with_linear(&in, 100, &out, &action) == -EINVAL) {
 		fprintf(stderr, "SKIP: this kernel's test runs fill the first buffer\n");
 		skip();

@@ -3,18 +3,7 @@
  * How many flows each member of a group gets, what does not move a flow, whom flows go to when
  * a port goes down, and that all others stay.
  */
-#include "groups.h"
-
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../bpf/hash.h"
 #include "tests.h"
@@ -24,7 +13,7 @@ int group_member_of(enum harness_prog prog, const struct frame *in)
 	static struct frame out;
 	uint32_t action;
 
-	assert_int_equal(harness_run(prog, harness_ifindex()[DEV_IN], in, &out, &action), 0);
+	assert_int_equal(harness_run(prog, WORLD_IFINDEX(DEV_IN), in, &out, &action), 0);
 	if (action == XDP_PASS)
 		return GROUP_NOBODY;
 	assert_int_equal(action, XDP_REDIRECT);
@@ -39,7 +28,7 @@ void group_make_world(struct world *world)
 {
 	uint32_t members[WORLD_MEMBERS];
 
-	harness_world(world);
+	world_init(world);
 	for (uint32_t i = 0; i < WORLD_MEMBERS; i++)
 		members[i] = NH_MEMBER(i);
 	world_add_route(world, "::/0", 0, NH_GROUP);
@@ -60,7 +49,7 @@ static void udp_flow(struct frame *frame, uint32_t n)
 #define FLOWS 2048
 
 /* Padding, hop limit, tags and the ingress port are no part of a flow; nor is the flavour. */
-void group_test_a_flow_stays(void **state)
+TEST(test_a_flow_stays, "a flow stays with its member")
 {
 	static const uint32_t one_tag[] = { 0x8100000a };
 	static const uint32_t two_tags[] = { 0x88a8001e, 0x81000028 };
@@ -88,7 +77,7 @@ void group_test_a_flow_stays(void **state)
 }
 
 /* Who knows the flow does not know the member. */
-void group_test_the_seed_moves_flows(void **state)
+TEST(test_the_seed_moves_flows, "the seed moves flows")
 {
 	struct world world;
 	struct frame frame;
@@ -100,9 +89,9 @@ void group_test_the_seed_moves_flows(void **state)
 		int member;
 
 		udp_flow(&frame, n);
-		harness_meta()->hash_seed = 0x0123456789abcdef;
+		harness_maps.meta->hash_seed = 0x0123456789abcdef;
 		member = group_member_of(PROG_AS_IS, &frame);
-		harness_meta()->hash_seed = 0x0123456789abcdee;
+		harness_maps.meta->hash_seed = 0x0123456789abcdee;
 		stayed += group_member_of(PROG_AS_IS, &frame) == member;
 	}
 	assert_in_range(stayed, FLOWS / 32, FLOWS / 8);
@@ -153,7 +142,7 @@ static void expect_moved(const int was[FLOWS], uint32_t down)
 
 static void set_flag(enum device dev, uint32_t flag, bool on)
 {
-	struct sixlane_port *port = harness_port(world_port_slot(dev));
+	struct sixlane_port *port = &harness_maps.ports[world_port_slot(dev)];
 
 	port->flags = on ? port->flags | flag : port->flags & ~flag;
 }
@@ -194,18 +183,18 @@ static void test_skip(uint32_t next_hop_flags, uint32_t heeded, uint32_t other)
 	expect_moved(was, 0);
 }
 
-void group_test_ports_down(void **state)
+TEST(test_ports_down, "members whose ports are down")
 {
 	test_skip(0, SIXLANE_PORT_SKIP, SIXLANE_PORT_SKIP_OBJECT);
 }
 
-void group_test_ports_down_of_objects(void **state)
+TEST(test_ports_down_of_objects, "members of objects whose ports are down")
 {
 	test_skip(SIXLANE_NEXT_HOP_OBJECT, SIXLANE_PORT_SKIP_OBJECT, SIXLANE_PORT_SKIP);
 }
 
 /* 128 buckets of 4 members; those of a member that leaves are given to the others. */
-void group_test_resilient_buckets(void **state)
+TEST(test_resilient_buckets, "resilient buckets")
 {
 	uint32_t buckets[WORLD_BUCKETS];
 	union sixlane_nh_bucket *written;
@@ -219,7 +208,7 @@ void group_test_resilient_buckets(void **state)
 	world.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
 	harness_install(&world);
 	record(was);
-	written = harness_buckets();
+	written = harness_maps.buckets;
 	for (uint32_t i = 1; i < WORLD_BUCKETS; i += 4)
 		written[i].below = written[i].above = (uint16_t)NH_MEMBER((int)(i / 4 % 3 + 2) % 4);
 	for (uint32_t n = 0; n < FLOWS; n++) {
@@ -371,10 +360,10 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 	struct frame frame;
 	bool good = true;
 
-	fill_buckets(harness_buckets(), spread->weights, n_members);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_members;
-	harness_meta()->hash_policy.policy = spread->policy;
-	harness_meta()->hash_seed = seed;
+	fill_buckets(harness_maps.buckets, spread->weights, n_members);
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = (uint16_t)n_members;
+	harness_maps.meta->hash_policy.policy = spread->policy;
+	harness_maps.meta->hash_seed = seed;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, spread->out_is_down);
 	frame_build(&frame, &spec);
 	for (uint32_t n = 0; n < SPREAD_FLOWS; n++) {
@@ -391,7 +380,7 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 }
 
 /* Draws hardly find what is in use, and still it is its port alone that moves a flow. */
-void group_test_little_weight_stays(void **state)
+TEST(test_little_weight_stays, "little weight in use")
 {
 	const uint32_t weights[] = { 1000, 5, 3, 2 };
 	size_t moved = 0;
@@ -400,8 +389,8 @@ void group_test_little_weight_stays(void **state)
 
 	group_make_world(&world);
 	harness_install(&world);
-	fill_buckets(harness_buckets(), weights, 4);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = 4;
+	fill_buckets(harness_maps.buckets, weights, 4);
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = 4;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	record(was);
 	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, true);
@@ -419,21 +408,21 @@ void group_test_little_weight_stays(void **state)
 }
 
 /* One bucket in use among more than are asked of a flow: some flows find it, wherever it is. */
-void group_test_one_bucket_of_many(void **state)
+TEST(test_one_bucket_of_many, "one bucket in use of many")
 {
 	const uint32_t n_buckets = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
 	struct world world;
 
 	group_make_world(&world);
 	harness_install(&world);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_buckets;
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = (uint16_t)n_buckets;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t found = 0;
 		int is[FLOWS];
 
 		for (uint32_t j = 0; j < n_buckets; j++)
-			harness_buckets()[j].word =
+			harness_maps.buckets[j].word =
 				(union sixlane_nh_bucket){
 					.below = (uint16_t)NH_MEMBER(j == places[i]),
 					.above = (uint16_t)NH_MEMBER(j == places[i]),
@@ -446,7 +435,7 @@ void group_test_one_bucket_of_many(void **state)
 	}
 }
 
-void group_test_spread_by_weight(void **state)
+TEST(test_spread_by_weight, "spread of 100k flows by weight")
 {
 	struct world world;
 	size_t wrong = 0;

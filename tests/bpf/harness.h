@@ -38,11 +38,7 @@ void harness_close(void);
 /* Whether there is this program: PROG_TRACE may be missing. */
 _Bool harness_has(enum harness_prog prog);
 
-const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
 int harness_prog_fd(enum harness_prog prog);
-
-/* world_init() */
-void harness_world(struct world *world);
 
 /* Write a world to the maps. */
 void harness_install(const struct world *world);
@@ -104,6 +100,9 @@ struct harness_answer {
 	enum neighbour via; /* … else to this one */
 };
 
+/* One about a packet by DEV_IN without tags, sent to NEIGH_IN. */
+void harness_build_answer(struct frame *out, const struct frame *packet, uint32_t mtu);
+
 /* A frame, and what becomes of it. What is passed or dropped comes out as it went in. */
 struct harness_case {
 	const struct frame *frame; /* without its tags */
@@ -149,12 +148,18 @@ size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
 /* ICMP events that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_icmp_events_lost(void);
 
-/* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
-struct sixlane_neigh *harness_neigh(uint32_t slot);
-struct sixlane_next_hop *harness_next_hop(uint32_t id);
-struct sixlane_port *harness_port(uint32_t slot);
-union sixlane_nh_bucket *harness_buckets(void);
-struct sixlane_meta *harness_meta(void);
+/* The arrays that the datapath reads, mapped until harness_close(). */
+struct harness_maps {
+	struct sixlane_meta *meta;
+	struct sixlane_port *ports;
+	struct sixlane_next_hop *next_hops;
+	union sixlane_nh_bucket *buckets;
+	struct sixlane_rule *rules;
+	struct sixlane_neigh *neighbours;
+	uint64_t *punted, *guard;
+	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
+};
+extern struct harness_maps harness_maps;
 
 /* The CLI's name of a verdict. */
 const char *harness_verdict_name(uint32_t verdict);

@@ -4,7 +4,6 @@
  * rt6_multipath_hash() is over fields.
  */
 #include "fuzz.h"
-#include "groups.h"
 #include "tests.h"
 
 #define TRIALS 8 /* packets that a bit is flipped in: of 16 members one is hit again */
@@ -159,7 +158,7 @@ static int moves(const struct influence *influence, size_t byte, uint8_t bit)
 		int before;
 
 		random_packet(influence, &frame);
-		fuzz_bytes((uint8_t *)&harness_meta()->hash_seed, 8);
+		fuzz_bytes((uint8_t *)&harness_maps.meta->hash_seed, 8);
 		before = group_member_of(PROG_AS_IS, &frame);
 		frame.bytes[FLIP_FROM + byte] ^= bit;
 		moved += group_member_of(PROG_AS_IS, &frame) != before;
@@ -211,7 +210,7 @@ static size_t check_next_header(const struct influence *influence)
 	return 1;
 }
 
-void hash_test_every_bit_of_the_packet(void **state)
+TEST(test_every_bit_of_the_packet, "every bit of the packet, under every hash policy")
 {
 	struct world world;
 	size_t wrong = 0;
@@ -222,7 +221,7 @@ void hash_test_every_bit_of_the_packet(void **state)
 	for (size_t i = 0; i < sizeof(influences) / sizeof(influences[0]); i++) {
 		const struct influence *influence = &influences[i];
 
-		harness_meta()->hash_policy = influence->hash;
+		harness_maps.meta->hash_policy = influence->hash;
 		wrong += check_bits(influence);
 		/* with ports or inner headers in the hash another protocol is another packet */
 		if (influence->next_counts || influence->hash.fields == 0x001)

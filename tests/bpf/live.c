@@ -42,7 +42,7 @@ static int send_live(const struct frame *frame)
 {
 	struct xdp_md ctx = {
 		.data_end = (uint32_t)frame->len,
-		.ingress_ifindex = harness_ifindex()[DEV_IN],
+		.ingress_ifindex = WORLD_IFINDEX(DEV_IN),
 	};
 	struct bpf_test_run_opts opts = {
 		.sz = sizeof(opts),
@@ -124,7 +124,7 @@ static void send_to(uint32_t next_hop, size_t padding, struct frame *frame)
 	assert_int_equal(err, 0);
 }
 
-void live_test_frames_leave_by_their_egress(void **state)
+TEST(test_frames_leave_by_their_egress, "frames leave by their egress")
 {
 	_cleanup_close_ int out = listen_behind(DEV_OUT), alt = listen_behind(DEV_ALT);
 	struct frame frame;
@@ -141,7 +141,7 @@ void live_test_frames_leave_by_their_egress(void **state)
 }
 
 /* Untagged in; one tag and two tags out. */
-void live_test_tags_arrive(void **state)
+TEST(test_tags_arrive, "tags arrive on the wire")
 {
 	static const enum neighbour vias[] = { NEIGH_OUT_10, NEIGH_OUT_AD30_40 };
 	_cleanup_close_ int out = listen_behind(DEV_OUT);

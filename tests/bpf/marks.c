@@ -3,7 +3,10 @@
  * What the datapath writes to a neighbour: that it is used, so that the daemon keeps it alive, and
  * that the sample which the daemon asked for was sent.
  */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <linux/bpf.h>
+#include <unistd.h>
 
 #include "tests.h"
 
@@ -57,7 +60,7 @@ static void install(const struct mark *mark)
 	const uint32_t silent = NH_SILENT;
 	static struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	if (mark->exception.flags)
 		world_add_exception_and_ways(&world, &mark->exception);
 	else
@@ -68,7 +71,7 @@ static void install(const struct mark *mark)
 	harness_install(&world);
 }
 
-void mark_test_used(void **state)
+TEST(test_used, "which neighbour a packet marks as used")
 {
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		const struct mark *mark = &marks[i];
@@ -81,7 +84,7 @@ void mark_test_used(void **state)
 		if (harness_send(mark->prog, &frame, NULL) != mark->action)
 			fail_msg("%s: another action", mark->name);
 		for (int n = 0; n < N_NEIGHBOURS; n++)
-			if (harness_neigh(world_neigh_slot((enum neighbour)n))->used !=
+			if (harness_maps.neighbours[world_neigh_slot((enum neighbour)n)].used !=
 			    (n == (int)mark->used))
 				fail_msg("%s: neighbour %d is marked otherwise", mark->name, n);
 	}
@@ -92,7 +95,7 @@ void mark_test_used(void **state)
 /* The next packet of this neighbour is to be sampled. */
 static struct sixlane_neigh *draw(enum neighbour neighbour)
 {
-	struct sixlane_neigh *neigh = harness_neigh(world_neigh_slot(neighbour));
+	struct sixlane_neigh *neigh = &harness_maps.neighbours[world_neigh_slot(neighbour)];
 
 	neigh->sample = 1;
 	return neigh;
@@ -140,7 +143,7 @@ static void expect_sample(uint32_t next_hop, enum neighbour via, const uint32_t 
 }
 
 /* Ports are only of a protocol that has some. */
-void sample_test_what_it_says(void **state)
+TEST(test_what_it_says, "what a sample says")
 {
 	static const uint32_t none[FRAME_TAGS], tag[FRAME_TAGS] = { 0x8100000a };
 	struct frame frame = sampled_frame(none);
@@ -167,7 +170,7 @@ static void expect_none(enum harness_prog prog, enum neighbour drawn)
 	frame_plain(&frame, 0, 0);
 	harness_send(prog, &frame, NULL);
 	assert_int_equal(harness_take_samples(NULL, 0), 0);
-	assert_int_equal(harness_neigh(world_neigh_slot(drawn))->sample, 1);
+	assert_int_equal(harness_maps.neighbours[world_neigh_slot(drawn)].sample, 1);
 }
 
 /*
@@ -175,13 +178,13 @@ static void expect_none(enum harness_prog prog, enum neighbour drawn)
  * do. Once for each request of the daemon, and only of the neighbour's first packet since it was
  * last marked as used.
  */
-void sample_test_when_it_is_drawn(void **state)
+TEST(test_when_it_is_drawn, "when a sample is drawn")
 {
 	const struct sixlane_exception value = {
 		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_OPERATOR,
 		.next_hop = NH_ALT,
 	};
-	struct sixlane_neigh *gateway = harness_neigh(world_neigh_slot(NEIGH_GATEWAY));
+	struct sixlane_neigh *gateway = &harness_maps.neighbours[world_neigh_slot(NEIGH_GATEWAY)];
 	struct frame frame;
 
 	harness_install_exception(&value);
@@ -203,4 +206,83 @@ void sample_test_when_it_is_drawn(void **state)
 		harness_send(PROG_AS_IS, &frame, NULL);
 	}
 	assert_int_equal(harness_take_samples(NULL, 0), 1);
+}
+
+/* --- scratch memory, one piece a CPU --------------------------------------------------------- */
+
+/* struct scratch of bpf/scratch.h */
+#define SCRATCH_WORDS 13
+
+/* The map of the program under test, which is pinned nowhere. */
+static int open_scratch(void)
+{
+	uint32_t ids[64], size;
+	struct bpf_prog_info prog = { .nr_map_ids = 64, .map_ids = (uintptr_t)ids };
+	struct bpf_map_info map;
+	int fd;
+
+	size = sizeof(prog);
+	assert_int_equal(bpf_obj_get_info_by_fd(harness_prog_fd(PROG_AS_IS), &prog, &size), 0);
+	for (uint32_t i = 0; i < prog.nr_map_ids && i < 64; i++) {
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		memset(&map, 0, sizeof(map));
+		size = sizeof(map);
+		assert_int_equal(bpf_obj_get_info_by_fd(fd, &map, &size), 0);
+		if (!strcmp(map.name, "sl_scratch"))
+			return fd;
+		close(fd);
+	}
+	fail_msg("the program has no map sl_scratch");
+	return -1;
+}
+
+/* On every CPU. */
+static void set_users(int fd, uint64_t users)
+{
+	uint64_t values[256][SCRATCH_WORDS] = { 0 };
+	const uint32_t zero = 0;
+
+	assert_true(libbpf_num_possible_cpus() <= 256);
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		values[cpu][0] = users;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, values, BPF_ANY), 0);
+}
+
+static void expect_users(int fd, uint64_t users)
+{
+	uint64_t values[256][SCRATCH_WORDS];
+	const uint32_t zero = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(fd, &zero, values), 0);
+	for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+		assert_int_equal(values[cpu][0], users);
+}
+
+/* A packet of a port with rules, of which there are none. */
+static void expect(enum sixlane_verdict verdict)
+{
+	struct world world;
+	struct frame frame;
+
+	world_init(&world);
+	world_port(&world, DEV_IN)->flags |= SIXLANE_PORT_RULES;
+	world.meta.rules.word = 0;
+	harness_install(&world);
+	frame_plain(&frame, 0, 0);
+	EXPECT(.frame = &frame, .verdict = verdict, .once = true);
+}
+
+TEST(test_taken, "a packet that meets scratch memory taken is the kernel's")
+{
+	int fd = open_scratch();
+
+	set_users(fd, 0);
+	expect(SIXLANE_PASS_NO_ROUTE);
+	expect_users(fd, 0);
+	set_users(fd, 1);
+	expect(SIXLANE_PUNT_RULES);
+	expect_users(fd, 1);
+	set_users(fd, 0);
+	expect(SIXLANE_PASS_NO_ROUTE);
+	close(fd);
 }

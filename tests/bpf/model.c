@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "model_walk.h"
-
 const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id)
 {
 	static const struct sixlane_next_hop empty;

@@ -5,8 +5,7 @@
  */
 #include <string.h>
 
-#include "answer.h"
-#include "model_walk.h"
+#include "model.h"
 
 /* --- to whom ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 /* The model's exceptions, and what the kernel learns from messages to this machine. */
 #include <string.h>
 
-#include "model_walk.h"
+#include "model.h"
 
 static const struct world_exception *find(const struct walk *w, const uint8_t *addr)
 {

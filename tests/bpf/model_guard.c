@@ -2,7 +2,7 @@
 /*
  * The model's guard: pairs that a firewall holds, policies, checksums that a sender left open.
  */
-#include "model_walk.h"
+#include "model.h"
 
 /* RFC 8200, section 8.1: the sum of the pseudo header, in ones' complement. */
 static uint16_t pseudo_sum(const uint8_t *bytes)

@@ -2,7 +2,7 @@
 /*
  * What XDP would pass by: firewall rules, traffic control, IPsec policies, open checksums.
  */
-#include "rows.h"
+#include "tests.h"
 
 static void other_pairs_held(struct world *w)
 {
@@ -35,7 +35,7 @@ static void add_policies(struct world *w)
 #define UDP_CHECK(hex) PATCH({ AT_PAYLOAD + 6, hex })
 #define TCP_CHECK(hex) PATCH(NEXT("06"), { AT_PAYLOAD + 16, hex })
 
-const struct row rows_guard[] = {
+static const struct row rows_guard[] = {
 	{ "guard has not read yet", WITH(FLIP_META(GUARDED)), PASS(NOT_READY) },
 	{ "firewall on the ingress", WITH(FLIP_PORT(IN, IN_FIREWALL)), PASS(FIREWALL) },
 	{ "firewall on the ingress saves from a blackhole", .routes = { TO_ENTRY(DROP_BLACKHOLE) },
@@ -115,4 +115,4 @@ const struct row rows_guard[] = {
 	{ "open checksum behind a tag", TAG_10, UDP_CHECK("5ba2"),
 	  WITH(FLIP_PORT(IN_10, OPEN_CHECKSUMS)), CHECKSUM },
 };
-const size_t rows_guard_n = sizeof(rows_guard) / sizeof(rows_guard[0]);
+ROWS(rows_guard)

@@ -4,7 +4,7 @@
  * which of them are reported to the daemon. All pass as they came. The fuzzer mixes these
  * conditions in other ways.
  */
-#include "rows_rule.h"
+#include "tests.h"
 
 #define INNER_DST "2001:db8:6::6"
 #define INNER_DST_HEX "20010db8000600000000000000000006"
@@ -44,7 +44,7 @@
 #define BY_PORT(flag, verdict_) WITH(FLIP_PORT(IN, flag)), .verdict = SIXLANE_##verdict_
 #define BY_META(flag, verdict_) WITH(FLIP_META(flag)), .verdict = SIXLANE_##verdict_
 
-const struct row rows_icmp_event[] = {
+static const struct row rows_icmp_event[] = {
 	/* to whom */
 	REPORTED("to us", TO_US),
 	REPORTED("to an anycast address of ours", ANYCAST, PASS(ANYCAST)),
@@ -105,4 +105,4 @@ const struct row rows_icmp_event[] = {
 	{ "advertisement of a global address", .dst = "ff02::1", PASS(OTHER_MAC),
 	  ADVERT(16, { TO_ALL_NODES }) },
 };
-const size_t rows_icmp_event_n = sizeof(rows_icmp_event) / sizeof(rows_icmp_event[0]);
+ROWS(rows_icmp_event)

@@ -3,7 +3,7 @@
  * From the next hop to the wire: egress devices, MTU, neighbours. The MTU is that of the IPv6
  * packet, 40 bytes of header and its payload.
  */
-#include "rows.h"
+#include "tests.h"
 
 static void host_slot_zero(struct world *w)
 {
@@ -17,7 +17,7 @@ static void host_slot_zero(struct world *w)
 #define UNRESOLVED .verdict = SIXLANE_PASS_UNRESOLVED
 #define SIZE(bytes) .payload = (bytes)-40
 
-const struct row rows_next_hop[] = {
+static const struct row rows_next_hop[] = {
 	/* egress */
 	{ "egress by the port it came in by", .routes = { TO(NH_BACK) }, PASS(SAME_PORT) },
 	{ "egress down", WITH(FLIP_PORT(OUT, UP)), PASS(EGRESS_DOWN) },
@@ -92,4 +92,4 @@ const struct row rows_next_hop[] = {
 	{ "on-link on a link where nobody knows it", ON_LINK,
 	  WITH(SET(next_hops[NH_ON_LINK].nh_entry.port, DEV_ALT + 1)), UNRESOLVED },
 };
-const size_t rows_next_hop_n = sizeof(rows_next_hop) / sizeof(rows_next_hop[0]);
+ROWS(rows_next_hop)

@@ -28,7 +28,7 @@ static void expect_all_lengths(const struct frame *whole, size_t packet,
  * Cut at every byte. What follows the cut stays in memory, as in a driver's buffer, and would be
  * forwarded.
  */
-void sweep_test_every_length(void **state)
+TEST(test_every_length, "every length")
 {
 	struct frame frame;
 
@@ -113,14 +113,14 @@ static void expect_tagged_lengths(const struct tagged *t)
 	}
 }
 
-void sweep_test_every_length_with_tags(void **state)
+TEST(test_every_length_with_tags, "every length with tags")
 {
 	harness_install_route(NH_GATEWAY);
 	for (size_t i = 0; i < sizeof(tagged) / sizeof(tagged[0]); i++)
 		expect_tagged_lengths(&tagged[i]);
 }
 
-void sweep_test_every_size_around_the_mtu(void **state)
+TEST(test_every_size_around_the_mtu, "every size around the MTU")
 {
 	struct frame frame;
 
@@ -138,7 +138,7 @@ void sweep_test_every_size_around_the_mtu(void **state)
 
 /* --- padding, by all ways in and out -------------------------------------------------------- */
 
-void sweep_test_every_padding(void **state)
+TEST(test_every_padding, "every padding")
 {
 	static const struct {
 		uint32_t tags[FRAME_TAGS];
@@ -165,7 +165,7 @@ void sweep_test_every_padding(void **state)
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-void sweep_test_every_field(void **state)
+TEST(test_every_field, "every hop limit, next header, class and flow bit")
 {
 	struct frame frame;
 
@@ -203,7 +203,7 @@ static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device 
 		       .once = true);
 }
 
-void sweep_test_every_vid(void **state)
+TEST(test_every_vid, "every VID")
 {
 	harness_install_route(NH_VIA(NEIGH_OUT_10));
 	for (uint32_t vid = 0; vid < 4096; vid++) {
@@ -213,7 +213,7 @@ void sweep_test_every_vid(void **state)
 }
 
 /* Priority and DEI of both tags: ignored on the way in, none on the way out. */
-void sweep_test_every_priority(void **state)
+TEST(test_every_priority, "every priority of a tag")
 {
 	struct frame frame;
 
@@ -228,7 +228,7 @@ void sweep_test_every_priority(void **state)
 }
 
 /* Every ethertype in the place of a tag's: only 802.1Q and 802.1ad are tags. */
-void sweep_test_every_tag_type(void **state)
+TEST(test_every_tag_type, "every type in the place of a tag's")
 {
 	struct frame frame;
 
@@ -267,14 +267,14 @@ static void flip(uint8_t *addr, uint32_t bit)
 }
 
 /* /0 … /128 each alone: the address hits, and with any of the prefix's bits flipped it misses. */
-void sweep_test_every_prefix_length_alone(void **state)
+TEST(test_every_prefix_length_alone, "every prefix length alone")
 {
 	struct frame frame;
 	struct world world;
 
 	frame_plain(&frame, 0, 0);
 	for (uint32_t len = 0; len <= 128; len++) {
-		harness_world(&world);
+		world_init(&world);
 		add_prefix_of(&world, frame.bytes + AT_DST, len, NH_GATEWAY);
 		harness_install(&world);
 		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);

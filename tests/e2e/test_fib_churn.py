@@ -118,7 +118,7 @@ STABLE, CHANGING = [0, 8, 512, 1016], [1, 2, 4, 511, 513, 1023]
 
 def test_changing_routes_under_a_cover(row):
     """There is always a route: XDP forwards every packet, to a host that its route may name. Without a cover:
-    tests/bpf/churn_routes.c."""
+    tests/bpf/churn.c."""
     row.route("add", COVER, "via", host_addr("c"))
     with Mixed(row, [address(i) for i in STABLE + CHANGING]) as numbered:
         Storm(row).ride_out(numbered)
