@@ -16,8 +16,6 @@ static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour
 	EXPECT(.frame = &frame, .verdict = verdict, .via = via, .hit = hit);
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
-
 #define QUOTED "2001:db8:6::1"
 #define OURS "2001:db8:7::1"
 

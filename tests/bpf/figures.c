@@ -19,11 +19,8 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
-/* What a frame has changed in sl_fresh, and SIXLANE_META_CHECK_PUNTED. */
-#define MAX_CHANGES 4
-static uint32_t changed[MAX_CHANGES]; /* bytes */
-static size_t n_changed;
-static uint32_t counted[SIXLANE_FRESH_HALVES];
+/* sl_fresh and SIXLANE_META_CHECK_PUNTED after it. */
+static uint8_t fresh_after[SIXLANE_FRESH_WORDS * 8];
 static uint8_t look_after;
 
 /* [slot][cpu]. The earlier snapshot holds until a packet runs unseen. */
@@ -374,27 +371,12 @@ static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
 /* What was there comes back, so that the next program finds the same. */
 static void note_fresh(void)
 {
-	const uint32_t *former = (const uint32_t *)&fresh[SIXLANE_FRESH_BYTES];
-	uint32_t *counts = (uint32_t *)&harness_maps.fresh[SIXLANE_FRESH_BYTES];
+	uint8_t *check = &harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 
-	n_changed = 0;
-	for (size_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
-		counted[half] = counts[half] - former[half];
-		counts[half] = former[half];
-	}
-	look_after = harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
-	harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE] = look;
-	if (!memcmp(harness_maps.fresh, fresh, sizeof(fresh)))
-		return;
-	for (uint32_t byte = 0; byte < SIXLANE_FRESH_BYTES; byte++) {
-		if (harness_maps.fresh[byte] == fresh[byte])
-			continue;
-		if (n_changed < MAX_CHANGES)
-			changed[n_changed] = byte;
-		n_changed +=
-			harness_maps.fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
-		harness_maps.fresh[byte] = fresh[byte];
-	}
+	memcpy(fresh_after, harness_maps.fresh, sizeof(fresh));
+	memcpy(harness_maps.fresh, fresh, sizeof(fresh));
+	look_after = *check;
+	*check = look;
 }
 
 void figures_end(const struct frame *in, enum harness_sweep sweep)
@@ -417,32 +399,25 @@ void figures_end(const struct frame *in, enum harness_sweep sweep)
 	}
 }
 
-static bool is_changed(uint32_t byte)
-{
-	for (size_t i = 0; i < n_changed && i < MAX_CHANGES; i++)
-		if (changed[i] == byte)
-			return true;
-	return false;
-}
-
 /* The destination of a message that the kernel learns from is in sl_fresh now, and nothing else. */
 static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 {
 	const bool punts = icmp_event && icmp_event->type != SIXLANE_ICMP6_ROUTER_ADVERT &&
 			   !(harness_maps.meta->flags & SIXLANE_META_OBSERVE);
-	size_t n = 0;
+	const uint32_t half = harness_maps.meta->fresh;
+	static uint8_t want[sizeof(fresh)];
+	uint32_t n = 0;
 
+	memcpy(want, fresh, sizeof(want));
 	for (uint32_t number = 0; punts && number < SIXLANE_FRESH_NUMBERS; number++) {
-		uint32_t byte = fresh_byte(&icmp_event->dst, number, harness_maps.meta->fresh);
+		uint8_t *byte = &want[fresh_byte(&icmp_event->dst, number, half)];
 
-		if (fresh[byte])
-			continue;
-		if (!is_changed(byte))
-			return false;
-		n++;
+		n += !*byte;
+		*byte = 1;
 	}
-	return n_changed == n && counted[harness_maps.meta->fresh] == (n > 0) &&
-	       !counted[harness_maps.meta->fresh ^ 1] && look_after == (punts ? 1 : look);
+	if (n)
+		((uint32_t *)&want[SIXLANE_FRESH_BYTES])[half]++;
+	return !memcmp(want, fresh_after, sizeof(want)) && look_after == (punts ? 1 : look);
 }
 
 bool figures_are(const struct frame *in, const struct expected *expected)
@@ -469,6 +444,7 @@ void figures_explain(const struct expected *expected)
 	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events.n,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
-	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,
+	fprintf(stderr, "sl_fresh %s, to look: %u, then %u\n",
+		memcmp(fresh, fresh_after, sizeof(fresh)) ? "changed" : "is the same", look,
 		look_after);
 }

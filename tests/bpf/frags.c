@@ -11,22 +11,19 @@
 #define JUMBO 9000
 #define ONE_BUFFER 3400 /* of 4096 bytes, 256 and struct skb_shared_info are not for the frame */
 
-enum arrangement { AS_IT_IS, NO_XMIT_FRAGS, NO_XMIT_FRAGS_GENERIC, MTU_1500 };
-
-static void install(uint32_t next_hop, enum arrangement arrangement)
+/* All ports. */
+static void set_ports(uint32_t mtu, uint32_t flags_off)
 {
-	struct world world;
+	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++) {
+		harness_maps.ports[slot].mtu = mtu;
+		harness_maps.ports[slot].flags &= ~flags_off;
+	}
+}
 
-	world_init(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
-	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-		world.ports[slot].mtu = arrangement == MTU_1500 ? 1500 : JUMBO;
-	if (arrangement == NO_XMIT_FRAGS || arrangement == NO_XMIT_FRAGS_GENERIC)
-		for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-			world.ports[slot].flags &= ~SIXLANE_PORT_XMIT_FRAGS;
-	if (arrangement == NO_XMIT_FRAGS_GENERIC)
-		world_port(&world, DEV_IN)->flags |= SIXLANE_PORT_GENERIC;
-	harness_install(&world);
+static void install(uint32_t next_hop)
+{
+	harness_install_route(next_hop);
+	set_ports(JUMBO, 0);
 }
 
 /* A frame by DEV_IN as port (whose tags it has); forwarded means: to a neighbour. */
@@ -47,22 +44,22 @@ static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict
 
 TEST(test_jumbo_frames, "jumbo frames")
 {
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
 	for (size_t payload = ONE_BUFFER - 54; payload < ONE_BUFFER + 200; payload++)
 		expect_untagged(payload, 0, SIXLANE_FORWARD);
 	expect_untagged(2 * 4096, 0, SIXLANE_FORWARD);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
 	expect_untagged(JUMBO - 40 + 1, 0, SIXLANE_PASS_TOO_BIG);
-	install(NH_GATEWAY, MTU_1500);
+	set_ports(1500, 0);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_TOO_BIG);
-	install(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, AS_IT_IS);
+	install(NH_ENTRY + SIXLANE_DROP_BLACKHOLE);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_DROP_BLACKHOLE);
 }
 
 TEST(test_padding_of_jumbo_frames, "padding of jumbo frames")
 {
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
 	expect_untagged(5000, 500, SIXLANE_FORWARD);
 	expect_untagged(8000, 1000, SIXLANE_FORWARD);
@@ -77,7 +74,7 @@ TEST(test_truncated_jumbo_frames, "truncated jumbo frames")
 {
 	static struct frame frame;
 
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	frame_plain(&frame, 6000, 0);
 	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
 		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_TRUNCATED);
@@ -88,12 +85,13 @@ TEST(test_truncated_jumbo_frames, "truncated jumbo frames")
 /* What counts is whether there are fragments when the frame comes in. */
 TEST(test_egress_without_fragments, "jumbo frames to an egress without fragments")
 {
-	install(NH_GATEWAY, NO_XMIT_FRAGS);
+	install(NH_GATEWAY);
+	set_ports(JUMBO, SIXLANE_PORT_XMIT_FRAGS);
 	expect_untagged(1400, 0, SIXLANE_FORWARD);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
 	expect_untagged(4096, 0, SIXLANE_PASS_EGRESS_DEVICE);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_EGRESS_DEVICE);
-	install(NH_GATEWAY, NO_XMIT_FRAGS_GENERIC);
+	harness_maps.ports[world_port_slot(DEV_IN)].flags |= SIXLANE_PORT_GENERIC;
 	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
 }
 
@@ -101,35 +99,23 @@ TEST(test_tags_of_jumbo_frames, "tags of jumbo frames")
 {
 	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
 
-	install(NH_VIA(NEIGH_OUT_AD30_40), AS_IT_IS);
+	install(NH_VIA(NEIGH_OUT_AD30_40));
 	expect(JUMBO - 40, 7, NULL, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 0, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 5000, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 }
-
-/* --- answers ------------------------------------------------------------------------------- */
 
 #define MTU 1400
 
 /* A locked MTU of FRAME_DST. */
 static void install_exception(void)
 {
-	const struct sixlane_exception value = {
-		.flags =
-			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
-		.mtu = MTU,
-	};
-	static struct world world;
-
-	world_init(&world);
-	world_add_exception_and_ways(&world, &value);
-	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-		world.ports[slot].mtu = JUMBO;
-	world_port(&world, DEV_IN)->flags &= ~SIXLANE_PORT_XMIT_FRAGS;
-	harness_install(&world);
+	harness_install_locked_mtu(MTU);
+	set_ports(JUMBO, 0);
+	harness_maps.ports[world_port_slot(DEV_IN)].flags &= ~SIXLANE_PORT_XMIT_FRAGS;
 }
 
 /* The answer lies in one buffer, however many the packet had. */

@@ -123,8 +123,6 @@ void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t sr
 	frame->len = AT_PAYLOAD + (size_t)frame_get16(frame, AT_PAYLOAD_LEN);
 }
 
-/* --- Packet Too Big --------------------------------------------------------------------------- */
-
 #define AT_TYPE 54
 #define AT_CHECKSUM 56
 #define AT_MTU 58

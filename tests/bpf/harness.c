@@ -212,6 +212,14 @@ void harness_install_exception(const struct sixlane_exception *value)
 	harness_install(&world);
 }
 
+void harness_install_locked_mtu(uint32_t mtu)
+{
+	const uint32_t flags =
+		SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL;
+
+	harness_install_exception(&(struct sixlane_exception){ .flags = flags, .mtu = mtu });
+}
+
 /* --- one packet ------------------------------------------------------------------------ */
 
 #define META_MAX 252 /* of any kernel */
@@ -259,8 +267,8 @@ int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct fr
 	return 0;
 }
 
-int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
-		uint32_t *action)
+static int run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
+	       uint32_t *action)
 {
 	return harness_run_linear(prog, ingress, in, in->len, out, action);
 }
@@ -270,7 +278,7 @@ uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct fra
 	static struct frame unused;
 	uint32_t action;
 
-	setup_must(harness_run(prog, WORLD_IFINDEX(DEV_IN), in, out ? out : &unused, &action),
+	setup_must(run(prog, WORLD_IFINDEX(DEV_IN), in, out ? out : &unused, &action),
 		   "BPF_PROG_TEST_RUN");
 	return action;
 }
@@ -282,7 +290,7 @@ size_t harness_meta_max(void)
 
 	frame_plain(&frame, 64, 0);
 	for (frame.meta = META_MAX; frame.meta > META_MAX / 2; frame.meta -= 4)
-		if (!harness_run(PROG_AS_IS, WORLD_IFINDEX(DEV_IN), &frame, &out, &action))
+		if (!run(PROG_AS_IS, WORLD_IFINDEX(DEV_IN), &frame, &out, &action))
 			return frame.meta;
 	return 0;
 }
@@ -358,10 +366,11 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 {
 	static struct outcome outcome;
 
+	for (uint32_t slot = 0; slot < WORLD_NEIGHBOURS; slot++)
+		harness_maps.neighbours[slot].used = 0;
 	figures_begin();
 	outcome.ingress = ingress;
-	setup_must(harness_run(prog, ingress, in, &outcome.out, &outcome.action),
-		   "BPF_PROG_TEST_RUN");
+	setup_must(run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
 	figures_end(in, sweep);
 	for (size_t i = 0; i < n; i++)
 		if (is_outcome(prog, in, &outcome, &expected[i]))
@@ -421,6 +430,42 @@ static uint32_t counted_in(const struct harness_case *c)
 	return c->at_home ? WORLD_IFINDEX(c->as) : world_port_slot(c->as);
 }
 
+/*
+ * Whether a neighbour must be marked as used, so that the daemon keeps it alive: those of forwarded
+ * packets, and of senders that are answered, who may have no other traffic. -1: either is right.
+ */
+static int must_be_used(const struct harness_case *c, enum harness_prog prog, enum neighbour n)
+{
+	if (prog == PROG_TRACE)
+		return 0;
+	switch (c->verdict) {
+	case SIXLANE_FORWARD:
+		return n == c->via;
+	case SIXLANE_ANSWER_TOO_BIG:
+		return !c->answer.turned && n == c->answer.via;
+	case SIXLANE_PASS_UNRESOLVED:
+		return c->silent_used && n == NEIGH_SILENT;
+	case SIXLANE_PASS_LOCAL:
+		return 0;
+	default:
+		return c->verdict == SIXLANE_PASS_TOO_BIG && n == NEIGH_GATEWAY ? 0 : -1;
+	}
+}
+
+static void expect_from(enum harness_prog prog, const struct harness_case *c,
+			const struct frame *in, const struct expected *expected,
+			enum harness_sweep sweep)
+{
+	assert_true(harness_check(prog, WORLD_IFINDEX(c->in), in, expected, 1, sweep));
+	for (int n = 0; n < N_NEIGHBOURS; n++) {
+		int used = (int)harness_maps.neighbours[world_neigh_slot((enum neighbour)n)].used;
+		int must = must_be_used(c, prog, (enum neighbour)n);
+
+		if (must >= 0 && used != must)
+			fail_msg("program %d, neighbour %d: used is %d", (int)prog, n, used);
+	}
+}
+
 void harness_expect_case(const struct harness_case *c)
 {
 	/* The programs that must do the same, a bit each. */
@@ -429,7 +474,6 @@ void harness_expect_case(const struct harness_case *c)
 			1u << PROG_SHOWS_EGRESS | 1u << PROG_TRACE | 1u << PROG_FRAGS_SHOWS_EGRESS,
 		[PROG_FRAGS] = 1u << PROG_FRAGS_SHOWS_EGRESS,
 	};
-	const uint32_t ingress = WORLD_IFINDEX(c->in);
 	static struct frame in, out;
 	const struct expected expected = {
 		.verdict = c->verdict,
@@ -445,9 +489,8 @@ void harness_expect_case(const struct harness_case *c)
 	if (c->tags)
 		frame_push(&in, c->tags, FRAME_TAGS);
 	build_out(c, &in, &out);
-	assert_true(harness_check(c->prog, ingress, &in, &expected, 1, c->sweep));
+	expect_from(c->prog, c, &in, &expected, c->sweep);
 	for (int prog = 0; prog < N_PROGS; prog++)
 		if (!c->once && also[c->prog] >> prog & 1 && harness_has((enum harness_prog)prog))
-			assert_true(harness_check((enum harness_prog)prog, ingress, &in, &expected,
-						  1, SWEEP_WORLD));
+			expect_from((enum harness_prog)prog, c, &in, &expected, SWEEP_WORLD);
 }

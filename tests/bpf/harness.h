@@ -45,6 +45,8 @@ void harness_install(const struct world *world);
 /* The default world with a route for FRAME_DST, or with one that has this exception (world.h). */
 void harness_install_route(uint32_t next_hop);
 void harness_install_exception(const struct sixlane_exception *value);
+/* Likewise with a locked MTU, which the kernel knows too. */
+void harness_install_locked_mtu(uint32_t mtu);
 
 /*
  * The engine that is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, at
@@ -65,14 +67,16 @@ struct expected {
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
 enum harness_sweep { SWEEP_WORLD, SWEEP_ALL };
 
-/* Run a frame and the metadata in front of it; *action is the XDP action. 0 or -errno. */
-int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
-		uint32_t *action);
-
-/* One that must run, by DEV_IN. Returns the XDP action. out: NULL, if nobody asks. */
+/*
+ * Run a frame and the metadata in front of it, by DEV_IN. Returns the XDP action. out: NULL, if
+ * nobody asks.
+ */
 uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct frame *out);
 
-/* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
+/*
+ * The same by any device, of a frame of which this much lies in the first buffer (Linux 6.18). 0 or
+ * -errno.
+ */
 int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		       size_t linear, struct frame *out, uint32_t *action);
 
@@ -116,6 +120,7 @@ struct harness_case {
 	const struct frame *out;       /* instead of what follows from these; NULL: that */
 	const union sixlane_addr *hit; /* as in struct expected */
 	const struct sixlane_icmp_event *icmp_event; /* likewise */
+	_Bool silent_used; /* NEIGH_SILENT is marked as used: the kernel may choose another */
 	enum harness_prog prog;
 	enum harness_sweep sweep;
 	_Bool once; /* by prog alone; else by all flavours and by those that show their egress */

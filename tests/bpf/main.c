@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_bpf [OBJECT [FRAGS_OBJECT]]: the XDP object through BPF_PROG_TEST_RUN, and its xdp.frags
- * flavour, by default the .frags.bpf.o beside the .bpf.o; with array maps also the .trace.bpf.o
- * there. Needs root; touches nothing outside a network namespace of its own. SIXLANE_FUZZ_SEED and
- * SIXLANE_FUZZ_RUNS repeat a run of the fuzzer; SIXLANE_BPF_TESTS names tests, by a pattern with *
- * and ?.
+ * test_bpf [OBJECT]: the XDP object through BPF_PROG_TEST_RUN, and its xdp.frags flavour, the
+ * .frags.bpf.o beside the .bpf.o; with array maps also the .trace.bpf.o there. Needs root; touches
+ * nothing outside a network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat a
+ * run of the fuzzer; SIXLANE_BPF_TESTS names tests, by a pattern with * and ?.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -12,8 +11,6 @@
 #include "../../user/loader/arena.h"
 #include "agree_run.h"
 #include "tests.h"
-
-/* --- rows ------------------------------------------------------------------------------------- */
 
 static bool has_row[SIXLANE_N_VERDICTS];
 
@@ -111,8 +108,8 @@ static void run(const struct row *row, uint32_t engine)
 	       .slot_lost = row->slot_lost, .verdict = row->verdict, .via = row->via,
 	       .slave = row->slave, .answer = row->answer, .out = row->out_hex ? &out : NULL,
 	       .hit = row->hit ? &world.exceptions[0].dst : NULL,
-	       .icmp_event = icmp_event.type ? &icmp_event : NULL, .prog = row->prog,
-	       .sweep = SWEEP_ALL);
+	       .icmp_event = icmp_event.type ? &icmp_event : NULL, .silent_used = row->silent_used,
+	       .prog = row->prog, .sweep = SWEEP_ALL);
 }
 
 static void test_row(void **state)
@@ -139,25 +136,18 @@ static void test_every_verdict_has_a_row(void **state)
 	assert_int_equal(missing, 0);
 }
 
-/* --- the list of tests ------------------------------------------------------------------------ */
-
 #define MAX_TESTS 4096
 
 static struct CMUnitTest tests[MAX_TESTS];
 static size_t n_tests;
 
-static void add(const char *name, CMUnitTestFunction function, const struct row *row)
+void tests_add(const char *title, CMUnitTestFunction function, const struct row *row)
 {
 	if (n_tests == MAX_TESTS)
 		abort();
-	tests[n_tests++] = (struct CMUnitTest){ .name = name,
+	tests[n_tests++] = (struct CMUnitTest){ .name = title,
 						.test_func = function,
 						.initial_state = (void *)(uintptr_t)row };
-}
-
-void tests_add(const char *title, CMUnitTestFunction function)
-{
-	add(title, function, NULL);
 }
 
 /* By both engines. Which routes the trie finds is also tested in agreement.c. */
@@ -168,13 +158,12 @@ void tests_add_rows(const struct row *rows, size_t n)
 
 		if (asprintf(&by_trie, "%s (trie)", rows[i].name) < 0)
 			abort();
-		add(rows[i].name, test_row, &rows[i]);
-		add(by_trie, test_row_by_trie, &rows[i]);
+		tests_add(rows[i].name, test_row, &rows[i]);
+		tests_add(by_trie, test_row_by_trie, &rows[i]);
 	}
 }
 
 static const char *object = "build/sixlane.bpf.o";
-static const char *frags_object;
 
 static bool is_arena(void)
 {
@@ -209,7 +198,7 @@ static int open_harness(void **state)
 	static char frags[PATH_MAX], trace[PATH_MAX];
 
 	find_agree_object();
-	return harness_open(object, frags_object ?: find_flavour("frags", frags),
+	return harness_open(object, find_flavour("frags", frags),
 			    is_arena() ? NULL : find_flavour("trace", trace));
 }
 
@@ -231,11 +220,9 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		object = argv[1];
-	if (argc > 2)
-		frags_object = argv[2];
 	if (is_arena() && loader_arena_usable() <= 0)
 		return cmocka_run_group_tests(none, NULL, NULL);
-	add("every verdict has a row", test_every_verdict_has_a_row, NULL);
+	tests_add("every verdict has a row", test_every_verdict_has_a_row, NULL);
 	cmocka_set_test_filter(getenv("SIXLANE_BPF_TESTS"));
 	return _cmocka_run_group_tests("bpf", tests, n_tests, open_harness, close_harness);
 }

@@ -29,9 +29,6 @@ struct model_result {
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
 		 struct model_result results[MODEL_ENTRIES]);
 
-/* --- what the parts of the model share ----------------------------------------------------------
- */
-
 struct walk {
 	const struct world *world;
 	const struct frame *in;
@@ -104,9 +101,6 @@ enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixla
 /* Whether packets to an address, by a route of this table, find an exception or are punted. */
 bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
 			      bool marked);
-
-/* Whether rules or policies concern a packet that leaves by the port in slot out. */
-enum sixlane_verdict model_check_guard(const struct walk *w, uint32_t out);
 
 /* Sets hit. False: the packet is punted. */
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);

@@ -33,11 +33,6 @@ static bool is_tunnel(uint8_t next) /* IPv4, IPv6, GRE, MPLS */
 	return next == 4 || next == 41 || next == 47 || next == 137;
 }
 
-static bool has_ports(uint8_t next)
-{
-	return next == 6 || next == 17 || next == 33 || next == 50 || next == 132 || next == 136;
-}
-
 static bool outer_is_known(const struct walk *w, uint32_t fields)
 {
 	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
@@ -49,7 +44,7 @@ static bool outer_is_known(const struct walk *w, uint32_t fields)
 		return false;
 	if (fields & PORT_FIELDS && next == 51) /* AH: the SPI */
 		return payload >= 8;
-	return !(fields & PORT_FIELDS) || !has_ports(next) || payload >= 4;
+	return !(fields & PORT_FIELDS) || !model_has_ports(next) || payload >= 4;
 }
 
 /* Only IPv6 in IPv6, without ports, and nothing further in that. */

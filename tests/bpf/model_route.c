@@ -72,8 +72,6 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 	return SIXLANE_FORWARD;
 }
 
-/* --- rules ------------------------------------------------------------------------------- */
-
 enum truth { NO, YES, UNKNOWN };
 
 static enum truth truth_of(bool holds)

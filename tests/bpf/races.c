@@ -57,10 +57,9 @@ static void *write_words(void *arg)
 static int read_packet(const struct race *race, const struct frame *in)
 {
 	static struct frame out;
-	uint32_t action;
-	int err = harness_run(PROG_SHOWS_EGRESS, WORLD_IFINDEX(DEV_IN), in, &out, &action);
+	uint32_t action = harness_send(PROG_SHOWS_EGRESS, in, &out);
 
-	return err ? WRONG : race->classify(action, in, &out);
+	return race->classify(action, in, &out);
 }
 
 /* Interrupts of this thread, wherever it is, until closed: as far apart as some packets take, since
@@ -144,8 +143,6 @@ static bool is_untouched(uint32_t action, const struct frame *in, const struct f
 	       !memcmp(out->bytes, in->bytes, in->len);
 }
 
-/* --- a neighbour's MAC ---------------------------------------------------------------------- */
-
 static uint64_t mac_word(uint8_t byte, uint16_t flags)
 {
 	union sixlane_mac mac = { .flags = flags };
@@ -183,8 +180,6 @@ TEST(test_mac_is_never_seen_in_half, "a MAC is never seen in half")
 			  .expected = 1u << 0 | 1u << 2 | 1u << PASSED,
 		  });
 }
-
-/* --- what a next hop leads to ---------------------------------------------------------------- */
 
 static bool leaves_by(enum neighbour via, uint32_t action, const struct frame *in,
 		      const struct frame *out)
@@ -279,8 +274,6 @@ TEST(test_rules_change_at_once, "the list of rules changes at once")
 	race.words[1] = world.meta.rules.word;
 	run_words(&world, &harness_maps.meta->rules.word, race);
 }
-
-/* --- exceptions ------------------------------------------------------------------------------- */
 
 static struct world_exception exceptions[2]; /* what there is by turns */
 

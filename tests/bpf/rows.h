@@ -79,6 +79,7 @@ struct row {
 	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
 	_Bool hit;	     /* it finds the exception */
+	_Bool silent_used;   /* as in struct harness_case */
 	struct harness_answer answer;
 	struct {
 		uint32_t type;	 /* 0: none */
@@ -98,6 +99,10 @@ struct row {
 #define SOURCE(prefix_, next_hop_) ITEM(.prefix = (prefix_), .next_hop = (next_hop_))
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 #define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
+#define ROUTED(next_hop) .routes = { TO(next_hop) }
+#define ROUTE_TYPE(verdict) .routes = { TO_ENTRY(verdict) }
+#define LEAVES_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh)), .via = NEIGH_##neigh
+#define VIA_ALT .via = NEIGH_ALT
 
 /* --- changes of the world ------------------------------------------------------------------- */
 
@@ -112,6 +117,9 @@ struct row {
 #define NEIGH(neigh) neighbours[NEIGH_##neigh + 1]
 #define FLIP_PORT(dev, flag) FLIP(PORT(dev).flags, SIXLANE_PORT_##flag)
 #define FLIP_META(flag) FLIP(meta.flags, SIXLANE_META_##flag)
+/* Nothing else is changed. */
+#define PORT_FLAG(dev, flag) WITH(FLIP_PORT(dev, flag))
+#define META_FLAG(flag) WITH(FLIP_META(flag))
 #define SET_VRF(dev) \
 	FLIP_PORT(dev, VRF), SET(PORT(dev).table, WORLD_VRF), SET(PORT(dev).iif, WORLD_VRF_IFINDEX)
 #define SET_GROUP(member, expires)                                                             \
@@ -126,6 +134,8 @@ struct row {
  * answered.
  */
 #define TABLES TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:2::/48", NH_ALT)
+#define TABLE_1000 .routes = { TO(NH_GATEWAY), ROUTE_IN(1000, "2001:db8:2::/48", NH_ALT) }
+#define TWO_TABLES .routes = { TABLES }
 
 /* One rule of a list. The order is that of the list, whatever the priority. */
 #define LOOK_UP(table_) .rule.table = (table_)
@@ -138,8 +148,8 @@ struct row {
 #define SUPPRESS(len) RULE(LOOK_UP(SIXLANE_TABLE_MAIN), FLAGS(SUPPRESS), .rule.suppress_len = (len))
 
 /* The first of two rules is to table 100, if …; the second is to main. */
-#define IF(...) .routes = { TABLES }, .rules = { RULE(LOOK_UP(100), __VA_ARGS__), TO_MAIN }
-#define APPLIES .via = NEIGH_ALT
+#define IF(...) TWO_TABLES, .rules = { RULE(LOOK_UP(100), __VA_ARGS__), TO_MAIN }
+#define APPLIES VIA_ALT
 #define APPLIES_NOT .via = NEIGH_GATEWAY
 #define CANNOT_TELL PUNT(RULE)
 
@@ -149,6 +159,7 @@ struct row {
 
 #define PATCH(...) .patches = { __VA_ARGS__ }
 #define NEXT(hex) ITEM(AT_NEXT_HEADER, hex)
+#define NEXT_IS(hex) PATCH(NEXT(hex))
 /* FRAME_SRC and FRAME_DST, in hex. */
 #define ADDRS "20010db8000100000000000000000001 20010db8000200000000000000000001"
 #define Q(vid) (0x81000000u | (vid))  /* 802.1Q tag */

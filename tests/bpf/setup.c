@@ -47,10 +47,7 @@ static int disable_ipv6(void)
 	return fclose(file) ? fail(-errno, "disable_ipv6") : 0;
 }
 
-/*
- * veth pairs DEV0 … and PEER0 …, up. The peers take redirected frames (GRO switches their NAPI
- * on), so that the same devices serve frames that really leave.
- */
+/* veth pairs DEV0 … and PEER0 …, up. */
 static int make_devices(void)
 {
 	FILE *sh = popen("sh -e", "w");
@@ -68,8 +65,6 @@ static int make_devices(void)
 			i, i);
 	}
 	fputs("END\n", sh);
-	for (int i = 0; i < N_REAL_DEVICES; i++)
-		fprintf(sh, "ethtool -K peer%d gro on\n", i);
 	return pclose(sh) ? fail(-EIO, "devices for the tests") : 0;
 }
 

@@ -21,10 +21,10 @@
 	static void function(void **state);                           \
 	__attribute__((constructor)) static void add_##function(void) \
 	{                                                             \
-		tests_add(title, function);                           \
+		tests_add(title, function, NULL);                     \
 	}                                                             \
 	static void function(__attribute__((unused)) void **state)
-void tests_add(const char *title, CMUnitTestFunction function);
+void tests_add(const char *title, CMUnitTestFunction function, const struct row *row);
 
 /* A table of rows, each of which is a test by either engine. */
 #define ROWS(table)                                                        \
@@ -36,8 +36,8 @@ void tests_add_rows(const struct row *rows, size_t n);
 
 /* groups.c, for hash_bits.c too */
 #define GROUP_NOBODY (-1)
-/* A default route to NH_GROUP, of all members with one bucket each. */
-void group_make_world(struct world *world);
+/* Install a default route to NH_GROUP, of all members with one bucket each. */
+void group_install(void);
 /* The member whom a frame by DEV_IN is sent to, GROUP_NOBODY if it is passed. */
 int group_member_of(enum harness_prog prog, const struct frame *in);
 

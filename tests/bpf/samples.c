@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the datapath writes to a neighbour: that it is used, so that the daemon keeps it alive, and
- * that the sample which the daemon asked for was sent.
+ * Samples, which the daemon asks for by a word of a neighbour and of which there is one each time.
+ * And scratch memory, one piece a CPU.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -9,88 +9,6 @@
 #include <unistd.h>
 
 #include "tests.h"
-
-#define NOBODY N_NEIGHBOURS
-
-#define NEXT_HOP_OF(who) SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_##who
-#define PATH_MTU                                                                       \
-	{                                                                              \
-		.flags = SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_KERNEL, .mtu = 1400 \
-	}
-
-static const struct mark {
-	const char *name;
-	uint32_t next_hop;
-	struct sixlane_exception exception; /* without flags: none */
-	enum harness_prog prog;
-	size_t payload;
-	uint32_t action;
-	enum neighbour used;
-} marks[] = {
-	{ "gateway", NH_GATEWAY, .action = XDP_REDIRECT, .used = NEIGH_GATEWAY },
-	{ "on-link", NH_ON_LINK, .action = XDP_REDIRECT, .used = NEIGH_HOST },
-	{ "another port's gateway", NH_ALT, .action = XDP_REDIRECT, .used = NEIGH_ALT },
-	{ "the trace marks none", NH_GATEWAY, .prog = PROG_TRACE, .action = XDP_REDIRECT,
-	  .used = NOBODY },
-
-	/* the kernel may send the packet to another member, and never ask for this one */
-	{ "silent member", NH_GROUP, .action = XDP_PASS, .used = NEIGH_SILENT },
-	{ "silent first of equal routes", NH_GROUP + 1, .action = XDP_PASS, .used = NEIGH_SILENT },
-	/* the kernel may know nothing of the exception and send the packet by the route */
-	{ "silent exception", NH_GATEWAY,
-	  .exception = { .flags = NEXT_HOP_OF(OPERATOR), .next_hop = NH_SILENT },
-	  .action = XDP_PASS, .used = NEIGH_SILENT },
-	{ "exception", NH_GATEWAY,
-	  .exception = { .flags = NEXT_HOP_OF(KERNEL), .next_hop = NH_ALT }, .action = XDP_REDIRECT,
-	  .used = NEIGH_ALT },
-	/* the sender may have no other traffic that keeps it */
-	{ "answer", NH_GATEWAY, .exception = PATH_MTU, .payload = 1400, .action = XDP_REDIRECT,
-	  .used = NEIGH_IN },
-	{ "no answer", NH_GATEWAY, .exception = PATH_MTU, .payload = 1360, .action = XDP_REDIRECT,
-	  .used = NEIGH_GATEWAY },
-
-	/* the daemon must not keep a neighbour alive that no forwarded packet needs */
-	{ "too big", NH_GATEWAY, .payload = 2000, .action = XDP_PASS, .used = NOBODY },
-	{ "unresolved", NH_SILENT, .action = XDP_PASS, .used = NOBODY },
-	{ "local", NH_ENTRY + SIXLANE_PASS_LOCAL, .action = XDP_PASS, .used = NOBODY },
-};
-
-static void install(const struct mark *mark)
-{
-	const uint32_t silent = NH_SILENT;
-	static struct world world;
-
-	world_init(&world);
-	if (mark->exception.flags)
-		world_add_exception_and_ways(&world, &mark->exception);
-	else
-		world_add_route(&world, "2001:db8:2::/48", 0, mark->next_hop);
-	world_set_buckets(&world, NH_GROUP, 0, &silent, 1);
-	world_set_buckets(&world, NH_GROUP + 1, 1, &silent, 1);
-	world.next_hops[NH_GROUP + 1].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
-	harness_install(&world);
-}
-
-TEST(test_used, "which neighbour a packet marks as used")
-{
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		const struct mark *mark = &marks[i];
-		struct frame frame;
-
-		if (!harness_has(mark->prog))
-			continue;
-		install(mark);
-		frame_plain(&frame, mark->payload, 0);
-		if (harness_send(mark->prog, &frame, NULL) != mark->action)
-			fail_msg("%s: another action", mark->name);
-		for (int n = 0; n < N_NEIGHBOURS; n++)
-			if (harness_maps.neighbours[world_neigh_slot((enum neighbour)n)].used !=
-			    (n == (int)mark->used))
-				fail_msg("%s: neighbour %d is marked otherwise", mark->name, n);
-	}
-}
-
-/* --- samples -------------------------------------------------------------------------------- */
 
 /* The next packet of this neighbour is to be sampled. */
 static struct sixlane_neigh *draw(enum neighbour neighbour)
@@ -207,8 +125,6 @@ TEST(test_when_it_is_drawn, "when a sample is drawn")
 	}
 	assert_int_equal(harness_take_samples(NULL, 0), 1);
 }
-
-/* --- scratch memory, one piece a CPU --------------------------------------------------------- */
 
 /* struct scratch of bpf/scratch.h */
 #define SCRATCH_WORDS 13
