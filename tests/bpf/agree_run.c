@@ -97,8 +97,6 @@ void agree_close(struct agree *agree)
 	bpf_object__close(agree->object);
 }
 
-/* --- routes ----------------------------------------------------------------------------------- */
-
 static struct sixlane_route_key key_of(uint32_t table, const struct prefix *prefix)
 {
 	return (struct sixlane_route_key){
@@ -162,8 +160,6 @@ void agree_install(struct agree *agree)
 	fill_routes(agree);
 	tables_build(&agree->tables);
 }
-
-/* --- running ---------------------------------------------------------------------------------- */
 
 void agree_run(struct agree *agree, enum agree_prog prog, uint32_t repeat)
 {

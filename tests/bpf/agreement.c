@@ -206,7 +206,7 @@ static void add_full_view(void)
 	pclose(file);
 }
 
-void agreement_test_full_view(void **state)
+TEST(test_full_view, "both engines agree: full view")
 {
 	begin(1);
 	add_full_view();
@@ -214,7 +214,7 @@ void agreement_test_full_view(void **state)
 }
 
 /* Lengths as in the full view, under its /20s, so that they crowd as real ones do. */
-void agreement_test_million_routes(void **state)
+TEST(test_million_routes, "both engines agree: a million routes")
 {
 	size_t real;
 
@@ -307,7 +307,7 @@ static void add_tables(void)
 	}
 }
 
-void agreement_test_shapes(void **state)
+TEST(test_shapes, "both engines agree: shapes, many tables")
 {
 	begin(3);
 	add_dense(MAIN, 1);
@@ -323,7 +323,7 @@ void agreement_test_shapes(void **state)
 	end(ADDRESSES_MAX);
 }
 
-void agreement_test_default_route_alone(void **state)
+TEST(test_default_route_alone, "both engines agree: one route")
 {
 	begin(7);
 	allow(1);

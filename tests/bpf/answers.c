@@ -6,25 +6,7 @@
 #include <linux/bpf.h>
 
 #include "../../user/lib/util.h"
-#include "answer.h"
 #include "tests.h"
-
-/* A locked MTU, which the kernel knows, too. */
-static struct sixlane_exception locked(uint32_t mtu)
-{
-	return (struct sixlane_exception){
-		.flags =
-			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
-		.mtu = mtu,
-	};
-}
-
-static void install(uint32_t mtu)
-{
-	const struct sixlane_exception value = locked(mtu);
-
-	harness_install_exception(&value);
-}
 
 static void expect_from(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu,
 			bool once)
@@ -44,7 +26,7 @@ static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_
  * The answer's headers and what it quotes are written down by hand. The checksum was computed by
  * another program.
  */
-void answer_test_known_bytes(void **state)
+TEST(test_known_bytes, "known bytes of an answer")
 {
 	static const char in_hex[] =
 		"021121314151 02000000ee01 86dd 6b8fedcb051a1140"
@@ -56,7 +38,7 @@ void answer_test_known_bytes(void **state)
 		"20010db8000100000000000000000001 20010db8000200000000000000000001 4142434445464748";
 	static struct frame in, out, want;
 
-	install(1280);
+	harness_install_locked_mtu(1280);
 	frame_from_hex(&in, in_hex);
 	in.len = AT_PAYLOAD + 0x51a;
 	memset(in.bytes + AT_PAYLOAD + 8, 0x5a, 0x51a - 8);
@@ -71,16 +53,16 @@ void answer_test_known_bytes(void **state)
 	}
 }
 
-void answer_test_every_size(void **state)
+TEST(test_every_size, "answers to every size")
 {
 	static struct frame frame;
 
-	install(1400);
+	harness_install_locked_mtu(1400);
 	for (size_t size = 1300; size <= 1600; size++) {
 		frame_plain(&frame, size - 40, size % 3);
 		expect(&frame, size > 1400 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1400);
 	}
-	install(1280);
+	harness_install_locked_mtu(1280);
 	for (size_t size = 1275; size <= 1290; size++) {
 		frame_plain(&frame, size - 40, size % 3);
 		expect(&frame, size > 1280 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1280);
@@ -88,11 +70,11 @@ void answer_test_every_size(void **state)
 }
 
 /* All sums that the two bytes which differ can make, so that every carry comes about. */
-void answer_test_every_checksum(void **state)
+TEST(test_every_checksum, "answers with every checksum")
 {
 	static struct frame frame;
 
-	install(1400);
+	harness_install_locked_mtu(1400);
 	frame_plain(&frame, 1361, 0);
 	for (uint32_t word = 0; word <= 0xffff; word += 37) {
 		frame_set16(&frame, AT_PAYLOAD + 100, (uint16_t)word);
@@ -105,11 +87,11 @@ void answer_test_every_checksum(void **state)
 }
 
 /* Only behind next header 58 is the first byte an ICMPv6 type: errors are not answered. */
-void answer_test_every_type(void **state)
+TEST(test_every_type, "answers about every ICMPv6 type and next header")
 {
 	static struct frame frame;
 
-	install(1400);
+	harness_install_locked_mtu(1400);
 	frame_plain(&frame, 1361, 0);
 	frame.bytes[AT_NEXT_HEADER] = 58;
 	for (int type = 0; type <= 255; type++) {
@@ -124,7 +106,7 @@ void answer_test_every_type(void **state)
 }
 
 /* Metadata takes headroom, four bytes at a time. */
-void answer_test_every_room(void **state)
+TEST(test_every_room, "answers with every room in front")
 {
 	size_t most = harness_meta_max();
 	static struct frame frame;
@@ -133,7 +115,7 @@ void answer_test_every_room(void **state)
 		fprintf(stderr, "SKIP: this kernel has little room for metadata\n");
 		skip();
 	}
-	install(1400);
+	harness_install_locked_mtu(1400);
 	frame_plain(&frame, 1361, 1);
 	for (frame.meta = 0; frame.meta <= most; frame.meta += 4)
 		expect(&frame,
@@ -143,19 +125,15 @@ void answer_test_every_room(void **state)
 }
 
 /* The label is random; the rest, with the checksum, is as without one. */
-void answer_test_flow_label(void **state)
+TEST(test_flow_label, "flow label of answers")
 {
-	static struct world world;
 	static struct frame in, out, want;
-	const struct sixlane_exception value = locked(1400);
 	uint32_t labels = 0, first = 0;
 
-	harness_world(&world);
-	world_add_exception_and_ways(&world, &value);
-	world.meta.flags |= SIXLANE_META_FLOW_LABEL;
-	harness_install(&world);
+	harness_install_locked_mtu(1400);
+	harness_maps.meta->flags |= SIXLANE_META_FLOW_LABEL;
 	frame_plain(&in, 1361, 0);
-	answer_by_ingress(&want, &in, 1400);
+	harness_build_answer(&want, &in, 1400);
 	for (int i = 0; i < 64; i++) {
 		uint32_t label;
 
@@ -175,8 +153,6 @@ void answer_test_flow_label(void **state)
 	assert_int_equal(first, 0x80000);
 }
 
-/* --- the rate ------------------------------------------------------------------------------ */
-
 #define HOUR_NS 3600000000000u
 #define DEADLINE_NS 60000000000u
 
@@ -187,9 +163,9 @@ static void expect_once(const struct frame *in, enum sixlane_verdict verdict)
 
 static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
 {
-	install(1400);
-	harness_meta()->answer_ns = ns;
-	harness_meta()->answer_burst = burst;
+	harness_install_locked_mtu(1400);
+	harness_maps.meta->answer_ns = ns;
+	harness_maps.meta->answer_burst = burst;
 	harness_fill_buckets(filled_ns);
 }
 
@@ -202,7 +178,7 @@ static void expect_answers(const struct frame *in, int answers)
 }
 
 /* The tests take less than an hour, in which no answer more is allowed. */
-void answer_test_rate(void **state)
+TEST(test_rate, "rate of answers")
 {
 	static struct frame frame;
 
@@ -226,7 +202,7 @@ void answer_test_rate(void **state)
 }
 
 /* The bucket fills again. */
-void answer_test_rate_in_time(void **state)
+TEST(test_rate_in_time, "rate of answers in time")
 {
 	const uint64_t each_ns = 2000000;
 	static struct frame in;
@@ -248,7 +224,7 @@ void answer_test_rate_in_time(void **state)
 }
 
 /* Each CPU has its own. */
-void answer_test_rate_by_cpu(void **state)
+TEST(test_rate_by_cpu, "rate of answers, CPU by CPU")
 {
 	static struct frame frame;
 

@@ -309,11 +309,11 @@ static void read_on(void)
 /* --- the check -------------------------------------------------------------------------------- */
 
 /* What was right for an address, from which change on. */
-struct answer {
+struct right {
 	uint32_t since, value;
 };
 struct history {
-	struct answer *answers;
+	struct right *answers;
 	size_t n, room;
 };
 static struct history histories[AGREE_PROBES];
@@ -330,7 +330,7 @@ static void note(size_t probe, uint32_t since, uint32_t value)
 			realloc(history->answers, history->room * sizeof(*history->answers));
 		assert_non_null(history->answers);
 	}
-	history->answers[history->n++] = (struct answer){ since, value };
+	history->answers[history->n++] = (struct right){ since, value };
 }
 
 static void replay(void)
@@ -355,7 +355,7 @@ static void replay(void)
 static bool was_right(const struct history *history, const struct seen *one)
 {
 	for (size_t i = history->n; i--;) {
-		const struct answer *answer = &history->answers[i];
+		const struct right *answer = &history->answers[i];
 
 		if (answer->since <= one->after && answer->value == one->found)
 			return true;
@@ -425,7 +425,7 @@ static void run(void)
 	assert_true(n_changes < CHANGES_MANY || agree.tables.graces >= stats.builds);
 }
 
-void churn_test_lookups_beside_changes(void **state)
+TEST(test_lookups_beside_changes, "lookups beside changes")
 {
 	fuzz_seed(8);
 	seen = calloc(SWEEPS_MAX + 1, sizeof(*seen));
@@ -455,7 +455,7 @@ static void *linger(void *arg)
 }
 
 /* The daemon's grace period outlasts a reader that had begun before. */
-void churn_test_grace_waits_for_readers(void **state)
+TEST(test_grace_waits_for_readers, "a grace period waits for readers")
 {
 	pthread_t thread;
 	uint32_t inside;

@@ -16,8 +16,6 @@ static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour
 	EXPECT(.frame = &frame, .verdict = verdict, .via = via, .hit = hit);
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
-
 #define QUOTED "2001:db8:6::1"
 #define OURS "2001:db8:7::1"
 
@@ -43,7 +41,7 @@ static const union sixlane_addr *install(uint32_t half)
 	};
 	static struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_exception_and_ways(&world, &via_alt);
 	world_add_route(&world, OURS "/128", 0, NH_ENTRY + SIXLANE_PASS_LOCAL);
 	world_add_route(&world, "2001:db8:6::/48", 0, NH_GATEWAY);
@@ -54,7 +52,7 @@ static const union sixlane_addr *install(uint32_t half)
 }
 
 /* Nobody reads for a while: what found room is reported in order, the rest is counted. */
-void exception_test_full_ring_of_icmp_events(void **state)
+TEST(test_full_ring_of_icmp_events, "full ring of ICMP events")
 {
 	const uint64_t each = sizeof(struct sixlane_icmp_event) + 8; /* and the ring's own header */
 	const uint64_t room = SIXLANE_ICMP_EVENTS_BYTES / each;
@@ -64,7 +62,7 @@ void exception_test_full_ring_of_icmp_events(void **state)
 	size_t n;
 
 	install(0);
-	harness_meta()->flags |= SIXLANE_META_OBSERVE; /* nothing is for sl_fresh */
+	harness_maps.meta->flags |= SIXLANE_META_OBSERVE; /* nothing is for sl_fresh */
 	for (uint16_t i = 0; i < sent; i++)
 		send_too_big(i);
 	n = harness_take_icmp_events(icmp_events, sizeof(icmp_events) / sizeof(icmp_events[0]));
@@ -95,7 +93,7 @@ static void expect_all_to_count(uint32_t half, uint32_t number)
 	expect(QUOTED, SIXLANE_FORWARD, NEIGH_GATEWAY, NULL);
 }
 
-void exception_test_every_bit_and_byte_counts(void **state)
+TEST(test_every_bit_and_byte_counts, "every bit and byte of a punt destination")
 {
 	_Static_assert(SIXLANE_PUNTED_NUMBERS == SIXLANE_FRESH_NUMBERS, "numbers of either");
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
@@ -107,7 +105,7 @@ void exception_test_every_bit_and_byte_counts(void **state)
  * A message that finds no room passes, is reported and counted, and punts nothing. One about a
  * destination that is there already needs no room, and the other half has room of its own.
  */
-void exception_test_more_than_sl_fresh_holds(void **state)
+TEST(test_more_than_sl_fresh_holds, "more than sl_fresh holds")
 {
 	char dst[32];
 	uint16_t n = 0;
@@ -125,7 +123,7 @@ void exception_test_more_than_sl_fresh_holds(void **state)
 	assert_int_equal(harness_icmp_events_lost(), 1);
 	assert_int_equal(harness_fresh_count(0), 0);
 	assert_int_equal(harness_fresh_count(1), SIXLANE_FRESH_MOST);
-	harness_meta()->fresh = 0;
+	harness_maps.meta->fresh = 0;
 	send_too_big(n);
 	assert_int_equal(harness_icmp_events_lost(), 1);
 	expect(dst, SIXLANE_PUNT_EXCEPTION, NEIGH_GATEWAY, NULL);

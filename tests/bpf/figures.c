@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The figures of exceptions, value by value and CPU by CPU, and the ring of ICMP events. */
-#include "figures.h"
+#include "setup.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -19,11 +19,8 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static union sixlane_addr last_hit;
 static int n_hits;
-/* What a frame has changed in sl_fresh, and SIXLANE_META_CHECK_PUNTED. */
-#define MAX_CHANGES 4
-static uint32_t changed[MAX_CHANGES]; /* bytes */
-static size_t n_changed;
-static uint32_t counted[SIXLANE_FRESH_HALVES];
+/* sl_fresh and SIXLANE_META_CHECK_PUNTED after it. */
+static uint8_t fresh_after[SIXLANE_FRESH_WORDS * 8];
 static uint8_t look_after;
 
 /* [slot][cpu]. The earlier snapshot holds until a packet runs unseen. */
@@ -244,7 +241,7 @@ static uint64_t *punted_word(const union sixlane_addr *dst, uint32_t number, uin
 	const uint32_t bit = sixlane_punted_bit(sixlane_exception_sum(dst), number);
 
 	*mask = 1ull << bit % 64;
-	return &setup->punted[bit / 64];
+	return &harness_maps.punted[bit / 64];
 }
 
 static void add_punted(const union sixlane_addr *dst)
@@ -269,12 +266,12 @@ static void install_fresh(const struct world *world)
 		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
 			fresh[fresh_byte(&world->fresh[i].dst, number,
 					 world->fresh[i].halves[number])] = 1;
-	memcpy(setup->fresh, fresh, sizeof(fresh));
+	memcpy(harness_maps.fresh, fresh, sizeof(fresh));
 }
 
 uint32_t harness_fresh_count(uint32_t half)
 {
-	return ((const uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES])[half];
+	return ((const uint32_t *)&harness_maps.fresh[SIXLANE_FRESH_BYTES])[half];
 }
 
 void figures_install(const struct world *world)
@@ -283,7 +280,7 @@ void figures_install(const struct world *world)
 
 	for (size_t i = 0; i < n_installed; i++)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
-	memset(setup->punted, 0, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
+	memset(harness_maps.punted, 0, SIXLANE_PUNTED_WORDS * sizeof(*harness_maps.punted));
 	for (size_t i = 0; i < world->n_punted; i++)
 		add_punted(&world->punted[i]);
 	install_fresh(world);
@@ -315,7 +312,7 @@ void harness_hide_punt(const union sixlane_addr *dst, uint32_t number)
 
 	*word &= ~mask;
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
-		setup->fresh[fresh_byte(dst, number, half)] = 0;
+		harness_maps.fresh[fresh_byte(dst, number, half)] = 0;
 }
 
 void harness_del_exception(const struct world_exception *exception)
@@ -330,8 +327,8 @@ void figures_begin(void)
 	read_values(before);
 	ring_buffer__consume(icmp_events.buffer);
 	icmp_events.n = 0;
-	memcpy(fresh, setup->fresh, sizeof(fresh));
-	look = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
+	memcpy(fresh, harness_maps.fresh, sizeof(fresh));
+	look = harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
 }
 
@@ -374,26 +371,12 @@ static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
 /* What was there comes back, so that the next program finds the same. */
 static void note_fresh(void)
 {
-	const uint32_t *former = (const uint32_t *)&fresh[SIXLANE_FRESH_BYTES];
-	uint32_t *counts = (uint32_t *)&setup->fresh[SIXLANE_FRESH_BYTES];
+	uint8_t *check = &harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 
-	n_changed = 0;
-	for (size_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
-		counted[half] = counts[half] - former[half];
-		counts[half] = former[half];
-	}
-	look_after = setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
-	setup->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE] = look;
-	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
-		return;
-	for (uint32_t byte = 0; byte < SIXLANE_FRESH_BYTES; byte++) {
-		if (setup->fresh[byte] == fresh[byte])
-			continue;
-		if (n_changed < MAX_CHANGES)
-			changed[n_changed] = byte;
-		n_changed += setup->fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
-		setup->fresh[byte] = fresh[byte];
-	}
+	memcpy(fresh_after, harness_maps.fresh, sizeof(fresh));
+	memcpy(harness_maps.fresh, fresh, sizeof(fresh));
+	look_after = *check;
+	*check = look;
 }
 
 void figures_end(const struct frame *in, enum harness_sweep sweep)
@@ -416,32 +399,25 @@ void figures_end(const struct frame *in, enum harness_sweep sweep)
 	}
 }
 
-static bool is_changed(uint32_t byte)
-{
-	for (size_t i = 0; i < n_changed && i < MAX_CHANGES; i++)
-		if (changed[i] == byte)
-			return true;
-	return false;
-}
-
 /* The destination of a message that the kernel learns from is in sl_fresh now, and nothing else. */
 static bool is_fresh_as(const struct sixlane_icmp_event *icmp_event)
 {
 	const bool punts = icmp_event && icmp_event->type != SIXLANE_ICMP6_ROUTER_ADVERT &&
-			   !(setup->meta->flags & SIXLANE_META_OBSERVE);
-	size_t n = 0;
+			   !(harness_maps.meta->flags & SIXLANE_META_OBSERVE);
+	const uint32_t half = harness_maps.meta->fresh;
+	static uint8_t want[sizeof(fresh)];
+	uint32_t n = 0;
 
+	memcpy(want, fresh, sizeof(want));
 	for (uint32_t number = 0; punts && number < SIXLANE_FRESH_NUMBERS; number++) {
-		uint32_t byte = fresh_byte(&icmp_event->dst, number, setup->meta->fresh);
+		uint8_t *byte = &want[fresh_byte(&icmp_event->dst, number, half)];
 
-		if (fresh[byte])
-			continue;
-		if (!is_changed(byte))
-			return false;
-		n++;
+		n += !*byte;
+		*byte = 1;
 	}
-	return n_changed == n && counted[setup->meta->fresh] == (n > 0) &&
-	       !counted[setup->meta->fresh ^ 1] && look_after == (punts ? 1 : look);
+	if (n)
+		((uint32_t *)&want[SIXLANE_FRESH_BYTES])[half]++;
+	return !memcmp(want, fresh_after, sizeof(want)) && look_after == (punts ? 1 : look);
 }
 
 bool figures_are(const struct frame *in, const struct expected *expected)
@@ -468,6 +444,7 @@ void figures_explain(const struct expected *expected)
 	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events.n,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
-	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,
+	fprintf(stderr, "sl_fresh %s, to look: %u, then %u\n",
+		memcmp(fresh, fresh_after, sizeof(fresh)) ? "changed" : "is the same", look,
 		look_after);
 }

@@ -6,28 +6,24 @@
 #include <errno.h>
 #include <linux/bpf.h>
 
-#include "answer.h"
 #include "tests.h"
 
 #define JUMBO 9000
 #define ONE_BUFFER 3400 /* of 4096 bytes, 256 and struct skb_shared_info are not for the frame */
 
-enum arrangement { AS_IT_IS, NO_XMIT_FRAGS, NO_XMIT_FRAGS_GENERIC, MTU_1500 };
-
-static void install(uint32_t next_hop, enum arrangement arrangement)
+/* All ports. */
+static void set_ports(uint32_t mtu, uint32_t flags_off)
 {
-	struct world world;
+	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++) {
+		harness_maps.ports[slot].mtu = mtu;
+		harness_maps.ports[slot].flags &= ~flags_off;
+	}
+}
 
-	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
-	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-		world.ports[slot].mtu = arrangement == MTU_1500 ? 1500 : JUMBO;
-	if (arrangement == NO_XMIT_FRAGS || arrangement == NO_XMIT_FRAGS_GENERIC)
-		for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-			world.ports[slot].flags &= ~SIXLANE_PORT_XMIT_FRAGS;
-	if (arrangement == NO_XMIT_FRAGS_GENERIC)
-		world_port(&world, DEV_IN)->flags |= SIXLANE_PORT_GENERIC;
-	harness_install(&world);
+static void install(uint32_t next_hop)
+{
+	harness_install_route(next_hop);
+	set_ports(JUMBO, 0);
 }
 
 /* A frame by DEV_IN as port (whose tags it has); forwarded means: to a neighbour. */
@@ -46,24 +42,24 @@ static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict
 	expect(payload, padding, NULL, DEV_IN, verdict, NEIGH_GATEWAY);
 }
 
-void frags_test_jumbo_frames(void **state)
+TEST(test_jumbo_frames, "jumbo frames")
 {
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
 	for (size_t payload = ONE_BUFFER - 54; payload < ONE_BUFFER + 200; payload++)
 		expect_untagged(payload, 0, SIXLANE_FORWARD);
 	expect_untagged(2 * 4096, 0, SIXLANE_FORWARD);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
 	expect_untagged(JUMBO - 40 + 1, 0, SIXLANE_PASS_TOO_BIG);
-	install(NH_GATEWAY, MTU_1500);
+	set_ports(1500, 0);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_TOO_BIG);
-	install(NH_ENTRY + SIXLANE_DROP_BLACKHOLE, AS_IT_IS);
+	install(NH_ENTRY + SIXLANE_DROP_BLACKHOLE);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_DROP_BLACKHOLE);
 }
 
-void frags_test_padding_of_jumbo_frames(void **state)
+TEST(test_padding_of_jumbo_frames, "padding of jumbo frames")
 {
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect_untagged(5000, 1, SIXLANE_FORWARD);
 	expect_untagged(5000, 500, SIXLANE_FORWARD);
 	expect_untagged(8000, 1000, SIXLANE_FORWARD);
@@ -74,11 +70,11 @@ void frags_test_padding_of_jumbo_frames(void **state)
 }
 
 /* The frame ends in its last fragment, before its header says. */
-void frags_test_truncated_jumbo_frames(void **state)
+TEST(test_truncated_jumbo_frames, "truncated jumbo frames")
 {
 	static struct frame frame;
 
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	frame_plain(&frame, 6000, 0);
 	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
 		EXPECT(.prog = PROG_FRAGS, .frame = &frame, .verdict = SIXLANE_PASS_TRUNCATED);
@@ -87,54 +83,43 @@ void frags_test_truncated_jumbo_frames(void **state)
 }
 
 /* What counts is whether there are fragments when the frame comes in. */
-void frags_test_egress_without_fragments(void **state)
+TEST(test_egress_without_fragments, "jumbo frames to an egress without fragments")
 {
-	install(NH_GATEWAY, NO_XMIT_FRAGS);
+	install(NH_GATEWAY);
+	set_ports(JUMBO, SIXLANE_PORT_XMIT_FRAGS);
 	expect_untagged(1400, 0, SIXLANE_FORWARD);
 	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
 	expect_untagged(4096, 0, SIXLANE_PASS_EGRESS_DEVICE);
 	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_EGRESS_DEVICE);
-	install(NH_GATEWAY, NO_XMIT_FRAGS_GENERIC);
+	harness_maps.ports[world_port_slot(DEV_IN)].flags |= SIXLANE_PORT_GENERIC;
 	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
 }
 
-void frags_test_tags_of_jumbo_frames(void **state)
+TEST(test_tags_of_jumbo_frames, "tags of jumbo frames")
 {
 	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
 
-	install(NH_VIA(NEIGH_OUT_AD30_40), AS_IT_IS);
+	install(NH_VIA(NEIGH_OUT_AD30_40));
 	expect(JUMBO - 40, 7, NULL, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
-	install(NH_GATEWAY, AS_IT_IS);
+	install(NH_GATEWAY);
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 0, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 5000, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 }
-
-/* --- answers ------------------------------------------------------------------------------- */
 
 #define MTU 1400
 
 /* A locked MTU of FRAME_DST. */
 static void install_exception(void)
 {
-	const struct sixlane_exception value = {
-		.flags =
-			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
-		.mtu = MTU,
-	};
-	static struct world world;
-
-	harness_world(&world);
-	world_add_exception_and_ways(&world, &value);
-	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
-		world.ports[slot].mtu = JUMBO;
-	world_port(&world, DEV_IN)->flags &= ~SIXLANE_PORT_XMIT_FRAGS;
-	harness_install(&world);
+	harness_install_locked_mtu(MTU);
+	set_ports(JUMBO, 0);
+	harness_maps.ports[world_port_slot(DEV_IN)].flags &= ~SIXLANE_PORT_XMIT_FRAGS;
 }
 
 /* The answer lies in one buffer, however many the packet had. */
-void frags_test_answers_to_jumbo_frames(void **state)
+TEST(test_answers_to_jumbo_frames, "answers to jumbo frames")
 {
 	static const size_t payloads[] = { 1361,     ONE_BUFFER - 54, ONE_BUFFER, 4096,
 					   2 * 4096, 2 * 4096 + 54,   JUMBO - 41, JUMBO - 40 };
@@ -152,17 +137,17 @@ void frags_test_answers_to_jumbo_frames(void **state)
 static int run_with_linear(const struct frame *in, size_t linear, struct frame *out,
 			   uint32_t *action)
 {
-	return harness_run_linear(PROG_FRAGS, harness_ifindex()[DEV_IN], in, linear, out, action);
+	return harness_run_linear(PROG_FRAGS, WORLD_IFINDEX(DEV_IN), in, linear, out, action);
 }
 
-void frags_test_answers_need_the_first_buffer(void **state)
+TEST(test_answers_need_the_first_buffer, "answers to frames whose first buffer is short")
 {
 	static struct frame in, out, answer;
 	uint32_t action;
 
 	install_exception();
 	frame_plain(&in, 2000, 0);
-	answer_by_ingress(&answer, &in, MTU);
+	harness_build_answer(&answer, &in, MTU);
 	if (run_with_linear(&in, 100, &out, &action) == -EINVAL) {
 		fprintf(stderr, "SKIP: this kernel's test runs fill the first buffer\n");
 		skip();

@@ -77,6 +77,21 @@ void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t sr
 void frame_set16(struct frame *frame, size_t at, uint16_t value);
 uint16_t frame_get16(const struct frame *frame, size_t at);
 
+/*
+ * ICMPv6 Packet Too Big as RFC 4443 has it and icmp6_send() makes it, byte by byte. Shares nothing
+ * with the datapath, the checksum least of all.
+ */
+#define ANSWER_QUOTED 1232 /* so that all of it makes 1280 */
+struct answer {
+	uint32_t mtu;
+	_Bool decremented; /* the quoted packet's hop limit is one less than it was */
+	const uint8_t *dst_mac, *src_mac;
+	const uint8_t *src; /* address */
+	uint8_t hop_limit;
+};
+/* To a packet without tags, of which the answer has none either. */
+void answer_build(struct frame *out, const struct frame *packet, const struct answer *answer);
+
 /* On stderr, for a person who looks for the difference. */
 void frame_dump(const char *title, const struct frame *frame);
 

@@ -440,7 +440,7 @@ static void add_guard(struct world *world)
 
 void fuzz_world(struct world *world)
 {
-	harness_world(world);
+	world_init(world);
 	world->meta.hash_policy.policy = fuzz_below(fuzz_one_in(10) ? 6 : 4);
 	world->meta.hash_policy.fields = fuzz_below(0x1000);
 	for (uint32_t i = 0; i < GROUPS; i++)

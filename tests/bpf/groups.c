@@ -3,18 +3,7 @@
  * How many flows each member of a group gets, what does not move a flow, whom flows go to when
  * a port goes down, and that all others stay.
  */
-#include "groups.h"
-
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../bpf/hash.h"
 #include "tests.h"
@@ -22,9 +11,8 @@
 int group_member_of(enum harness_prog prog, const struct frame *in)
 {
 	static struct frame out;
-	uint32_t action;
+	uint32_t action = harness_send(prog, in, &out);
 
-	assert_int_equal(harness_run(prog, harness_ifindex()[DEV_IN], in, &out, &action), 0);
 	if (action == XDP_PASS)
 		return GROUP_NOBODY;
 	assert_int_equal(action, XDP_REDIRECT);
@@ -35,15 +23,17 @@ int group_member_of(enum harness_prog prog, const struct frame *in)
 	return GROUP_NOBODY;
 }
 
-void group_make_world(struct world *world)
+void group_install(void)
 {
 	uint32_t members[WORLD_MEMBERS];
+	static struct world world;
 
-	harness_world(world);
+	world_init(&world);
 	for (uint32_t i = 0; i < WORLD_MEMBERS; i++)
 		members[i] = NH_MEMBER(i);
-	world_add_route(world, "::/0", 0, NH_GROUP);
-	world_set_buckets(world, NH_GROUP, 0, members, WORLD_MEMBERS);
+	world_add_route(&world, "::/0", 0, NH_GROUP);
+	world_set_buckets(&world, NH_GROUP, 0, members, WORLD_MEMBERS);
+	harness_install(&world);
 }
 
 /* --- what else does not move a flow ---------------------------------------------------------- */
@@ -60,15 +50,13 @@ static void udp_flow(struct frame *frame, uint32_t n)
 #define FLOWS 2048
 
 /* Padding, hop limit, tags and the ingress port are no part of a flow; nor is the flavour. */
-void group_test_a_flow_stays(void **state)
+TEST(test_a_flow_stays, "a flow stays with its member")
 {
 	static const uint32_t one_tag[] = { 0x8100000a };
 	static const uint32_t two_tags[] = { 0x88a8001e, 0x81000028 };
-	struct world world;
 	struct frame frame;
 
-	group_make_world(&world);
-	harness_install(&world);
+	group_install();
 	for (uint32_t n = 0; n < FLOWS; n++) {
 		int member;
 
@@ -88,21 +76,19 @@ void group_test_a_flow_stays(void **state)
 }
 
 /* Who knows the flow does not know the member. */
-void group_test_the_seed_moves_flows(void **state)
+TEST(test_the_seed_moves_flows, "the seed moves flows")
 {
-	struct world world;
 	struct frame frame;
 	size_t stayed = 0;
 
-	group_make_world(&world);
-	harness_install(&world);
+	group_install();
 	for (uint32_t n = 0; n < FLOWS; n++) {
 		int member;
 
 		udp_flow(&frame, n);
-		harness_meta()->hash_seed = 0x0123456789abcdef;
+		harness_maps.meta->hash_seed = 0x0123456789abcdef;
 		member = group_member_of(PROG_AS_IS, &frame);
-		harness_meta()->hash_seed = 0x0123456789abcdee;
+		harness_maps.meta->hash_seed = 0x0123456789abcdee;
 		stayed += group_member_of(PROG_AS_IS, &frame) == member;
 	}
 	assert_in_range(stayed, FLOWS / 32, FLOWS / 8);
@@ -153,7 +139,7 @@ static void expect_moved(const int was[FLOWS], uint32_t down)
 
 static void set_flag(enum device dev, uint32_t flag, bool on)
 {
-	struct sixlane_port *port = harness_port(world_port_slot(dev));
+	struct sixlane_port *port = &harness_maps.ports[world_port_slot(dev)];
 
 	port->flags = on ? port->flags | flag : port->flags & ~flag;
 }
@@ -178,50 +164,38 @@ static void take_down_one_by_one(uint32_t flag)
 	expect_moved(was, 0);
 }
 
-/* heeded: the ports' flag that members of such a group are skipped by; they do not care for other.
- */
-static void test_skip(uint32_t next_hop_flags, uint32_t heeded, uint32_t other)
+/* Members of such a group are skipped by the ports' flag skip, and not by the other one. */
+static void test_skip(uint32_t next_hop_flags, uint32_t skip, uint32_t other)
 {
-	struct world world;
 	int was[FLOWS];
 
-	group_make_world(&world);
-	world.next_hops[NH_GROUP].flags = next_hop_flags;
-	harness_install(&world);
-	take_down_one_by_one(heeded);
+	group_install();
+	harness_maps.next_hops[NH_GROUP].flags = next_hop_flags;
+	take_down_one_by_one(skip);
 	record(was);
 	set_flag(DEV_ALT, other, true);
 	expect_moved(was, 0);
 }
 
-void group_test_ports_down(void **state)
+TEST(test_ports_down, "members whose ports are down, of routes and of next-hop objects")
 {
 	test_skip(0, SIXLANE_PORT_SKIP, SIXLANE_PORT_SKIP_OBJECT);
-}
-
-void group_test_ports_down_of_objects(void **state)
-{
 	test_skip(SIXLANE_NEXT_HOP_OBJECT, SIXLANE_PORT_SKIP_OBJECT, SIXLANE_PORT_SKIP);
 }
 
 /* 128 buckets of 4 members; those of a member that leaves are given to the others. */
-void group_test_resilient_buckets(void **state)
+TEST(test_resilient_buckets, "resilient buckets")
 {
-	uint32_t buckets[WORLD_BUCKETS];
-	union sixlane_nh_bucket *written;
-	struct world world;
 	int was[FLOWS];
 
-	group_make_world(&world);
+	group_install();
 	for (uint32_t i = 0; i < WORLD_BUCKETS; i++)
-		buckets[i] = NH_MEMBER(i % 4);
-	world_set_buckets(&world, NH_GROUP, 0, buckets, WORLD_BUCKETS);
-	world.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
-	harness_install(&world);
+		world_set_bucket(&harness_maps.buckets[i], NH_MEMBER(i % 4));
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = WORLD_BUCKETS;
+	harness_maps.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
 	record(was);
-	written = harness_buckets();
 	for (uint32_t i = 1; i < WORLD_BUCKETS; i += 4)
-		written[i].below = written[i].above = (uint16_t)NH_MEMBER((int)(i / 4 % 3 + 2) % 4);
+		world_set_bucket(&harness_maps.buckets[i], NH_MEMBER((i / 4 % 3 + 2) % 4));
 	for (uint32_t n = 0; n < FLOWS; n++) {
 		struct frame frame;
 		int member;
@@ -247,38 +221,26 @@ struct spread {
 	bool out_is_down; /* and with it members 0, 4, 8 and 12 */
 };
 
-#define ELEVEN_ALIKE                            \
-	{                                       \
-		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 \
-	}
+#define L3 SIXLANE_HASH_L3
+#define L4 SIXLANE_HASH_L4
 
 static const struct spread spreads[] = {
-	{ "1 1", SIXLANE_HASH_L3, { 1, 1 }, 0, false },
-	{ "1 2 3", SIXLANE_HASH_L4, { 1, 2, 3 }, 0, false },
-	{ "16 alike",
-	  SIXLANE_HASH_L4,
-	  { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
-	  0,
-	  false },
-	{ "7 to 1", SIXLANE_HASH_L3, { 7, 1 }, 0, false },
-	{ "256 255 1", SIXLANE_HASH_L4, { 256, 255, 1 }, 0, false },
-	{ "16 bits", SIXLANE_HASH_L4, { 65535, 1, 32768, 1000 }, 0, false },
-	{ "16 bits, nearly alike", SIXLANE_HASH_L3, { 65535, 65534, 65533 }, 0, false },
-	{ "1 … 16",
-	  SIXLANE_HASH_L4,
-	  { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
-	  0,
-	  false },
-	{ "11 alike, by subnets", SIXLANE_HASH_L3, ELEVEN_ALIKE, 6, false },
-	{ "11 alike, by bytes in the middle", SIXLANE_HASH_L3, ELEVEN_ALIKE, 7, false },
-	{ "11 alike, by interface identifiers", SIXLANE_HASH_L3, ELEVEN_ALIKE, 14, false },
-	{ "7, which is down, to 1", SIXLANE_HASH_L3, { 7, 1 }, 0, true },
-	{ "16 bits, which are down, to 1", SIXLANE_HASH_L4, { 65535, 1 }, 0, true },
-	{ "1 … 16, four of them down",
-	  SIXLANE_HASH_L4,
-	  { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
-	  0,
-	  true },
+	{ "1 1", L3, .weights = { 1, 1 } },
+	{ "1 2 3", L4, .weights = { 1, 2, 3 } },
+	{ "16 alike", L4, .weights = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	{ "7 to 1", L3, .weights = { 7, 1 } },
+	{ "256 255 1", L4, .weights = { 256, 255, 1 } },
+	{ "16 bits", L4, .weights = { 65535, 1, 32768, 1000 } },
+	{ "16 bits, nearly alike", L3, .weights = { 65535, 65534, 65533 } },
+	{ "1 … 16", L4, .weights = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } },
+	{ "11, by subnets", L3, .weights = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, .both_at = 6 },
+	{ "11, middle bytes", L3, .weights = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, .both_at = 7 },
+	{ "11, by host bits", L3, .weights = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, .both_at = 14 },
+	{ "7, which is down, to 1", L3, .weights = { 7, 1 }, .out_is_down = true },
+	{ "16 bits, which are down, to 1", L4, .weights = { 65535, 1 }, .out_is_down = true },
+	{ "1 … 16, four of them down", L4,
+	  .weights = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+	  .out_is_down = true },
 };
 
 /*
@@ -371,10 +333,10 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 	struct frame frame;
 	bool good = true;
 
-	fill_buckets(harness_buckets(), spread->weights, n_members);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_members;
-	harness_meta()->hash_policy.policy = spread->policy;
-	harness_meta()->hash_seed = seed;
+	fill_buckets(harness_maps.buckets, spread->weights, n_members);
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = (uint16_t)n_members;
+	harness_maps.meta->hash_policy.policy = spread->policy;
+	harness_maps.meta->hash_seed = seed;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, spread->out_is_down);
 	frame_build(&frame, &spec);
 	for (uint32_t n = 0; n < SPREAD_FLOWS; n++) {
@@ -391,17 +353,15 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 }
 
 /* Draws hardly find what is in use, and still it is its port alone that moves a flow. */
-void group_test_little_weight_stays(void **state)
+TEST(test_little_weight_stays, "little weight in use")
 {
 	const uint32_t weights[] = { 1000, 5, 3, 2 };
 	size_t moved = 0;
-	struct world world;
 	int was[FLOWS], is[FLOWS];
 
-	group_make_world(&world);
-	harness_install(&world);
-	fill_buckets(harness_buckets(), weights, 4);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = 4;
+	group_install();
+	fill_buckets(harness_maps.buckets, weights, 4);
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = 4;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	record(was);
 	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, true);
@@ -419,26 +379,19 @@ void group_test_little_weight_stays(void **state)
 }
 
 /* One bucket in use among more than are asked of a flow: some flows find it, wherever it is. */
-void group_test_one_bucket_of_many(void **state)
+TEST(test_one_bucket_of_many, "one bucket in use of many")
 {
 	const uint32_t n_buckets = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
-	struct world world;
 
-	group_make_world(&world);
-	harness_install(&world);
-	harness_next_hop(NH_GROUP)->nh_entry.n_buckets = (uint16_t)n_buckets;
+	group_install();
+	harness_maps.next_hops[NH_GROUP].nh_entry.n_buckets = (uint16_t)n_buckets;
 	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t found = 0;
 		int is[FLOWS];
 
 		for (uint32_t j = 0; j < n_buckets; j++)
-			harness_buckets()[j].word =
-				(union sixlane_nh_bucket){
-					.below = (uint16_t)NH_MEMBER(j == places[i]),
-					.above = (uint16_t)NH_MEMBER(j == places[i]),
-				}
-					.word;
+			world_set_bucket(&harness_maps.buckets[j], NH_MEMBER(j == places[i]));
 		record(is);
 		for (uint32_t n = 0; n < FLOWS; n++)
 			found += is[n] == 1;
@@ -446,13 +399,11 @@ void group_test_one_bucket_of_many(void **state)
 	}
 }
 
-void group_test_spread_by_weight(void **state)
+TEST(test_spread_by_weight, "spread of 100k flows by weight")
 {
-	struct world world;
 	size_t wrong = 0;
 
-	group_make_world(&world);
-	harness_install(&world);
+	group_install();
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++)
 		for (uint64_t seed = 1; seed <= (spreads[i].both_at ? SPREAD_SEEDS : 1); seed++)
 			wrong += !spreads_well(&spreads[i], seed * 0x9e3779b97f4a7c15ull);

@@ -20,8 +20,6 @@
 
 #include <cmocka.h>
 
-#include "answer.h"
-#include "figures.h"
 #include "setup.h"
 #include "tables.h"
 
@@ -63,11 +61,6 @@ void harness_close(void)
 	figures_close();
 }
 
-const uint32_t *harness_ifindex(void)
-{
-	return setup.ifindex;
-}
-
 _Bool harness_has(enum harness_prog prog)
 {
 	return setup.objects[prog];
@@ -77,36 +70,6 @@ int harness_prog_fd(enum harness_prog prog)
 {
 	figures_miss();
 	return setup.prog_fd[prog];
-}
-
-void harness_world(struct world *world)
-{
-	world_init(world);
-}
-
-struct sixlane_neigh *harness_neigh(uint32_t slot)
-{
-	return &setup.neighbours[slot];
-}
-
-struct sixlane_next_hop *harness_next_hop(uint32_t id)
-{
-	return &setup.next_hops[id];
-}
-
-struct sixlane_port *harness_port(uint32_t slot)
-{
-	return &setup.ports[slot];
-}
-
-union sixlane_nh_bucket *harness_buckets(void)
-{
-	return setup.buckets;
-}
-
-struct sixlane_meta *harness_meta(void)
-{
-	return setup.meta;
 }
 
 /* --- CPUs ---------------------------------------------------------------------------------- */
@@ -203,23 +166,24 @@ static void install_routes(const struct world *w)
 /* Slots out of the world are free. */
 static void install_pairs(const struct world *w)
 {
-	memset(setup.guard, 0xff, SIXLANE_GUARD_WORDS * sizeof(*setup.guard));
+	memset(harness_maps.guard, 0xff, SIXLANE_GUARD_WORDS * sizeof(*harness_maps.guard));
 	for (uint32_t in = 0; in < WORLD_PORTS; in++)
 		for (uint32_t out = 0; out < WORLD_PORTS; out++)
 			if (w->held[in][out])
-				setup.guard[sixlane_guard_word(in, out)] &= ~(1ull << out % 64);
+				harness_maps.guard[sixlane_guard_word(in, out)] &=
+					~(1ull << out % 64);
 }
 
 void harness_install(const struct world *w)
 {
 	uninstall();
 	installed = *w;
-	*setup.meta = w->meta;
-	memcpy(setup.ports, w->ports, sizeof(w->ports));
-	memcpy(setup.next_hops, w->next_hops, sizeof(w->next_hops));
-	memcpy(setup.buckets, w->buckets, sizeof(w->buckets));
-	memcpy(setup.neighbours, w->neighbours, sizeof(w->neighbours));
-	memcpy(setup.rules, w->rules, sizeof(w->rules));
+	*harness_maps.meta = w->meta;
+	memcpy(harness_maps.ports, w->ports, sizeof(w->ports));
+	memcpy(harness_maps.next_hops, w->next_hops, sizeof(w->next_hops));
+	memcpy(harness_maps.buckets, w->buckets, sizeof(w->buckets));
+	memcpy(harness_maps.neighbours, w->neighbours, sizeof(w->neighbours));
+	memcpy(harness_maps.rules, w->rules, sizeof(w->rules));
 	PUT_ALL(MAP_PORT_INDEX, port_index, ifindex, slot);
 	PUT_ALL(MAP_VLANS, vlans, key, slot);
 	PUT_ALL(MAP_NEIGH_INDEX, neigh_index, key, slot);
@@ -234,7 +198,7 @@ void harness_install_route(uint32_t next_hop)
 {
 	static struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
 	harness_install(&world);
 }
@@ -243,9 +207,17 @@ void harness_install_exception(const struct sixlane_exception *value)
 {
 	static struct world world;
 
-	harness_world(&world);
+	world_init(&world);
 	world_add_exception_and_ways(&world, value);
 	harness_install(&world);
+}
+
+void harness_install_locked_mtu(uint32_t mtu)
+{
+	const uint32_t flags =
+		SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL;
+
+	harness_install_exception(&(struct sixlane_exception){ .flags = flags, .mtu = mtu });
 }
 
 /* --- one packet ------------------------------------------------------------------------ */
@@ -295,8 +267,8 @@ int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct fr
 	return 0;
 }
 
-int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
-		uint32_t *action)
+static int run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
+	       uint32_t *action)
 {
 	return harness_run_linear(prog, ingress, in, in->len, out, action);
 }
@@ -306,7 +278,7 @@ uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct fra
 	static struct frame unused;
 	uint32_t action;
 
-	setup_must(harness_run(prog, setup.ifindex[DEV_IN], in, out ? out : &unused, &action),
+	setup_must(run(prog, WORLD_IFINDEX(DEV_IN), in, out ? out : &unused, &action),
 		   "BPF_PROG_TEST_RUN");
 	return action;
 }
@@ -318,7 +290,7 @@ size_t harness_meta_max(void)
 
 	frame_plain(&frame, 64, 0);
 	for (frame.meta = META_MAX; frame.meta > META_MAX / 2; frame.meta -= 4)
-		if (!harness_run(PROG_AS_IS, setup.ifindex[DEV_IN], &frame, &out, &action))
+		if (!run(PROG_AS_IS, WORLD_IFINDEX(DEV_IN), &frame, &out, &action))
 			return frame.meta;
 	return 0;
 }
@@ -394,16 +366,36 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 {
 	static struct outcome outcome;
 
+	for (uint32_t slot = 0; slot < WORLD_NEIGHBOURS; slot++)
+		harness_maps.neighbours[slot].used = 0;
 	figures_begin();
 	outcome.ingress = ingress;
-	setup_must(harness_run(prog, ingress, in, &outcome.out, &outcome.action),
-		   "BPF_PROG_TEST_RUN");
+	setup_must(run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
 	figures_end(in, sweep);
 	for (size_t i = 0; i < n; i++)
 		if (is_outcome(prog, in, &outcome, &expected[i]))
 			return true;
 	explain(prog, in, &outcome, expected, n);
 	return false;
+}
+
+/* One that a device sends to this MAC, about a packet as it came in. */
+static struct answer answer_by(enum device dev, const uint8_t *dst_mac, uint32_t mtu)
+{
+	return (struct answer){
+		.mtu = mtu,
+		.dst_mac = dst_mac,
+		.src_mac = world_device_mac[dev],
+		.src = world_source(dev)->bytes,
+		.hop_limit = WORLD_HOP_LIMIT(dev),
+	};
+}
+
+void harness_build_answer(struct frame *out, const struct frame *packet, uint32_t mtu)
+{
+	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], mtu);
+
+	answer_build(out, packet, &answer);
 }
 
 /* What a case comes out as. in: with its tags. */
@@ -438,6 +430,42 @@ static uint32_t counted_in(const struct harness_case *c)
 	return c->at_home ? WORLD_IFINDEX(c->as) : world_port_slot(c->as);
 }
 
+/*
+ * Whether a neighbour must be marked as used, so that the daemon keeps it alive: those of forwarded
+ * packets, and of senders that are answered, who may have no other traffic. -1: either is right.
+ */
+static int must_be_used(const struct harness_case *c, enum harness_prog prog, enum neighbour n)
+{
+	if (prog == PROG_TRACE)
+		return 0;
+	switch (c->verdict) {
+	case SIXLANE_FORWARD:
+		return n == c->via;
+	case SIXLANE_ANSWER_TOO_BIG:
+		return !c->answer.turned && n == c->answer.via;
+	case SIXLANE_PASS_UNRESOLVED:
+		return c->silent_used && n == NEIGH_SILENT;
+	case SIXLANE_PASS_LOCAL:
+		return 0;
+	default:
+		return c->verdict == SIXLANE_PASS_TOO_BIG && n == NEIGH_GATEWAY ? 0 : -1;
+	}
+}
+
+static void expect_from(enum harness_prog prog, const struct harness_case *c,
+			const struct frame *in, const struct expected *expected,
+			enum harness_sweep sweep)
+{
+	assert_true(harness_check(prog, WORLD_IFINDEX(c->in), in, expected, 1, sweep));
+	for (int n = 0; n < N_NEIGHBOURS; n++) {
+		int used = (int)harness_maps.neighbours[world_neigh_slot((enum neighbour)n)].used;
+		int must = must_be_used(c, prog, (enum neighbour)n);
+
+		if (must >= 0 && used != must)
+			fail_msg("program %d, neighbour %d: used is %d", (int)prog, n, used);
+	}
+}
+
 void harness_expect_case(const struct harness_case *c)
 {
 	/* The programs that must do the same, a bit each. */
@@ -446,13 +474,12 @@ void harness_expect_case(const struct harness_case *c)
 			1u << PROG_SHOWS_EGRESS | 1u << PROG_TRACE | 1u << PROG_FRAGS_SHOWS_EGRESS,
 		[PROG_FRAGS] = 1u << PROG_FRAGS_SHOWS_EGRESS,
 	};
-	const uint32_t ingress = setup.ifindex[c->in];
 	static struct frame in, out;
 	const struct expected expected = {
 		.verdict = c->verdict,
 		.slot = counted_in(c),
-		.egress = setup.ifindex[c->slave ? c->slave
-						 : world_device_xmit(world_neigh_device(c->via))],
+		.egress = WORLD_IFINDEX(c->slave ? c->slave
+						 : world_device_xmit(world_neigh_device(c->via))),
 		.out = &out,
 		.hit = c->hit,
 		.icmp_event = c->icmp_event,
@@ -462,9 +489,8 @@ void harness_expect_case(const struct harness_case *c)
 	if (c->tags)
 		frame_push(&in, c->tags, FRAME_TAGS);
 	build_out(c, &in, &out);
-	assert_true(harness_check(c->prog, ingress, &in, &expected, 1, c->sweep));
+	expect_from(c->prog, c, &in, &expected, c->sweep);
 	for (int prog = 0; prog < N_PROGS; prog++)
 		if (!c->once && also[c->prog] >> prog & 1 && harness_has((enum harness_prog)prog))
-			assert_true(harness_check((enum harness_prog)prog, ingress, &in, &expected,
-						  1, SWEEP_WORLD));
+			expect_from((enum harness_prog)prog, c, &in, &expected, SWEEP_WORLD);
 }

@@ -38,17 +38,15 @@ void harness_close(void);
 /* Whether there is this program: PROG_TRACE may be missing. */
 _Bool harness_has(enum harness_prog prog);
 
-const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
 int harness_prog_fd(enum harness_prog prog);
-
-/* world_init() */
-void harness_world(struct world *world);
 
 /* Write a world to the maps. */
 void harness_install(const struct world *world);
 /* The default world with a route for FRAME_DST, or with one that has this exception (world.h). */
 void harness_install_route(uint32_t next_hop);
 void harness_install_exception(const struct sixlane_exception *value);
+/* Likewise with a locked MTU, which the kernel knows too. */
+void harness_install_locked_mtu(uint32_t mtu);
 
 /*
  * The engine that is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, at
@@ -69,14 +67,16 @@ struct expected {
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
 enum harness_sweep { SWEEP_WORLD, SWEEP_ALL };
 
-/* Run a frame and the metadata in front of it; *action is the XDP action. 0 or -errno. */
-int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
-		uint32_t *action);
-
-/* One that must run, by DEV_IN. Returns the XDP action. out: NULL, if nobody asks. */
+/*
+ * Run a frame and the metadata in front of it, by DEV_IN. Returns the XDP action. out: NULL, if
+ * nobody asks.
+ */
 uint32_t harness_send(enum harness_prog prog, const struct frame *in, struct frame *out);
 
-/* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
+/*
+ * The same by any device, of a frame of which this much lies in the first buffer (Linux 6.18). 0 or
+ * -errno.
+ */
 int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		       size_t linear, struct frame *out, uint32_t *action);
 
@@ -104,6 +104,9 @@ struct harness_answer {
 	enum neighbour via; /* … else to this one */
 };
 
+/* One about a packet by DEV_IN without tags, sent to NEIGH_IN. */
+void harness_build_answer(struct frame *out, const struct frame *packet, uint32_t mtu);
+
 /* A frame, and what becomes of it. What is passed or dropped comes out as it went in. */
 struct harness_case {
 	const struct frame *frame; /* without its tags */
@@ -117,6 +120,7 @@ struct harness_case {
 	const struct frame *out;       /* instead of what follows from these; NULL: that */
 	const union sixlane_addr *hit; /* as in struct expected */
 	const struct sixlane_icmp_event *icmp_event; /* likewise */
+	_Bool silent_used; /* NEIGH_SILENT is marked as used: the kernel may choose another */
 	enum harness_prog prog;
 	enum harness_sweep sweep;
 	_Bool once; /* by prog alone; else by all flavours and by those that show their egress */
@@ -149,12 +153,18 @@ size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
 /* ICMP events that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_icmp_events_lost(void);
 
-/* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
-struct sixlane_neigh *harness_neigh(uint32_t slot);
-struct sixlane_next_hop *harness_next_hop(uint32_t id);
-struct sixlane_port *harness_port(uint32_t slot);
-union sixlane_nh_bucket *harness_buckets(void);
-struct sixlane_meta *harness_meta(void);
+/* The arrays that the datapath reads, mapped until harness_close(). */
+struct harness_maps {
+	struct sixlane_meta *meta;
+	struct sixlane_port *ports;
+	struct sixlane_next_hop *next_hops;
+	union sixlane_nh_bucket *buckets;
+	struct sixlane_rule *rules;
+	struct sixlane_neigh *neighbours;
+	uint64_t *punted, *guard;
+	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
+};
+extern struct harness_maps harness_maps;
 
 /* The CLI's name of a verdict. */
 const char *harness_verdict_name(uint32_t verdict);

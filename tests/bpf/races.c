@@ -57,10 +57,9 @@ static void *write_words(void *arg)
 static int read_packet(const struct race *race, const struct frame *in)
 {
 	static struct frame out;
-	uint32_t action;
-	int err = harness_run(PROG_SHOWS_EGRESS, harness_ifindex()[DEV_IN], in, &out, &action);
+	uint32_t action = harness_send(PROG_SHOWS_EGRESS, in, &out);
 
-	return err ? WRONG : race->classify(action, in, &out);
+	return race->classify(action, in, &out);
 }
 
 /* Interrupts of this thread, wherever it is, until closed: as far apart as some packets take, since
@@ -134,7 +133,7 @@ static void run_words(const struct world *world, __u64 *word, struct race race)
 
 static void make_world(struct world *world, uint32_t next_hop)
 {
-	harness_world(world);
+	world_init(world);
 	world_add_route(world, "2001:db8:2::/48", 0, next_hop);
 }
 
@@ -143,8 +142,6 @@ static bool is_untouched(uint32_t action, const struct frame *in, const struct f
 	return (action == XDP_PASS || action == XDP_DROP) && out->len == in->len &&
 	       !memcmp(out->bytes, in->bytes, in->len);
 }
-
-/* --- a neighbour's MAC ---------------------------------------------------------------------- */
 
 static uint64_t mac_word(uint8_t byte, uint16_t flags)
 {
@@ -169,12 +166,12 @@ static int classify_mac(uint32_t action, const struct frame *in, const struct fr
 }
 
 /* Two good MACs and one that must not be used. */
-void race_test_mac_is_never_seen_in_half(void **state)
+TEST(test_mac_is_never_seen_in_half, "a MAC is never seen in half")
 {
 	struct world world;
 
 	make_world(&world, NH_GATEWAY);
-	run_words(&world, &harness_neigh(world_neigh_slot(NEIGH_GATEWAY))->mac.word,
+	run_words(&world, &harness_maps.neighbours[world_neigh_slot(NEIGH_GATEWAY)].mac.word,
 		  (struct race){
 			  .words = { mac_word(0x22, SIXLANE_MAC_VALID), mac_word(0x66, 0),
 				     mac_word(0xaa, SIXLANE_MAC_VALID) },
@@ -184,8 +181,6 @@ void race_test_mac_is_never_seen_in_half(void **state)
 		  });
 }
 
-/* --- what a next hop leads to ---------------------------------------------------------------- */
-
 static bool leaves_by(enum neighbour via, uint32_t action, const struct frame *in,
 		      const struct frame *out)
 {
@@ -194,7 +189,7 @@ static bool leaves_by(enum neighbour via, uint32_t action, const struct frame *i
 
 	frame_route(&want, world_neigh_mac[via], world_device_mac[egress]);
 	frame_push(&want, world_device_tags(egress), WORLD_TAGS);
-	return action == harness_ifindex()[world_device_xmit(egress)] && out->len == want.len &&
+	return action == WORLD_IFINDEX(world_device_xmit(egress)) && out->len == want.len &&
 	       !memcmp(out->bytes, want.bytes, want.len);
 }
 
@@ -218,7 +213,7 @@ static void run_entries(uint32_t route, size_t n, uint32_t alt)
 	make_world(&world, route);
 	world_set_buckets(&world, NH_GROUP, 0, &on_link, 1);
 	world_set_buckets(&world, NH_GROUP + 1, 3, &member, 1);
-	run_words(&world, &harness_next_hop(NH_ON_LINK)->nh_entry.word,
+	run_words(&world, &harness_maps.next_hops[NH_ON_LINK].nh_entry.word,
 		  (struct race){
 			  .words = { world.next_hops[NH_GATEWAY].nh_entry.word,
 				     world.next_hops[alt].nh_entry.word,
@@ -232,18 +227,18 @@ static void run_entries(uint32_t route, size_t n, uint32_t alt)
 }
 
 /* Port and neighbour, a tag, a group, a blackhole: all of it in one word. */
-void race_test_entry_changes_at_once(void **state)
+TEST(test_entry_changes_at_once, "a next-hop entry changes at once")
 {
 	run_entries(NH_ON_LINK, 4, NH_GROUP + 1);
 }
 
-void race_test_member_changes_at_once(void **state)
+TEST(test_member_changes_at_once, "a member's entry changes at once")
 {
 	run_entries(NH_GROUP, 3, NH_ALT);
 }
 
 /* Bound and members: at either bound only the one that is good is taken. */
-void race_test_bucket_changes_at_once(void **state)
+TEST(test_bucket_changes_at_once, "a bucket changes at once")
 {
 	const union sixlane_nh_bucket below = { .bound = 0xffffffff, .below = NH_GATEWAY };
 	const union sixlane_nh_bucket above = { .bound = 0, .above = NH_ALT };
@@ -252,7 +247,7 @@ void race_test_bucket_changes_at_once(void **state)
 
 	make_world(&world, NH_GROUP);
 	world_set_buckets(&world, NH_GROUP, 0, &member, 1);
-	run_words(&world, &harness_buckets()->word,
+	run_words(&world, &harness_maps.buckets->word,
 		  (struct race){
 			  .words = { below.word, above.word },
 			  .n = 2,
@@ -262,7 +257,7 @@ void race_test_bucket_changes_at_once(void **state)
 }
 
 /* One list ends where the other would go on, so that half of one and half of the other shows. */
-void race_test_rules_change_at_once(void **state)
+TEST(test_rules_change_at_once, "the list of rules changes at once")
 {
 	const struct sixlane_rule to_main = { .table = SIXLANE_TABLE_MAIN };
 	const struct sixlane_rule other = { .table = 100 };
@@ -277,10 +272,8 @@ void race_test_rules_change_at_once(void **state)
 	world_add_rule(&world, &other, "2001:db8:f::/48", NULL);
 	world_add_rule(&world, &to_main, NULL, NULL);
 	race.words[1] = world.meta.rules.word;
-	run_words(&world, &harness_meta()->rules.word, race);
+	run_words(&world, &harness_maps.meta->rules.word, race);
 }
-
-/* --- exceptions ------------------------------------------------------------------------------- */
 
 static struct world_exception exceptions[2]; /* what there is by turns */
 
@@ -355,7 +348,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 	run(&race);
 }
 
-void race_test_exception_changes_at_once(void **state)
+TEST(test_exception_changes_at_once, "an exception changes at once")
 {
 	run_exceptions(change_exception, FRAME_DST, 100, 1u << 0 | 1u << 1, false);
 }
@@ -369,7 +362,7 @@ static void replace_exception(size_t i)
 	put_version(&exceptions[i], false);
 }
 
-void race_test_exception_is_not_another_destinations(void **state)
+TEST(test_exception_is_not_another_destinations, "an exception is not another destination's")
 {
 	run_exceptions(replace_exception, "2001:db8:2::2", 0, 1u << 1, true);
 	harness_del_exception(&exceptions[1]);

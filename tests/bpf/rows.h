@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tables of documented cases, one for each step of a packet's walk, and the words that rows
- * are written in. A row changes a few things of the default world and states what becomes of one
- * packet. A row left at its defaults is a plain packet that comes in by DEV_IN and is forwarded
- * to NEIGH_GATEWAY.
+ * Documented cases, and the macros that rows are written in. A row changes a few things of the
+ * default world and states what becomes of one packet. A row left at its defaults is a plain packet
+ * that comes in by DEV_IN and is forwarded to NEIGH_GATEWAY.
  */
 #ifndef TESTS_BPF_ROWS_H
 #define TESTS_BPF_ROWS_H
@@ -80,6 +79,7 @@ struct row {
 	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
 	_Bool hit;	     /* it finds the exception */
+	_Bool silent_used;   /* as in struct harness_case */
 	struct harness_answer answer;
 	struct {
 		uint32_t type;	 /* 0: none */
@@ -87,54 +87,29 @@ struct row {
 	} icmp_event;
 };
 
-/* The tables, in the order of a packet's walk. */
-#define ROW_TABLES(X)                                                       \
-	X(packet)     /* the frame by itself */                             \
-	X(port)	      /* switches and ingress ports */                      \
-	X(route)      /* prefixes, tables, verdicts of routes */            \
-	X(next_hop)   /* egress, MTU, neighbours */                         \
-	X(vlan)	      /* tags in */                                         \
-	X(vlan_out)   /* tags out */                                        \
-	X(bond)	      /* slaves and their bond */                           \
-	X(bond_out)   /* which slave takes a tagged frame */                \
-	X(rule)	      /* which rules apply */                               \
-	X(walk)	      /* lists of rules, and what they lead to */           \
-	X(source)     /* routes by source */                                \
-	X(group)      /* routes of several next hops */                     \
-	X(hash)	      /* packets that a group's hash does not reach */      \
-	X(exception)  /* what holds for one destination */                  \
-	X(answer)     /* packets over an MTU */                             \
-	X(answer_way) /* where answers go, and what they are never about */ \
-	X(icmp_event) /* messages that the kernel learns from */            \
-	X(guard)      /* firewalls, IPsec, tc, open checksums */
-
-#define ROW_EXTERN(name)                       \
-	extern const struct row rows_##name[]; \
-	extern const size_t rows_##name##_n;
-ROW_TABLES(ROW_EXTERN)
-
 /* --- routes -------------------------------------------------------------------------------- */
 
-#define ROUTE_IN(table_, prefix_, next_hop_)                                    \
-	{                                                                       \
-		.prefix = (prefix_), .next_hop = (next_hop_), .table = (table_) \
+#define ITEM(...)           \
+	{                   \
+		__VA_ARGS__ \
 	}
+#define ROUTE_IN(table_, prefix_, next_hop_) \
+	ITEM(.prefix = (prefix_), .next_hop = (next_hop_), .table = (table_))
 #define ROUTE(prefix, next_hop) ROUTE_IN(0, prefix, next_hop)
-#define SOURCE(prefix_, next_hop_)                           \
-	{                                                    \
-		.prefix = (prefix_), .next_hop = (next_hop_) \
-	}
+#define SOURCE(prefix_, next_hop_) ITEM(.prefix = (prefix_), .next_hop = (next_hop_))
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 #define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
+#define ROUTED(next_hop) .routes = { TO(next_hop) }
+#define ROUTE_TYPE(verdict) .routes = { TO_ENTRY(verdict) }
+#define LEAVES_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh)), .via = NEIGH_##neigh
+#define VIA_ALT .via = NEIGH_ALT
 
 /* --- changes of the world ------------------------------------------------------------------- */
 
 #define WITH(...) .changes = { __VA_ARGS__ }
-#define CHANGE(field, flip_, value_)                                                              \
-	{                                                                                         \
-		.at = offsetof(struct world, field), .bytes = sizeof(((struct world *)0)->field), \
-		.flip = (flip_), .value = (value_)                                                \
-	}
+#define CHANGE(field, flip_, value_)                                                           \
+	ITEM(.at = offsetof(struct world, field), .bytes = sizeof(((struct world *)0)->field), \
+	     .flip = (flip_), .value = (value_))
 #define SET(field, value) CHANGE(field, 0, value)
 #define FLIP(field, bits) CHANGE(field, 1, bits)
 /* Arrays begin with what is nobody's, as the maps do: see world_port_slot() and its like. */
@@ -142,6 +117,9 @@ ROW_TABLES(ROW_EXTERN)
 #define NEIGH(neigh) neighbours[NEIGH_##neigh + 1]
 #define FLIP_PORT(dev, flag) FLIP(PORT(dev).flags, SIXLANE_PORT_##flag)
 #define FLIP_META(flag) FLIP(meta.flags, SIXLANE_META_##flag)
+/* Nothing else is changed. */
+#define PORT_FLAG(dev, flag) WITH(FLIP_PORT(dev, flag))
+#define META_FLAG(flag) WITH(FLIP_META(flag))
 #define SET_VRF(dev) \
 	FLIP_PORT(dev, VRF), SET(PORT(dev).table, WORLD_VRF), SET(PORT(dev).iif, WORLD_VRF_IFINDEX)
 #define SET_GROUP(member, expires)                                                             \
@@ -149,13 +127,39 @@ ROW_TABLES(ROW_EXTERN)
 		SET(next_hops[NH_GROUP].nh_entry.n_buckets, 1), SET(buckets[0].below, member), \
 		SET(buckets[0].above, member), SET(next_hops[NH_GROUP].expires_ns, expires)
 
+/* --- rules ---------------------------------------------------------------------------------- */
+
+/*
+ * Table 100 leads to NEIGH_ALT and main to NEIGH_GATEWAY, so the neighbour shows which rule
+ * answered.
+ */
+#define TABLES TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:2::/48", NH_ALT)
+#define TABLE_1000 .routes = { TO(NH_GATEWAY), ROUTE_IN(1000, "2001:db8:2::/48", NH_ALT) }
+#define TWO_TABLES .routes = { TABLES }
+
+/* One rule of a list. The order is that of the list, whatever the priority. */
+#define LOOK_UP(table_) .rule.table = (table_)
+#define FLAGS(flags_) .rule.flags = SIXLANE_RULE_##flags_
+#define NOT(flags_) .rule.flags = SIXLANE_RULE_INVERT | SIXLANE_RULE_##flags_
+#define NOT_FROM .src = "2001:db8:f::/48" /* which FRAME_SRC is not in */
+#define RULE(...) ITEM(.rule.priority = 10, __VA_ARGS__)
+#define TO_100 RULE(LOOK_UP(100))
+#define TO_MAIN RULE(LOOK_UP(SIXLANE_TABLE_MAIN))
+#define SUPPRESS(len) RULE(LOOK_UP(SIXLANE_TABLE_MAIN), FLAGS(SUPPRESS), .rule.suppress_len = (len))
+
+/* The first of two rules is to table 100, if …; the second is to main. */
+#define IF(...) TWO_TABLES, .rules = { RULE(LOOK_UP(100), __VA_ARGS__), TO_MAIN }
+#define APPLIES VIA_ALT
+#define APPLIES_NOT .via = NEIGH_GATEWAY
+#define CANNOT_TELL PUNT(RULE)
+
+#define ASK_IIF(ifindex) FLIP(rules[0].flags, SIXLANE_RULE_IIF), SET(rules[0].iif, ifindex)
+
 /* --- packets, and what becomes of them ------------------------------------------------------ */
 
 #define PATCH(...) .patches = { __VA_ARGS__ }
-#define NEXT(hex)                   \
-	{                           \
-		AT_NEXT_HEADER, hex \
-	}
+#define NEXT(hex) ITEM(AT_NEXT_HEADER, hex)
+#define NEXT_IS(hex) PATCH(NEXT(hex))
 /* FRAME_SRC and FRAME_DST, in hex. */
 #define ADDRS "20010db8000100000000000000000001 20010db8000200000000000000000001"
 #define Q(vid) (0x81000000u | (vid))  /* 802.1Q tag */

@@ -4,7 +4,7 @@
  * which of them are reported to the daemon. All pass as they came. The fuzzer mixes these
  * conditions in other ways.
  */
-#include "rows_rule.h"
+#include "tests.h"
 
 #define INNER_DST "2001:db8:6::6"
 #define INNER_DST_HEX "20010db8000600000000000000000006"
@@ -25,26 +25,21 @@
 #define EVENT(type) .icmp_event = { type, INNER_DST }
 
 #define LOCAL NH_ENTRY + SIXLANE_PASS_LOCAL
-#define OURS .routes = { TO(LOCAL) }
-#define ANYCAST .routes = { TO_ENTRY(PASS_ANYCAST) }
-#define THEIRS .routes = { TO(NH_GATEWAY) }
+#define OURS ROUTED(LOCAL)
+#define ANYCAST ROUTE_TYPE(PASS_ANYCAST)
+#define THEIRS ROUTED(NH_GATEWAY)
 #define TO_US OURS, PASS(LOCAL)
 #define FROM_LINK .src = "fe80::1", PASS(SOURCE)
 #define FROM_ROUTER .src = "fe80::1", .dst = "ff02::1", PASS(OTHER_MAC)
 
 /* A Packet Too Big that is reported to the daemon, or not. */
-#define REPORTED(name_, ...)                                                        \
-	{                                                                           \
-		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48), EVENT(2) \
-	}
-#define NOT_REPORTED(name_, ...)                                          \
-	{                                                                 \
-		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48) \
-	}
-#define BY_PORT(flag, verdict_) WITH(FLIP_PORT(IN, flag)), .verdict = SIXLANE_##verdict_
-#define BY_META(flag, verdict_) WITH(FLIP_META(flag)), .verdict = SIXLANE_##verdict_
+#define REPORTED(name_, ...) \
+	ITEM(.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48), EVENT(2))
+#define NOT_REPORTED(name_, ...) ITEM(.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48))
+#define BY_PORT(flag, verdict_) PORT_FLAG(IN, flag), .verdict = SIXLANE_##verdict_
+#define BY_META(flag, verdict_) META_FLAG(flag), .verdict = SIXLANE_##verdict_
 
-const struct row rows_icmp_event[] = {
+static const struct row rows_icmp_event[] = {
 	/* to whom */
 	REPORTED("to us", TO_US),
 	REPORTED("to an anycast address of ours", ANYCAST, PASS(ANYCAST)),
@@ -75,29 +70,27 @@ const struct row rows_icmp_event[] = {
 		     BY_META(PASS_ALL, PASS_ALL)),
 	REPORTED("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
 	REPORTED("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
-	NOT_REPORTED("to us, another ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
+	NOT_REPORTED("to us, other ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
 		     PASS(NOT_READY)),
 
 	/* what becomes of the destination */
-	REPORTED("to us, observed", TO_US, WITH(FLIP_META(OBSERVE))),
+	REPORTED("to us, observed", TO_US, META_FLAG(OBSERVE)),
 	REPORTED("to us, second half", TO_US, WITH(SET(meta.fresh, 1))),
 	REPORTED("to us once more", TO_US, .fresh = INNER_DST),
-	REPORTED("to us once more, second half", TO_US, .fresh = INNER_DST,
-		 WITH(SET(meta.fresh, 1))),
+	REPORTED("once more, second half", TO_US, .fresh = INNER_DST, WITH(SET(meta.fresh, 1))),
 
 	/* of what */
 	{ "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), EVENT(2) },
 	{ "Packet Too Big of 1279", TO_US, TOO_BIG_OF("000004ff") },
 	{ "Packet Too Big, inner header not whole", TO_US, TOO_BIG(47) },
 	{ "Packet Too Big, its end is padding", TO_US, TOO_BIG(48, { AT_PAYLOAD_LEN, "002f" }) },
-	{ "Packet Too Big in another's frame", OURS, PASS(OTHER_MAC),
-	  TOO_BIG(48, { TO_ALL_NODES }) },
+	{ "Packet Too Big, another MAC", OURS, PASS(OTHER_MAC), TOO_BIG(48, { TO_ALL_NODES }) },
 	{ "Redirect", TO_US, REDIRECT(40), EVENT(137) },
 	{ "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
 	{ "Redirect, destination not whole", TO_US, REDIRECT(39) },
 	{ "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
 	{ "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
-	{ "advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }),
+	{ "Advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }),
 	  .icmp_event = { .type = 134 } },
 	{ "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
 	{ "advertisement from beyond the link", FROM_ROUTER,
@@ -105,4 +98,4 @@ const struct row rows_icmp_event[] = {
 	{ "advertisement of a global address", .dst = "ff02::1", PASS(OTHER_MAC),
 	  ADVERT(16, { TO_ALL_NODES }) },
 };
-const size_t rows_icmp_event_n = sizeof(rows_icmp_event) / sizeof(rows_icmp_event[0]);
+ROWS(rows_icmp_event)

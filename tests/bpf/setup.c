@@ -18,14 +18,16 @@
 
 _Static_assert(WORLD_IFINDEX(N_DEVICES) <= WORLD_PORTS, "devices have a slot to be at home in");
 
-#define UNMAPPED_ENTRY(number, name) { name, 0, 0 },
+struct harness_maps harness_maps;
+
+#define UNMAPPED_ENTRY(number, name) { name, NULL, 0 },
 #define MAPPED_ENTRY(number, name, field, n) \
-	{ name, offsetof(struct setup, field), (n) * sizeof(*((struct setup *)0)->field) },
+	{ name, &harness_maps.field, (n) * sizeof(*harness_maps.field) },
 
 static const struct {
 	const char *name;
-	size_t at,
-		bytes; /* where the pointer to its memory stands in struct setup; 0: not mapped */
+	void *pointer; /* where to write its address; NULL: not mapped */
+	size_t bytes;
 } maps[N_MAPS] = { SETUP_MAPS(UNMAPPED_ENTRY, MAPPED_ENTRY) };
 
 static int fail(int err, const char *what)
@@ -45,10 +47,7 @@ static int disable_ipv6(void)
 	return fclose(file) ? fail(-errno, "disable_ipv6") : 0;
 }
 
-/*
- * veth pairs DEV0 … and PEER0 …, up. The peers take redirected frames (GRO switches their NAPI
- * on), so that the same devices serve frames that really leave.
- */
+/* veth pairs DEV0 … and PEER0 …, up. */
 static int make_devices(void)
 {
 	FILE *sh = popen("sh -e", "w");
@@ -66,24 +65,15 @@ static int make_devices(void)
 			i, i);
 	}
 	fputs("END\n", sh);
-	for (int i = 0; i < N_REAL_DEVICES; i++)
-		fprintf(sh, "ethtool -K peer%d gro on\n", i);
 	return pclose(sh) ? fail(-EIO, "devices for the tests") : 0;
 }
 
 /* A network namespace of this process alone, which has N_REAL_DEVICES of the devices. */
-static int make_namespace(uint32_t ifindex[N_DEVICES])
+static int make_namespace(void)
 {
-	int err;
-
 	if (unshare(CLONE_NEWNET))
 		return fail(-errno, "a new network namespace (needs root)");
-	err = disable_ipv6();
-	if (!err)
-		err = make_devices();
-	for (int i = 0; i < N_DEVICES; i++)
-		ifindex[i] = WORLD_IFINDEX(i);
-	return err;
+	return disable_ipv6() ?: make_devices();
 }
 
 /* Put one instruction in the place of the only call of a helper. 0 or -ENOENT. */
@@ -204,7 +194,7 @@ static int find_maps(struct setup *setup)
 		memory = mmap(NULL, maps[i].bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (memory == MAP_FAILED)
 			return fail(-errno, maps[i].name);
-		memcpy((char *)setup + maps[i].at, &memory, sizeof(memory));
+		memcpy(maps[i].pointer, &memory, sizeof(memory));
 	}
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;
@@ -220,7 +210,7 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 	setup->frags_path = frags_object;
 	setup->trace_path = trace_object;
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	err = make_namespace(setup->ifindex);
+	err = make_namespace();
 	if (!err)
 		err = load(setup, PROG_AS_IS);
 	if (!err)

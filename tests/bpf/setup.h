@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the harness needs: a network namespace with devices, and the object loaded with maps of its
- * own. Only harness.c and figures.c include this.
+ * What the harness needs: a network namespace with devices, the object loaded with maps of its own,
+ * and what a packet leaves behind in these (figures.c). Tests include harness.h instead.
  */
 #ifndef TESTS_BPF_SETUP_H
 #define TESTS_BPF_SETUP_H
@@ -10,7 +10,7 @@
 
 #include "harness.h"
 
-/* Name, and of those that are mapped the field of struct setup and how many elements. */
+/* Name, and of those that are mapped the field of harness_maps and how many elements. */
 #define SETUP_MAPS(X, MAPPED)                                                   \
 	MAPPED(META, "sl_meta", meta, 1)                                        \
 	X(ROUTES, "sl_routes")                                                  \
@@ -44,19 +44,10 @@ struct setup {
 	const char *path; /* of the object */
 	const char *frags_path;
 	const char *trace_path; /* NULL: without PROG_TRACE */
-	uint32_t ifindex[N_DEVICES];
 	struct bpf_object *objects[N_PROGS];
 	int prog_fd[N_PROGS];
-	int map_fd[N_MAPS];	   /* of objects[PROG_AS_IS] */
-	struct sixlane_meta *meta; /* the mapped arrays */
-	struct sixlane_port *ports;
-	struct sixlane_next_hop *next_hops;
-	union sixlane_nh_bucket *buckets;
-	struct sixlane_rule *rules;
-	struct sixlane_neigh *neighbours;
-	uint64_t *punted, *guard;
-	uint8_t *fresh; /* [SIXLANE_FRESH_WORDS * 8] */
-	int n_cpus;	/* possible ones */
+	int map_fd[N_MAPS]; /* of objects[PROG_AS_IS] */
+	int n_cpus;	    /* possible ones */
 };
 
 /* 0 or -errno, which stderr explains. */
@@ -69,5 +60,27 @@ int setup_arena(struct bpf_map *map, uint64_t at);
 
 /* Whatever a test asserts, it cannot go on without this: 0, or the end. */
 void setup_must(int err, const char *what);
+
+/*
+ * What a packet leaves behind: one counter that rose, the figures of the exception that it hit, on
+ * one CPU, and an ICMP event.
+ */
+
+/* 0 or -errno. The setup must outlive it. */
+int figures_open(const struct setup *setup);
+void figures_close(void);
+
+/* Put the world's exceptions in the place of the last one's, and empty the CPUs' buckets. */
+void figures_install(const struct world *world);
+
+/* Take note of what is there before a frame, and of what it has changed. */
+void figures_begin(void);
+void figures_end(const struct frame *in, enum harness_sweep sweep);
+/* A packet runs between these calls and the next. */
+void figures_miss(void);
+
+/* Whether that is just what is expected; if not, what it is, on stderr. */
+bool figures_are(const struct frame *in, const struct expected *expected);
+void figures_explain(const struct expected *expected);
 
 #endif

@@ -13,8 +13,6 @@ static void expect(const struct frame *frame, enum sixlane_verdict verdict, enum
 	EXPECT(.frame = frame, .verdict = verdict, .via = via);
 }
 
-/* --- lengths -------------------------------------------------------------------------------- */
-
 static void expect_all_lengths(const struct frame *whole, size_t packet,
 			       enum sixlane_verdict if_short, enum sixlane_verdict if_whole)
 {
@@ -28,7 +26,7 @@ static void expect_all_lengths(const struct frame *whole, size_t packet,
  * Cut at every byte. What follows the cut stays in memory, as in a driver's buffer, and would be
  * forwarded.
  */
-void sweep_test_every_length(void **state)
+TEST(test_every_length, "every length")
 {
 	struct frame frame;
 
@@ -65,31 +63,20 @@ struct tagged {
 	} steps[5];
 };
 
+#define STEP(from, dev, verdict) ITEM(from, DEV_##dev, SIXLANE_##verdict)
+#define TAG_IS_CUT STEP(SHORTEST, IN, PASS_NOT_IPV6)
+#define BEHIND_TWO                                                                   \
+	TAG_IS_CUT, STEP(16, IN_10, PASS_TRUNCATED), STEP(18, IN_10, PASS_NOT_IPV6), \
+		STEP(20, IN_10_20, PASS_TRUNCATED)
+
 static const struct tagged tagged[] = {
-	{ { 0x8100000a },
-	  WHOLE + 4,
-	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
-	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED } } },
-	{ { 0x8100000a, 0x81000014 },
-	  WHOLE + 8,
-	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
-	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED },
-	    { 18, DEV_IN_10, SIXLANE_PASS_NOT_IPV6 },
-	    { 20, DEV_IN_10_20, SIXLANE_PASS_TRUNCATED } } },
-	{ { 0x8100000b },
-	  0,
-	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
-	    { 16, DEV_IN, SIXLANE_PASS_VLAN_UNKNOWN } } },
-	{ { 0x8100e000 },
-	  WHOLE + 4,
-	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 }, { 16, DEV_IN, SIXLANE_PASS_TRUNCATED } } },
+	{ { 0x8100000a }, WHOLE + 4, { TAG_IS_CUT, STEP(16, IN_10, PASS_TRUNCATED) } },
+	{ { 0x8100000a, 0x81000014 }, WHOLE + 8, { BEHIND_TWO } },
+	{ { 0x8100000b }, 0, { TAG_IS_CUT, STEP(16, IN, PASS_VLAN_UNKNOWN) } },
+	{ { 0x8100e000 }, WHOLE + 4, { TAG_IS_CUT, STEP(16, IN, PASS_TRUNCATED) } },
 	{ { 0x8100000a, 0x81000014, 0x8100001e },
 	  0,
-	  { { SHORTEST, DEV_IN, SIXLANE_PASS_NOT_IPV6 },
-	    { 16, DEV_IN_10, SIXLANE_PASS_TRUNCATED },
-	    { 18, DEV_IN_10, SIXLANE_PASS_NOT_IPV6 },
-	    { 20, DEV_IN_10_20, SIXLANE_PASS_TRUNCATED },
-	    { 22, DEV_IN_10_20, SIXLANE_PUNT_VLAN_DEPTH } } },
+	  { BEHIND_TWO, STEP(22, IN_10_20, PUNT_VLAN_DEPTH) } },
 };
 
 static void expect_tagged_lengths(const struct tagged *t)
@@ -113,14 +100,14 @@ static void expect_tagged_lengths(const struct tagged *t)
 	}
 }
 
-void sweep_test_every_length_with_tags(void **state)
+TEST(test_every_length_with_tags, "every length with tags")
 {
 	harness_install_route(NH_GATEWAY);
 	for (size_t i = 0; i < sizeof(tagged) / sizeof(tagged[0]); i++)
 		expect_tagged_lengths(&tagged[i]);
 }
 
-void sweep_test_every_size_around_the_mtu(void **state)
+TEST(test_every_size_around_the_mtu, "every size around the MTU")
 {
 	struct frame frame;
 
@@ -136,9 +123,7 @@ void sweep_test_every_size_around_the_mtu(void **state)
 	}
 }
 
-/* --- padding, by all ways in and out -------------------------------------------------------- */
-
-void sweep_test_every_padding(void **state)
+TEST(test_every_padding, "every padding")
 {
 	static const struct {
 		uint32_t tags[FRAME_TAGS];
@@ -163,9 +148,7 @@ void sweep_test_every_padding(void **state)
 	}
 }
 
-/* --- fields --------------------------------------------------------------------------------- */
-
-void sweep_test_every_field(void **state)
+TEST(test_every_field, "every hop limit, next header, class and flow bit")
 {
 	struct frame frame;
 
@@ -187,8 +170,6 @@ void sweep_test_every_field(void **state)
 	}
 }
 
-/* --- tags ------------------------------------------------------------------------------------ */
-
 static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device dev)
 {
 	const uint32_t tags[FRAME_TAGS] = { type << 16 | vid };
@@ -203,7 +184,7 @@ static void expect_vid(uint32_t type, uint32_t vid, uint32_t known, enum device 
 		       .once = true);
 }
 
-void sweep_test_every_vid(void **state)
+TEST(test_every_vid, "every VID")
 {
 	harness_install_route(NH_VIA(NEIGH_OUT_10));
 	for (uint32_t vid = 0; vid < 4096; vid++) {
@@ -213,7 +194,7 @@ void sweep_test_every_vid(void **state)
 }
 
 /* Priority and DEI of both tags: ignored on the way in, none on the way out. */
-void sweep_test_every_priority(void **state)
+TEST(test_every_priority, "every priority of a tag")
 {
 	struct frame frame;
 
@@ -228,7 +209,7 @@ void sweep_test_every_priority(void **state)
 }
 
 /* Every ethertype in the place of a tag's: only 802.1Q and 802.1ad are tags. */
-void sweep_test_every_tag_type(void **state)
+TEST(test_every_tag_type, "every type in the place of a tag's")
 {
 	struct frame frame;
 
@@ -247,8 +228,6 @@ void sweep_test_every_tag_type(void **state)
 	}
 }
 
-/* --- prefixes -------------------------------------------------------------------------------- */
-
 /* FRAME_DST's prefix of len bits. */
 static void add_prefix_of(struct world *world, const uint8_t *addr, uint32_t len, uint32_t next_hop)
 {
@@ -266,18 +245,29 @@ static void flip(uint8_t *addr, uint32_t bit)
 	addr[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
 }
 
-/* /0 … /128 each alone: the address hits, and with any of the prefix's bits flipped it misses. */
-void sweep_test_every_prefix_length_alone(void **state)
+static void expect_last_of(const struct frame *frame, uint32_t len)
+{
+	struct frame last = *frame;
+
+	for (uint32_t bit = len ? len : 3; bit < 128; bit++) /* ff00::/8 is multicast */
+		last.bytes[AT_DST + bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	expect(&last, SIXLANE_FORWARD, NEIGH_GATEWAY);
+}
+
+/* /0 … /128 each alone: the address and the last one hit, and with any of the prefix's bits flipped
+ * it misses. */
+TEST(test_every_prefix_length_alone, "every prefix length alone")
 {
 	struct frame frame;
 	struct world world;
 
 	frame_plain(&frame, 0, 0);
 	for (uint32_t len = 0; len <= 128; len++) {
-		harness_world(&world);
+		world_init(&world);
 		add_prefix_of(&world, frame.bytes + AT_DST, len, NH_GATEWAY);
 		harness_install(&world);
 		expect(&frame, SIXLANE_FORWARD, NEIGH_GATEWAY);
+		expect_last_of(&frame, len);
 		for (uint32_t bit = 0; bit < len; bit++) {
 			flip(frame.bytes + AT_DST, bit);
 			EXPECT(.frame = &frame, .verdict = SIXLANE_PASS_NO_ROUTE, .once = true);

@@ -70,8 +70,6 @@ void tables_close(struct tables *tables)
 	tables->compiled = NULL;
 }
 
-/* --- routes ----------------------------------------------------------------------------------- */
-
 static const struct radix *find_table(const struct tables *tables, uint32_t id)
 {
 	for (size_t i = 0; i < tables->n; i++)
@@ -133,8 +131,6 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 
 	return node ? tables_value(node) : 0;
 }
-
-/* --- compiled --------------------------------------------------------------------------------- */
 
 /* No race is likely to show that memory was reused too early, so see that readers are waited for.
  */

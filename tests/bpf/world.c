@@ -42,8 +42,6 @@ static void stack_port(struct world *world, enum device dev)
 	world->vlans[world->n_vlans++].slot = world_port_slot(dev);
 }
 
-/* --- what is in the maps ------------------------------------------------------------------ */
-
 static void parse_addr(union sixlane_addr *addr, const char *text)
 {
 	const int ok = inet_pton(AF_INET6, text, addr->bytes);
@@ -72,42 +70,36 @@ static uint32_t parse_prefix(union sixlane_addr *addr, const char *prefix)
 	return (uint32_t)atoi(slash + 1);
 }
 
-/* The last entry of a list of prefixes, which has just been added. Returns the length. */
-static uint32_t set_prefix(struct world_route *entry, uint32_t table, const char *prefix)
+static struct world_route *add_prefix(struct world_route *list, size_t *n, size_t max,
+				      uint32_t table, const char *prefix)
 {
-	const uint32_t len = parse_prefix(&entry->key.addr, prefix);
+	struct world_route *entry = &list[(*n)++];
 
-	entry->key.prefix_len = SIXLANE_TABLE_BITS + len;
+	assert(*n <= max);
+	entry->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&entry->key.addr, prefix);
 	entry->key.table = htonl(table);
-	return len;
+	return entry;
 }
 
 void world_add_route(struct world *world, const char *prefix, uint32_t table, uint32_t next_hop)
 {
-	struct world_route *route = &world->routes[world->n_routes++];
+	struct world_route *route = add_prefix(world->routes, &world->n_routes, WORLD_ROUTES,
+					       table ? table : SIXLANE_TABLE_MAIN, prefix);
 
-	assert(world->n_routes <= WORLD_ROUTES);
-	route->value = sixlane_route_value(
-		next_hop, set_prefix(route, table ? table : SIXLANE_TABLE_MAIN, prefix));
+	route->value = sixlane_route_value(next_hop, route->key.prefix_len - SIXLANE_TABLE_BITS);
 }
 
 void world_add_source(struct world *world, uint32_t set, const char *prefix, uint32_t next_hop,
 		      uint32_t len)
 {
-	struct world_route *source = &world->sources[world->n_sources++];
-
-	assert(world->n_sources <= WORLD_SOURCES);
-	set_prefix(source, set, prefix);
-	source->value = sixlane_route_value(next_hop, len);
+	add_prefix(world->sources, &world->n_sources, WORLD_SOURCES, set, prefix)->value =
+		sixlane_route_value(next_hop, len);
 }
 
 void world_add_policy(struct world *world, uint32_t table, const char *prefix, uint32_t value)
 {
-	struct world_route *policy = &world->policies[world->n_policies++];
-
-	assert(world->n_policies <= WORLD_POLICIES);
-	set_prefix(policy, table, prefix);
-	policy->value = value;
+	add_prefix(world->policies, &world->n_policies, WORLD_POLICIES, table, prefix)->value =
+		value;
 }
 
 void world_add_exception(struct world *world, const char *dst,
@@ -178,6 +170,13 @@ void world_add_rule(struct world *world, const struct sixlane_rule *rule, const 
 			world->ports[slot].flags |= SIXLANE_PORT_RULES;
 }
 
+void world_set_bucket(union sixlane_nh_bucket *bucket, uint32_t member)
+{
+	bucket->word =
+		(union sixlane_nh_bucket){ .below = (uint16_t)member, .above = (uint16_t)member }
+			.word;
+}
+
 void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		       const uint32_t *members, uint16_t n)
 {
@@ -188,10 +187,7 @@ void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		.first_bucket = first_bucket,
 	};
 	for (size_t i = 0; i < n; i++)
-		world->buckets[first_bucket + i] = (union sixlane_nh_bucket){
-			.below = (uint16_t)members[i],
-			.above = (uint16_t)members[i],
-		};
+		world_set_bucket(&world->buckets[first_bucket + i], members[i]);
 }
 
 void world_enslave(struct world *world, enum device dev)

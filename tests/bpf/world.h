@@ -105,6 +105,8 @@ void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32
 /* FRAME_DST's marked route to NH_GATEWAY, this exception of it, and a return route by NEIGH_IN. */
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);
 
+/* One with this member whatever the hash. */
+void world_set_bucket(union sixlane_nh_bucket *bucket, uint32_t member);
 /* A group of buckets with one member each; buckets from first_bucket on. */
 void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
 		       const uint32_t *members, uint16_t n);
