@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <libconfig.h>
 #include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
+#include <stdarg.h>
 #include <string.h>
 
 #include "../guard/guard.h"
@@ -103,7 +104,18 @@ static const struct setting *find_setting(const char *name)
 	return NULL;
 }
 
-static void list_settings(char *err, const char *name)
+/* Returns -EINVAL. */
+static int __attribute__((format(printf, 2, 3))) refuse(char *err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, CONFIG_ERR, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int refuse_name(char *err, const char *name)
 {
 	int used = snprintf(err, CONFIG_ERR, "unknown setting \"%.64s\"; the known settings are",
 			    name);
@@ -111,15 +123,14 @@ static void list_settings(char *err, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(settings) && used < CONFIG_ERR; i++)
 		used += snprintf(err + used, CONFIG_ERR - (size_t)used, "%s %s", i ? "," : "",
 				 settings[i].name);
+	return -EINVAL;
 }
 
 static int set_uint(const struct setting *setting, uint32_t *out, long long value, char *err)
 {
-	if (value < setting->min || value > setting->max) {
-		snprintf(err, CONFIG_ERR, "%s is %lld; it must be between %u and %u", setting->name,
-			 value, setting->min, setting->max);
-		return -EINVAL;
-	}
+	if (value < setting->min || value > setting->max)
+		return refuse(err, "%s is %lld; it must be between %u and %u", setting->name, value,
+			      setting->min, setting->max);
 	*out = (uint32_t)value;
 	return 0;
 }
@@ -148,9 +159,8 @@ static int set_word(const struct setting *setting, uint32_t *out, const char *va
 			return 0;
 		}
 	}
-	snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be %s", setting->name, value,
-		 words_of(setting, words));
-	return -EINVAL;
+	return refuse(err, "%s is \"%.60s\"; it must be %s", setting->name, value,
+		      words_of(setting, words));
 }
 
 static int add_bypass(uint32_t *out, const char *value, char *err)
@@ -161,9 +171,7 @@ static int add_bypass(uint32_t *out, const char *value, char *err)
 		*out |= 1u << cause;
 		return 0;
 	}
-	snprintf(err, CONFIG_ERR, "bypass holds \"%.60s\"; it may hold netfilter, xfrm and tc",
-		 value);
-	return -EINVAL;
+	return refuse(err, "bypass holds \"%.60s\"; it may hold netfilter, xfrm and tc", value);
 }
 
 static int add_port(const struct setting *setting, struct config_ports *ports, const char *value,
@@ -171,29 +179,22 @@ static int add_port(const struct setting *setting, struct config_ports *ports, c
 {
 	size_t len = strlen(value);
 
-	if (!len || len >= CONFIG_PORT_NAME_LEN || strpbrk(value, "/ \t\n\v\f\r")) {
-		snprintf(
-			err, CONFIG_ERR,
+	if (!len || len >= CONFIG_PORT_NAME_LEN || strpbrk(value, "/ \t\n\v\f\r"))
+		return refuse(
+			err,
 			"%s holds \"%.60s\"; an interface name has 1 to %d characters and no slash or space",
 			setting->name, value, CONFIG_PORT_NAME_LEN - 1);
-		return -EINVAL;
-	}
-	if (ports->n == CONFIG_MAX_PORTS) {
-		snprintf(err, CONFIG_ERR, "%s holds more than %d interfaces", setting->name,
-			 CONFIG_MAX_PORTS);
-		return -EINVAL;
-	}
+	if (ports->n == CONFIG_MAX_PORTS)
+		return refuse(err, "%s holds more than %d interfaces", setting->name,
+			      CONFIG_MAX_PORTS);
 	memcpy(ports->names[ports->n++], value, len + 1);
 	return 0;
 }
 
 static int set_path(const struct setting *setting, char out[4096], const char *value, char *err)
 {
-	if (!*value || strlen(value) >= 4096) {
-		snprintf(err, CONFIG_ERR, "%s must be a path of 1 to 4095 characters",
-			 setting->name);
-		return -EINVAL;
-	}
+	if (!*value || strlen(value) >= 4096)
+		return refuse(err, "%s must be a path of 1 to 4095 characters", setting->name);
 	snprintf(out, 4096, "%s", value);
 	return 0;
 }
@@ -213,15 +214,13 @@ static int set_string(struct config *config, const struct setting *setting, cons
 	case SETTING_PATH:
 		return set_path(setting, place, value, err);
 	case SETTING_UINT:
-		snprintf(err, CONFIG_ERR,
-			 "%s is a string; it must be a number from %u to %u without quotes",
-			 setting->name, setting->min, setting->max);
-		return -EINVAL;
+		return refuse(err,
+			      "%s is a string; it must be a number from %u to %u without quotes",
+			      setting->name, setting->min, setting->max);
 	case SETTING_BOOL:
 		break;
 	}
-	snprintf(err, CONFIG_ERR, "%s must be true or false, without quotes", setting->name);
-	return -EINVAL;
+	return refuse(err, "%s must be true or false, without quotes", setting->name);
 }
 
 int config_set(struct config *config, const char *name, const char *value, char *err)
@@ -231,10 +230,8 @@ int config_set(struct config *config, const char *name, const char *value, char 
 	char *end;
 	long long number;
 
-	if (!setting) {
-		list_settings(err, name);
-		return -EINVAL;
-	}
+	if (!setting)
+		return refuse_name(err, name);
 	place = (char *)config + setting->offset;
 	if (setting->type == SETTING_BOOL) {
 		*(bool *)place = true;
@@ -244,11 +241,9 @@ int config_set(struct config *config, const char *name, const char *value, char 
 		return set_string(config, setting, value, err);
 	errno = 0;
 	number = strtoll(value, &end, 10);
-	if (errno || end == value || *end) {
-		snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be a number from %u to %u",
-			 name, value, setting->min, setting->max);
-		return -EINVAL;
-	}
+	if (errno || end == value || *end)
+		return refuse(err, "%s is \"%.60s\"; it must be a number from %u to %u", name,
+			      value, setting->min, setting->max);
 	return set_uint(setting, place, number, err);
 }
 
@@ -279,11 +274,9 @@ static int set_list(struct config *config, const struct setting *setting,
 		const char *name = config_setting_get_string_elem(item, i);
 		int ret;
 
-		if (!name) {
-			snprintf(err, CONFIG_ERR, "%s must hold names in quotes, as in [ %s ]",
-				 setting->name, example_of(setting));
-			return -EINVAL;
-		}
+		if (!name)
+			return refuse(err, "%s must hold names in quotes, as in [ %s ]",
+				      setting->name, example_of(setting));
 		ret = set_string(config, setting, name, err);
 		if (ret)
 			return ret;
@@ -298,17 +291,14 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	char words[WORDS_LEN];
 	void *place;
 
-	if (!setting) {
-		list_settings(err, config_setting_name(item));
-		return -EINVAL;
-	}
+	if (!setting)
+		return refuse_name(err, config_setting_name(item));
 	place = (char *)config + setting->offset;
 	if (is_list(setting)) {
 		if (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)
 			return set_list(config, setting, item, err);
-		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ %s ]", setting->name,
-			 example_of(setting));
-		return -EINVAL;
+		return refuse(err, "%s must be a list, as in [ %s ]", setting->name,
+			      example_of(setting));
 	}
 	if (setting->type == SETTING_BOOL && type == CONFIG_TYPE_BOOL) {
 		*(bool *)place = config_setting_get_bool(item);
@@ -319,16 +309,14 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	if (type == CONFIG_TYPE_STRING)
 		return set_string(config, setting, config_setting_get_string(item), err);
 	if (setting->type == SETTING_UINT)
-		snprintf(err, CONFIG_ERR, "%s must be a whole number from %u to %u", setting->name,
-			 setting->min, setting->max);
-	else if (setting->type == SETTING_BOOL)
-		snprintf(err, CONFIG_ERR, "%s must be true or false", setting->name);
-	else if (setting->type == SETTING_WORD)
-		snprintf(err, CONFIG_ERR, "%s must be %s, in quotes", setting->name,
-			 words_of(setting, words));
-	else
-		snprintf(err, CONFIG_ERR, "%s must be a path in quotes", setting->name);
-	return -EINVAL;
+		return refuse(err, "%s must be a whole number from %u to %u", setting->name,
+			      setting->min, setting->max);
+	if (setting->type == SETTING_BOOL)
+		return refuse(err, "%s must be true or false", setting->name);
+	if (setting->type == SETTING_WORD)
+		return refuse(err, "%s must be %s, in quotes", setting->name,
+			      words_of(setting, words));
+	return refuse(err, "%s must be a path in quotes", setting->name);
 }
 
 /* libconfig names included files, but not the outermost one. */

@@ -119,34 +119,29 @@ static void send_batch(struct sockets *sockets, const char *buf, size_t size)
 
 static void send_used(struct sync *sync)
 {
+	const uint32_t n_words = SIXLANE_MAX_NEIGHBOURS / 64;
 	char buf[REFRESH_BUFFER_BYTES];
 	size_t size = 0;
 	unsigned int n = 0;
-	uint32_t slot = sync->refresh.from;
+	uint32_t word = sync->refresh.from;
 
-	for (uint32_t i = 0; i < SIXLANE_MAX_NEIGHBOURS && n < REFRESH_BATCH; i++, slot++) {
-		size_t more;
+	for (uint32_t i = 0; i < n_words && n + 64 <= REFRESH_BATCH; i++) {
+		uint64_t *used = &sync->refresh.used[word];
 
-		slot %= SIXLANE_MAX_NEIGHBOURS;
-		if (!sync->refresh.used[slot / 64]) {
-			uint32_t skip = 63 - slot % 64;
+		for (; *used; *used &= *used - 1) {
+			const uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(*used);
+			const size_t more = put_message(sync, slot, buf + size);
 
-			i += skip;
-			slot += skip;
-			continue;
+			size += more;
+			n += more != 0;
+			if (size + REFRESH_MESSAGE_BYTES > sizeof(buf)) {
+				send_batch(&sync->sockets, buf, size);
+				size = 0;
+			}
 		}
-		if (!(sync->refresh.used[slot / 64] & 1ull << slot % 64))
-			continue;
-		sync->refresh.used[slot / 64] &= ~(1ull << slot % 64);
-		more = put_message(sync, slot, buf + size);
-		size += more;
-		n += more != 0;
-		if (size + REFRESH_MESSAGE_BYTES > sizeof(buf)) {
-			send_batch(&sync->sockets, buf, size);
-			size = 0;
-		}
+		word = (word + 1) % n_words;
 	}
-	sync->refresh.from = slot % SIXLANE_MAX_NEIGHBOURS;
+	sync->refresh.from = word;
 	send_batch(&sync->sockets, buf, size);
 }
 

@@ -11,7 +11,7 @@ struct sync;
 
 struct neigh_refresh {
 	uint64_t *used; /* bitmap by neighbour slot: to be refreshed */
-	uint32_t from;	/* slot at which the next run starts */
+	uint32_t from;	/* word of it at which the next run starts */
 };
 
 static inline void neigh_refresh_mark(struct neigh_refresh *refresh, uint32_t slot)

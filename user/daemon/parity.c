@@ -15,7 +15,6 @@
 #include "compiled.h"
 #include "daemon.h"
 #include "neigh_refresh.h"
-#include "parity_kernel.h"
 #include "quarantine.h"
 #include "sockets.h"
 
@@ -38,7 +37,7 @@ struct pending {
 
 struct parity_state {
 	struct maps_ring *reader;
-	struct parity_kernel kernel;
+	bool understood[2]; /* see parity_ask() */
 	struct pending pending[MAX_PENDING];
 	size_t n_pending;
 	/* A uniform choice of the neighbours that had traffic in the last second. */
@@ -236,7 +235,7 @@ static bool may_compare(const struct schedule *schedule)
 static enum parity compare_again(struct sync *sync, const struct pending *pending,
 				 struct parity_answer *answer, uint8_t *len)
 {
-	enum parity parity = parity_ask(sync, &sync->parity->kernel, &pending->sample, answer);
+	enum parity parity = parity_ask(sync, sync->parity->understood, &pending->sample, answer);
 
 	if (parity != PARITY_DIFFERS)
 		return parity;
@@ -287,7 +286,7 @@ static void check_sample(struct sync *sync, const struct sixlane_sample *sample)
 {
 	struct parity_state *state = sync->parity;
 	struct parity_answer answer;
-	enum parity parity = parity_ask(sync, &state->kernel, sample, &answer);
+	enum parity parity = parity_ask(sync, state->understood, sample, &answer);
 
 	state->checked += parity == PARITY_SAME;
 	if (parity == PARITY_DIFFERS && state->n_pending < MAX_PENDING)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "parity_kernel.h"
+#include "parity.h"
 
 #include <errno.h>
 #include <linux/nexthop.h>
@@ -171,11 +171,11 @@ static bool is_beyond_request(const struct maps *maps, const struct sixlane_samp
 	return flags & l4;
 }
 
-enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
-		       const struct sixlane_sample *sample, struct parity_answer *answer)
+enum parity parity_ask(struct sync *sync, bool understood[2], const struct sixlane_sample *sample,
+		       struct parity_answer *answer)
 {
 	struct request q = { .sample = sample, .answer = answer, .parity = PARITY_UNKNOWN };
-	bool *understood = &kernel->understood[request_takes_protocol(sample->next_header)];
+	bool *answered = &understood[request_takes_protocol(sample->next_header)];
 	int ret;
 
 	if (is_beyond_request(sync->maps, sample))
@@ -184,9 +184,9 @@ enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 	ret = request_packet(&sync->sockets, sample, false, store_choice, &q);
 	if (ret) {
 		answer->error = ret;
-		return parity_of_error(ret, *understood);
+		return parity_of_error(ret, *answered);
 	}
-	*understood = true;
+	*answered = true;
 	/* with "observe" XDP is to differ */
 	if (answer->by_exception && sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE)
 		return PARITY_UNKNOWN;

@@ -106,6 +106,13 @@ static void set_answers(struct sync *sync)
 	__atomic_store_n(&meta->answer_ns, rate ? NS_PER_S / rate : 0, __ATOMIC_RELAXED);
 }
 
+/* Returns ret, a -errno, and says in err what cannot be done. */
+static int fail(char *err, int ret, const char *what)
+{
+	snprintf(err, LOADER_ERR, "cannot %s: %s", what, strerror(-ret));
+	return ret;
+}
+
 static int start(struct sync *sync, char *err)
 {
 	int ret = allocate(sync);
@@ -115,35 +122,25 @@ static int start(struct sync *sync, char *err)
 		return ret;
 	}
 	ret = sockets_open(&sync->sockets, sync->config->rcvbuf_bytes);
-	if (ret) {
-		snprintf(err, LOADER_ERR, "cannot open netlink sockets: %s", strerror(-ret));
-		return ret;
-	}
+	if (ret)
+		return fail(err, ret, "open netlink sockets");
 	report_bypass(sync->config->bypass);
 	ret = maps_adopt(sync->maps, sync->fib);
-	if (ret == -EINVAL) {
+	if (ret == -EINVAL)
 		log_warning(
 			"the pinned maps are inconsistent; sixlaned rewrites the wrong entries");
-	} else if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the pinned maps: %s", strerror(-ret));
-		return ret;
-	}
+	else if (ret)
+		return fail(err, ret, "read the pinned maps");
 	if (sync->maps->no_fib)
 		log_warning(
 			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; lookups use the slower LPM trie");
 	ret = maps_ring_open(sync->maps, LOADER_ICMP_EVENTS, sizeof(struct sixlane_icmp_event),
 			     &sync->icmp_events.ring);
-	if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the ICMP events of the datapath: %s",
-			 strerror(-ret));
-		return ret;
-	}
+	if (ret)
+		return fail(err, ret, "read the ICMP events of the datapath");
 	ret = parity_new(sync);
-	if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the samples of the datapath: %s",
-			 strerror(-ret));
-		return ret;
-	}
+	if (ret)
+		return fail(err, ret, "read the samples of the datapath");
 	set_answers(sync);
 	sync->schedule.quiet = true;
 	return ports_attach(sync, err);

@@ -76,25 +76,18 @@ static void write_statistics(struct sync *sync)
 
 static int dump_all(struct sync *sync)
 {
+	static int (*const dumps[])(struct sync * sync) = {
+		dump_features, dump_netconf,   dump_rules,  dump_addrs,
+		dump_neighs,   dump_next_hops, dump_routes,
+	};
 	int ret = dump_links(sync);
 
 	if (!ret)
 		guard_apply_start(sync);
-	if (!ret)
-		ret = dump_features(sync);
-	sync->schedule.wanted &= ~SCHEDULE_FEATURES;
-	if (!ret)
-		ret = dump_netconf(sync);
-	if (!ret)
-		ret = dump_rules(sync);
-	if (!ret)
-		ret = dump_addrs(sync);
-	if (!ret)
-		ret = dump_neighs(sync);
-	sync->schedule.wanted &= ~SCHEDULE_NEXT_HOPS;
-	if (!ret)
-		ret = dump_next_hops(sync);
-	return ret ? ret : dump_routes(sync);
+	sync->schedule.wanted &= ~(SCHEDULE_FEATURES | SCHEDULE_NEXT_HOPS);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(dumps); i++)
+		ret = dumps[i](sync);
+	return ret;
 }
 
 static void mark(struct stores *stores)

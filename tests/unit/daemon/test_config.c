@@ -36,44 +36,44 @@ static int load(const char *text, struct config *config, char *err, char path[64
 }
 
 #define TEN "0123456789"
+#define LONGEST TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "1234567"
 
 static void test_every_setting(void **state)
 {
+	static const struct config all = {
+		.ports = { { "eth0", "eth1" }, 2 },
+		.pass_ports = { { LONGEST }, 1 },
+		.assume_xmit = { { "q" }, 1 },
+		.mode = LOADER_GENERIC,
+		.log_level = LOG_DEBUG,
+		.object = "/x/y.o",
+		.max_routes = 1000,
+		.rcvbuf_bytes = 8192,
+		.poll_ms = 20,
+		.fib = SIXLANE_ENGINE_TRIE,
+		.exceptions = CONFIG_EXCEPTIONS_OBSERVE,
+		.max_exceptions = 131072,
+		.answer_too_big = true,
+		.bypass = 1u << GUARD_NETFILTER | 1u << GUARD_TC,
+		.pass_all = true,
+		.teardown = true,
+	};
 	struct config config;
 	char err[CONFIG_ERR], path[64];
 
-	config_defaults(&config);
+	memset(&config, 0, sizeof(config));
+	config.audit_permille = config.answer_rate = 1; /* 0 is a value, too */
 	assert_int_equal(
 		load("ports = [ \"eth0\", \"eth1\" ];\n"
 		     "mode = \"generic\"; log_level = \"debug\"; object = \"/x/y.o\";\n"
 		     "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit_permille = 0;\n"
-		     "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN TEN TEN
-			     TEN TEN TEN TEN TEN TEN "1234567\");\n"
+		     "pass_all = true; teardown = true; pass_ports = (\"" LONGEST "\");\n"
 		     "assume_ndo_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
 		     "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
 		     "max_exceptions = 131072; answer_rate = 0; answer_too_big = true;\n",
 		     &config, err, path),
 		0);
-	assert_int_equal(config.ports.n, 2);
-	assert_string_equal(config.ports.names[0], "eth0");
-	assert_string_equal(config.ports.names[1], "eth1");
-	assert_int_equal(config.mode, LOADER_GENERIC);
-	assert_int_equal(config.log_level, LOG_DEBUG);
-	assert_string_equal(config.object, "/x/y.o");
-	assert_int_equal(config.max_routes, 1000);
-	assert_int_equal(config.rcvbuf_bytes, 8192);
-	assert_int_equal(config.poll_ms, 20);
-	assert_int_equal(config.audit_permille, 0);
-	assert_true(config.pass_all);
-	assert_true(config.teardown);
-	assert_int_equal(strlen(config.pass_ports.names[0]), 127);
-	assert_string_equal(config.assume_xmit.names[0], "q");
-	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
-	assert_int_equal(config.bypass, 1u << GUARD_NETFILTER | 1u << GUARD_TC);
-	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
-	assert_int_equal(config.max_exceptions, 131072);
-	assert_int_equal(config.answer_rate, 0);
-	assert_true(config.answer_too_big);
+	assert_memory_equal(&config, &all, sizeof(all));
 }
 
 static void test_defaults(void **state)
@@ -107,9 +107,7 @@ static const struct {
 	{ "ports = [ \"\" ];", 1, { "interface name", "1 to 127" } },
 	{ "ports = [ \"a/b\" ];", 1, { "a/b", "no slash" } },
 	{ "ports = [ \"a\\nb\" ];", 1, { "1 to 127" } },
-	{ "pass_ports = [ \"" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "12345678\" ];",
-	  1,
-	  { TEN, "1 to 127" } },
+	{ "pass_ports = [ \"" LONGEST "8\" ];", 1, { TEN, "1 to 127" } },
 	{ "\nmode = \"fast\";", 2, { "\"fast\"", "native, generic or dispatcher" } },
 	{ "mode = 1;", 1, { "mode must be native, generic or dispatcher, in quotes" } },
 	{ "log_level = 3;", 1, { "log_level must be error, warning, info or debug, in quotes" } },

