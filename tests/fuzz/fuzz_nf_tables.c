@@ -231,7 +231,7 @@ static void add_expression(struct nftnl_rule *rule, const struct expression *exp
 	nftnl_rule_add_expr(rule, expr);
 }
 
-static void build_rule(void)
+static void build_one_rule(void)
 {
 	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWRULE, NFPROTO_INET);
 	struct nftnl_rule *rule = nftnl_rule_alloc();
@@ -254,7 +254,7 @@ static void build_messages(void)
 	build_flowtable();
 	build_set(NAMES, "names", false);
 	build_set(MAP, "map", true);
-	build_rule();
+	build_one_rule();
 	build_elements();
 }
 

@@ -5,7 +5,7 @@
  *
  *   fuzz_tc [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include "../../user/guard/tc.h"
+#include "../../user/guard/queueing.h"
 #include "../unit/guard/tc_build.h"
 #include "mutate.h"
 

@@ -70,7 +70,7 @@ static int print_device(const struct queueing *queueing, const char *name, bool 
 	uint32_t ifindex = if_nametoindex(name);
 	const struct queueing_device *device = queueing_find(queueing, ifindex);
 	json_t *object;
-	int r = tc_read_tcx(ifindex, tcx_ingress, tcx_egress);
+	int r = tc_read_tcx(ifindex, false, tcx_ingress) ?: tc_read_tcx(ifindex, true, tcx_egress);
 
 	if (r)
 		return fail("cannot ask for tcx programs", r);

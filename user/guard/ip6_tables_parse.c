@@ -262,19 +262,12 @@ static void add_device(struct guard_ruleset *rules, const char *name, const unsi
 	guard_compare(rules, NAME_REGISTER, n, inverted ? GUARD_NE : GUARD_EQ, name);
 }
 
-static bool any_address(const struct in6_addr *mask)
-{
-	static const struct in6_addr any;
-
-	return memcmp(mask, &any, sizeof(any)) == 0;
-}
-
 /* punts: the target punts packets, and is the reason that people look for. */
 static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bool punts)
 {
 	if (ip->flags & ~IP6T_F_MASK || ip->invflags & ~IP6T_INV_MASK)
 		return -EBADMSG;
-	if (!any_address(&ip->smsk) || !any_address(&ip->dmsk) ||
+	if (!IN6_IS_ADDR_UNSPECIFIED(&ip->smsk) || !IN6_IS_ADDR_UNSPECIFIED(&ip->dmsk) ||
 	    ip->invflags & (IP6T_INV_SRCIP | IP6T_INV_DSTIP))
 		guard_may_match(rules);
 	add_device(rules, ip->iniface, ip->iniface_mask, ip->invflags & IP6T_INV_VIA_IN,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the folder of a device in a sysfs of its own. The kernel links only devices of one
- * namespace. */
+/* Reads the folder of a device in a sysfs of its own. It links only devices of one namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,18 +30,17 @@ static int sysfs_mount(void)
 int uppers_new(struct uppers **out)
 {
 	struct uppers *uppers = malloc(sizeof(*uppers));
+	int r;
 
 	if (!uppers)
 		return -ENOMEM;
 	uppers->root = sysfs_mount();
-	if (uppers->root < 0) {
-		int r = uppers->root;
-
+	r = uppers->root < 0 ? uppers->root : 0;
+	if (r < 0)
 		free(uppers);
-		return r;
-	}
-	*out = uppers;
-	return 0;
+	else
+		*out = uppers;
+	return r;
 }
 
 void uppers_free(struct uppers *uppers)
