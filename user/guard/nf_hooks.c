@@ -131,11 +131,11 @@ static int find_harmless(const char *name, const char *module)
 }
 
 static void check_function(struct nf_hooks *hooks, enum guard_hook hook, const char *name,
-			   const char *module, const struct nf_hooks_context *context)
+			   const char *module, bool selinux_checks)
 {
 	int i = find_harmless(name, module);
 
-	if (i < 0 || (harmless[i].effect == EFFECT_SELINUX && context->selinux_checks))
+	if (i < 0 || (harmless[i].effect == EFFECT_SELINUX && selinux_checks))
 		add_function(hooks, hook, name, module);
 	else if (harmless[i].effect == EFFECT_DEFRAGMENTS)
 		hooks->defragments = true;
@@ -177,8 +177,8 @@ static int parse_info(const struct nlattr *nest, enum guard_hook hook, struct nf
 	return 0;
 }
 
-int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook,
-		   const struct nf_hooks_context *context, struct nf_hooks *out)
+int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook, bool selinux_checks,
+		   struct nf_hooks *out)
 {
 	const struct nlattr *at[ARRAY_SIZE(hook_specs)];
 	char name[NAME_BYTES] = "", module[NAME_BYTES] = "";
@@ -194,7 +194,7 @@ int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook,
 		attr_copy_string(name, sizeof(name), at[NFNLA_HOOK_FUNCTION_NAME]);
 	if (at[NFNLA_HOOK_MODULE_NAME])
 		attr_copy_string(module, sizeof(module), at[NFNLA_HOOK_MODULE_NAME]);
-	check_function(out, hook, name, module, context);
+	check_function(out, hook, name, module, selinux_checks);
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static bool is_missing(void)
 
 struct dump {
 	enum guard_hook hook;
-	struct nf_hooks_context context;
+	bool selinux_checks;
 	struct nf_hooks *out;
 };
 
@@ -236,27 +236,19 @@ static const int inet_hooks[GUARD_N_HOOKS] = {
 	[GUARD_HOOK_EGRESS] = -1,
 };
 
-/* The first character of a file, or 0. */
-static char first_character(const char *path)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char character;
-
-	return file && fscanf(file, "%c", &character) == 1 ? character : 0;
-}
-
 /* Without the file no policy is loaded, and SELinux accepts everything. */
-static struct nf_hooks_context read_context(void)
+static bool selinux_checks_all(void)
 {
-	return (struct nf_hooks_context){ .selinux_checks =
-						  first_character(SELINUX_CHECKS) == '1' };
+	_cleanup_fclose_ FILE *file = fopen(SELINUX_CHECKS, "re");
+
+	return file && fgetc(file) == '1';
 }
 
 static int dump_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	const struct dump *dump = ctx;
 
-	return nf_hooks_parse(nlh, dump->hook, &dump->context, dump->out);
+	return nf_hooks_parse(nlh, dump->hook, dump->selinux_checks, dump->out);
 }
 
 static int dump_once(struct nl_socket *socket, uint8_t family, uint32_t number, const char *device,
@@ -300,7 +292,7 @@ int nf_hooks_read(struct nf_hooks *out)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
-	struct dump dump = { .context = read_context(), .out = &hooks };
+	struct dump dump = { .selinux_checks = selinux_checks_all(), .out = &hooks };
 	int r = is_missing() ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	for (int hook = 0; r == 0 && hook < GUARD_N_HOOKS; hook++) {
@@ -400,22 +392,15 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 }
 
 /* After the heading, each CPU's line begins with the number of the namespace's connections. */
-static int read_connections(FILE *file, unsigned int *n)
-{
-	return fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", n) != 1 ? -EIO : 0;
-}
-
 int nf_hooks_guess_defragments(bool *out)
 {
 	_cleanup_fclose_ FILE *file = fopen(CONNTRACK_STATISTICS, "re");
 	unsigned int n = 0;
-	int r;
 
-	if (file)
-		r = read_connections(file, &n);
-	else
-		r = errno == ENOENT ? 0 : -errno;
-	if (r == 0)
-		*out = n > 0;
-	return r;
+	if (!file && errno != ENOENT)
+		return -errno;
+	if (file && (fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", &n) != 1))
+		return -EIO;
+	*out = n > 0;
+	return 0;
 }

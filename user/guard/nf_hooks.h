@@ -34,16 +34,13 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  */
 int nf_hooks_guess_defragments(bool *out);
 
-struct nf_hooks_context {
-	bool selinux_checks; /* SELinux checks packets even if none is labelled */
-};
-
 /*
  * Adds the function of a message of nfnetlink_hook to a hook, of which the first unknown one is
- * kept. 0, or -EBADMSG with out as it was.
+ * kept. selinux_checks: SELinux checks packets even if none is labelled. 0, or -EBADMSG with out as
+ * it was.
  */
-int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook,
-		   const struct nf_hooks_context *context, struct nf_hooks *out);
+int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook, bool selinux_checks,
+		   struct nf_hooks *out);
 
 /* Adds "BPF program 12 at forward". */
 void nf_hooks_add_bpf(struct nf_hooks *hooks, enum guard_hook hook, uint32_t program);

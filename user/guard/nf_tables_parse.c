@@ -97,24 +97,25 @@ static bool hook_of(uint8_t family, uint32_t number, enum guard_hook *hook)
 	return true;
 }
 
-typedef void (*device_fn)(const void *ctx, const char *device);
-
-struct base {
+/* What is attached to devices: a base chain, or a flowtable. */
+struct attachment {
 	struct guard_ruleset *rules;
-	uint32_t chain;
+	uint32_t number;       /* of the chain, or of the flowtable's table */
+	const char *flowtable; /* NULL: a base chain */
 	enum guard_hook hook;
-	bool accepts, nat;
+	bool accepts, nat, to_xdp;
 };
 
-static void set_base(const void *ctx, const char *device)
+static void attach(const struct attachment *a, const char *device)
 {
-	const struct base *base = ctx;
-
-	guard_set_base(base->rules, base->chain, base->hook, base->accepts, device, base->nat);
+	if (a->flowtable)
+		guard_add_flowtable(a->rules, a->number, a->flowtable, device, a->to_xdp);
+	else
+		guard_set_base(a->rules, a->number, a->hook, a->accepts, device, a->nat);
 }
 
-/* Calls fn with the name. A name without its NUL is a prefix (Linux 6.16). */
-static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, const void *ctx)
+/* A name without its NUL is a prefix (Linux 6.16). */
+static int attach_device(const struct attachment *a, const struct nlattr *attr, bool prefix)
 {
 	size_t size = mnl_attr_get_payload_len(attr);
 	size_t length = strnlen(mnl_attr_get_payload(attr), size);
@@ -125,11 +126,11 @@ static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, con
 		return -EBADMSG;
 	snprintf(name, sizeof(name), "%.*s%s", (int)length,
 		 (const char *)mnl_attr_get_payload(attr), prefix ? "*" : "");
-	fn(ctx, name);
+	attach(a, name);
 	return 0;
 }
 
-static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx)
+static int attach_devices(const struct attachment *a, const struct nlattr *nest)
 {
 	const struct nlattr *attr;
 	int r = 0;
@@ -139,19 +140,11 @@ static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx
 		if (mnl_attr_get_type(attr) != DEVICE_NAME &&
 		    mnl_attr_get_type(attr) != DEVICE_PREFIX)
 			return -EBADMSG;
-		r = name_device(attr, mnl_attr_get_type(attr) == DEVICE_PREFIX, fn, ctx);
+		r = attach_device(a, attr, mnl_attr_get_type(attr) == DEVICE_PREFIX);
 		if (r < 0)
 			break;
 	}
 	return r;
-}
-
-/* A chain without devices is attached nowhere. */
-static int add_devices(const struct base *base, const struct nlattr *const at[])
-{
-	if (at[NFTA_HOOK_DEVS])
-		return name_devices(at[NFTA_HOOK_DEVS], set_base, base);
-	return at[NFTA_HOOK_DEV] ? name_device(at[NFTA_HOOK_DEV], false, set_base, base) : 0;
 }
 
 static int add_base(struct nf_parser *parser, const struct nf_object *chain,
@@ -159,9 +152,9 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 {
 	const struct nlattr *at[NFTA_HOOK_MAX + 1];
 	const struct nlattr *type = chain_at[NFTA_CHAIN_TYPE];
-	struct base base = {
+	struct attachment base = {
 		.rules = parser->rules,
-		.chain = chain->number,
+		.number = chain->number,
 		.accepts = ntohl(attr_u32(chain_at[NFTA_CHAIN_POLICY], 0)) == NF_ACCEPT,
 		.nat = type && !strcmp(mnl_attr_get_str(type), "nat"),
 	};
@@ -171,10 +164,13 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 		return -EBADMSG;
 	if (!hook_of(chain->family, ntohl(attr_u32(at[NFTA_HOOK_HOOKNUM], 0)), &base.hook))
 		return 0;
-	if (base.hook == GUARD_HOOK_INGRESS || base.hook == GUARD_HOOK_EGRESS)
-		return add_devices(&base, at);
-	set_base(&base, NULL);
-	return 0;
+	if (base.hook != GUARD_HOOK_INGRESS && base.hook != GUARD_HOOK_EGRESS)
+		attach(&base, NULL);
+	else if (at[NFTA_HOOK_DEVS])
+		return attach_devices(&base, at[NFTA_HOOK_DEVS]);
+	else if (at[NFTA_HOOK_DEV])
+		return attach_device(&base, at[NFTA_HOOK_DEV], false);
+	return 0; /* a chain without devices is attached nowhere */
 }
 
 int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
@@ -218,21 +214,6 @@ static const struct attr_spec flowtable_hook_specs[NFTA_FLOWTABLE_HOOK_MAX + 1] 
 	[NFTA_FLOWTABLE_HOOK_DEVS] = ATTR_NEST,
 };
 
-struct flowtable {
-	struct guard_ruleset *rules;
-	uint32_t table;
-	const char *name;
-	bool to_xdp;
-};
-
-static void add_flowtable(const void *ctx, const char *device)
-{
-	const struct flowtable *flowtable = ctx;
-
-	guard_add_flowtable(flowtable->rules, flowtable->table, flowtable->name, device,
-			    flowtable->to_xdp);
-}
-
 /*
  * With any flag the kernel does more than to forward (it counts), or hardware forwards. A dormant
  * table's flowtables work, too.
@@ -242,7 +223,7 @@ int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 	const struct nlattr *at[NFTA_FLOWTABLE_MAX + 1], *hook_at[NFTA_FLOWTABLE_HOOK_MAX + 1];
 	struct nf_parser *parser = ctx;
 	const struct nf_object *table;
-	struct flowtable flowtable;
+	struct attachment flowtable;
 	uint8_t family;
 	int r = 0;
 
@@ -257,14 +238,14 @@ int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 	table = nf_find(parser, NF_TABLE, family, mnl_attr_get_str(at[NFTA_FLOWTABLE_TABLE]), "");
 	if (!table)
 		return -EINTR;
-	flowtable = (struct flowtable){
+	flowtable = (struct attachment){
 		.rules = parser->rules,
-		.table = table->number,
-		.name = mnl_attr_get_str(at[NFTA_FLOWTABLE_NAME]),
+		.number = table->number,
+		.flowtable = mnl_attr_get_str(at[NFTA_FLOWTABLE_NAME]),
 		.to_xdp = !attr_u32(at[NFTA_FLOWTABLE_FLAGS], 0),
 	};
 	if (hook_at[NFTA_FLOWTABLE_HOOK_DEVS])
-		r = name_devices(hook_at[NFTA_FLOWTABLE_HOOK_DEVS], add_flowtable, &flowtable);
+		r = attach_devices(&flowtable, hook_at[NFTA_FLOWTABLE_HOOK_DEVS]);
 	return r < 0 ? r : guard_ruleset_error(parser->rules);
 }
 

@@ -90,9 +90,7 @@ static char buffer[4096] __attribute__((aligned(8)));
 
 static int parse(const struct row *row, struct nf_hooks *hooks)
 {
-	struct nf_hooks_context context = { .selinux_checks = row->selinux_checks };
-
-	return PARSE(nf_hooks_parse, build(row, buffer), row->hook, &context, hooks);
+	return PARSE(nf_hooks_parse, build(row, buffer), row->hook, row->selinux_checks, hooks);
 }
 
 static void functions(void **state)
@@ -138,26 +136,23 @@ static void a_long_name_is_cut(void **state)
 /* A truncated message is refused or parsed as far as it goes, never read beyond its end. */
 static void truncations(void **state)
 {
-	static const struct nf_hooks_context context;
-
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build(&rows[i], buffer);
 		struct nf_hooks hooks = { 0 };
 
 		while (--nlh->nlmsg_len >= sizeof(*nlh))
-			(void)PARSE(nf_hooks_parse, nlh, rows[i].hook, &context, &hooks);
+			(void)PARSE(nf_hooks_parse, nlh, rows[i].hook, false, &hooks);
 	}
 }
 
 static void a_name_without_its_end(void **state)
 {
-	static const struct nf_hooks_context context;
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct nf_hooks hooks = { 0 };
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
 	mnl_attr_put(nlh, NFNLA_HOOK_FUNCTION_NAME, 4, "abcd");
-	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &context, &hooks), -EBADMSG);
+	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, false, &hooks), -EBADMSG);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD], "");
 }
 

@@ -67,6 +67,10 @@ static const struct {
 	  NULL, "drop", NULL },
 	{ "unknown set", "base forward accept; set s 16 unknown; iifname @s drop", "drop", "drop",
 	  "drop" },
+	{ "a miss in a map goes on with the next rule, continue with its own",
+	  "base forward accept; set m 16; add m lan0 : continue; add m wan0 : accept\n"
+	  "iifname vmap m accept; drop",
+	  NULL, NULL, "drop" },
 	{ "a packet may lack the header, which ends the rule before the catch-all element",
 	  "base forward drop; set m 2; add m * : accept; port vmap m", "policy drop", "policy drop",
 	  "policy drop" },
@@ -213,6 +217,7 @@ static void test_conntrack(void **state)
 		{ DOCKER, "chain DOCKER-FORWARD, rule" },
 		/* A side effect may end the rule, and does not hide what follows. */
 		{ "base forward accept; do limit accept; ct", "connection tracking" },
+		{ "base forward accept; do log ct", "connection tracking" },
 		{ "base forward accept; nfproto = #2 ct", NULL },
 		{ "base forward accept; drop; ct", NULL },
 		{ "base output accept nat; ct", NULL },
