@@ -16,8 +16,9 @@ import pytest
 import raw_netlink
 from guard_twins import FAST, NONE, SLOW, started, wait_free, wait_verdict
 from lab import BUILD, kernel_version, wait_until
+from scapy.layers.inet6 import ICMPv6DestUnreach, ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
+from scapy.layers.l2 import Ether
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, router_addr
-from xfrm_rows import NETS, ROWS, A, policy, undo
 
 VERDICT = "pass_ipsec"
 XFRM_DUMP = (os.path.join(BUILD, "guard_dump"), "-s", "xfrm")
@@ -25,8 +26,147 @@ NETLINK_XFRM = 6
 DESTINATION_OPTIONS = 60
 # Routing, fragment, ICMPv6, destination options: next headers of what may be an ICMPv6 error.
 MAY_BE_ICMP = {43, 44, 58, DESTINATION_OPTIONS}
+
+A, B, OTHER = host_addr("a"), host_addr("b"), "2001:db8:f00::1"
+NETS = "src 2001:db8:a::/64 dst 2001:db8:b::/64"
+BACK = "src 2001:db8:b::/64 dst 2001:db8:a::/64"
+ESP = "tmpl proto esp mode transport"
+SA = "src 2001:db8:a::2 dst 2001:db8:b::2 proto esp spi 0x100 mode transport"
+KEY = "auth hmac(sha256) 0x%s enc cbc(aes) 0x%s" % ("11" * 32, "22" * 16)
+
+
+def from_a(packet):
+    return bytes(Ether(src=HOST_MAC["a"], dst=PORT_MAC["a"], type=0x86DD) / packet)
+
+
+def icmp_error(inner_src, inner_dst, src=OTHER):
+    """An error from a third host, about a packet from b to a: by addresses a policy from a to b
+    covers the packet within, the other way round, but not the error."""
+    inner = fr.udp(inner_dst, src=inner_src)[fr.ETH_LEN :]
+    return from_a(IPv6(src=src, dst=B) / ICMPv6DestUnreach(code=4) / inner)
+
+
+def hidden_error(inner_src, inner_dst):
+    """An error behind an extension header: 48 bytes into the packet, where the kernel takes the
+    packet within to begin without looking, there is the ICMPv6 header, and then these addresses."""
+    error = ICMPv6DestUnreach(code=4, unused=17 << 8)
+    addresses = b"".join(socket.inet_pton(socket.AF_INET6, text) for text in (inner_src, inner_dst))
+    return from_a(IPv6(src=OTHER, dst=B) / IPv6ExtHdrDestOpt() / error / (addresses + bytes(64)))
+
+
+UDP = fr.udp(B)
+ECHO = from_a(IPv6(src=A, dst=B) / ICMPv6EchoRequest(id=1, data=b"sixlane"))
+ERROR = icmp_error(B, A)
+
+
+# What becomes of a packet: the kernel brings it to b as it is, and sixlane does not punt; the same, but it is
+# punted, which is only slower; the kernel does not, so that sixlane must punt.
+FREE, PUNTED, STOPPED = range(3)
+
+
+class Row:
+    """Commands of `ip xfrm` on the router, and a packet from a to b."""
+
+    def __init__(self, name, outcome, *commands, packet=UDP, since=(0, 0), needs=""):
+        self.name, self.commands, self.packet = name, commands, packet
+        self.clear, self.held = outcome != STOPPED, outcome != FREE
+        # Linux before this one takes no notice of the packet within an ICMPv6 error.
+        self.since = since
+        # What a kernel may lack: "sub" policies, "esp".
+        self.needs = needs
+
+
+def policy(words, selector=NETS):
+    return "policy add %s %s" % (selector, words)
+
+
+ROWS = [
+    Row("nothing", FREE),
+    # The table of what XDP must not come before.
+    Row("default in block", FREE, "policy setdefault in block"),
+    Row("in block", FREE, policy("dir in action block")),
+    Row("default fwd block", STOPPED, "policy setdefault fwd block"),
+    Row("default out block", STOPPED, "policy setdefault out block"),
+    Row("fwd block", STOPPED, policy("dir fwd action block")),
+    Row("out block", STOPPED, policy("dir out action block")),
+    Row("fwd esp", STOPPED, policy("dir fwd " + ESP)),
+    Row("out esp", STOPPED, policy("dir out " + ESP)),
+    Row("default fwd block, fwd allows", PUNTED, "policy setdefault fwd block", policy("dir fwd"),
+        policy("dir fwd", BACK)),
+    Row("default out block, out allows", PUNTED, "policy setdefault out block", policy("dir out")),
+    # Selectors.
+    Row("fwd allow", FREE, policy("dir fwd")),
+    Row("out allow", FREE, policy("dir out")),
+    Row("fwd any", STOPPED, policy("dir fwd action block", "src ::/0 dst ::/0")),
+    Row("out any", STOPPED, policy("dir out action block", "src ::/0 dst ::/0")),
+    Row("hosts", STOPPED, policy("dir out action block", "src %s dst %s" % (A, B))),
+    Row("other hosts", FREE, policy("dir out action block", "src 2001:db8:a::3 dst %s" % B),
+        policy("dir fwd action block", "src %s dst 2001:db8:b::3" % A)),
+    Row("other way", FREE, policy("dir out action block", BACK), policy("dir fwd action block", BACK)),
+    Row("wider destination", STOPPED, policy("dir out action block", "src 2001:db8:a::/64 dst ::/0"),
+        policy("dir out action block", "src 2001:db8:c::/64 dst 2001:db8:b::/64")),
+    Row("port", STOPPED, policy("dir out action block", NETS + " proto udp dport 5000")),
+    Row("other port", PUNTED, policy("dir out action block", NETS + " proto udp dport 5001")),
+    Row("other protocol", PUNTED, policy("dir fwd action block", NETS + " proto tcp")),
+    Row("device", STOPPED, policy("dir out action block", NETS + " dev p1")),
+    Row("other device", PUNTED, policy("dir out action block", NETS + " dev p2")),
+    Row("IPv4", FREE, policy("dir out action block", "src 0.0.0.0/0 dst 0.0.0.0/0"),
+        policy("dir fwd action block", "src 0.0.0.0/0 dst 0.0.0.0/0")),
+    # Which packet a policy is for beyond its selector.
+    Row("if_id", FREE, policy("dir out action block if_id 7"), policy("dir fwd action block if_id 7")),
+    Row("mark", FREE, policy("dir out mark 1 mask 1 action block")),
+    Row("mark without mask", STOPPED, policy("dir fwd mark 1 mask 0 action block")),
+    Row("mark 0", STOPPED, policy("dir fwd mark 0 mask 0xff action block")),
+    # Which policy comes first.
+    Row("allow before block", PUNTED, policy("dir out priority 1"),
+        policy("dir out priority 2 action block", "src ::/0 dst ::/0")),
+    Row("block before allow", STOPPED, policy("dir out priority 2"),
+        policy("dir out priority 1 action block", "src ::/0 dst ::/0")),
+    Row("sub block", STOPPED, policy("ptype sub dir out action block"), needs="sub"),
+    Row("sub allow, main block", STOPPED, policy("ptype sub dir out"), policy("dir out action block"), needs="sub"),
+    # __xfrm_policy_check() asks for a main policy of direction in then.
+    Row("sub fwd allow, main in block", STOPPED, policy("ptype sub dir fwd"), policy("dir in action block"),
+        needs="sub"),
+    # Templates.
+    Row("out level use", PUNTED, policy("dir out %s level use" % ESP)),
+    Row("fwd level use", PUNTED, policy("dir fwd %s level use" % ESP)),
+    Row("tunnel", STOPPED, policy("dir out tmpl src %s dst %s proto esp mode tunnel" % (A, B))),
+    Row("level use with a state", STOPPED, "state add %s %s" % (SA, KEY), policy("dir out %s level use" % ESP),
+        needs="esp"),
+    Row("esp with a state", STOPPED, "state add %s %s" % (SA, KEY), policy("dir out " + ESP), needs="esp"),
+    Row("state without a policy", FREE, "state add %s %s" % (SA, KEY), needs="esp"),
+    # ICMPv6: by the packet within.
+    Row("echo", PUNTED, policy("dir fwd action block", BACK), packet=ECHO),
+    Row("error, nothing", FREE, packet=ERROR),
+    Row("error, fwd block", STOPPED, policy("dir fwd action block"), packet=ERROR, since=(6, 8)),
+    Row("error, fwd esp", STOPPED, policy("dir fwd " + ESP), packet=ERROR, since=(6, 8)),
+    Row("error, fwd block, flag icmp", STOPPED, policy("dir fwd flag icmp action block"), packet=ERROR, since=(6, 8)),
+    Row("error, fwd block for others", PUNTED, policy("dir fwd action block", BACK), packet=ERROR),
+    Row("error, out block", FREE, policy("dir out action block"), packet=ERROR),
+    Row("error, out esp", FREE, policy("dir out " + ESP), packet=ERROR),
+    # Without a state no transformation comes of it, and the error goes on.
+    Row("error, out esp, flag icmp", PUNTED, policy("dir out flag icmp " + ESP), packet=ERROR),
+    Row("error, out esp, flag icmp, with a state", STOPPED, "state add %s %s" % (SA, KEY),
+        policy("dir out flag icmp " + ESP), packet=ERROR, since=(6, 8), needs="esp"),
+    # Its outer addresses may be any.
+    Row("error to another host, fwd block", STOPPED,
+        policy("dir fwd action block", "src 2001:db8:a::/64 dst 2001:db8:c::/64"),
+        packet=icmp_error("2001:db8:c::2", A), since=(6, 8)),
+    Row("error behind options, nothing", FREE, packet=hidden_error(B, A)),
+    Row("error behind options, fwd block", STOPPED, policy("dir fwd action block"), packet=hidden_error(B, A),
+        since=(6, 8)),
+]  # fmt: skip
+
 # A policy for other packets. When it punts, all policies before it were read.
 MARKER = policy("dir out action block", "src 2001:db8:c::/64 dst 2001:db8:a::/64")
+
+
+def undo(ns):
+    """No policy, state or default is left."""
+    ns.run("ip", "xfrm", "policy", "setdefault", "in", "accept", "fwd", "accept", "out", "accept")
+    for what in ("policy", "policy flush ptype sub", "state"):
+        words = what.split() if " " in what else [what, "flush"]
+        ns.run("ip", "xfrm", *words, check=False)
 
 
 def xfrm(net, command):

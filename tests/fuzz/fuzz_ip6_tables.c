@@ -2,8 +2,6 @@
 /*
  * Any bytes as a legacy table, and the judgement of rules on what is accepted of it: tables as the
  * tool makes them, mutated.
- *
- *   fuzz_ip6_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
 #include "../../user/guard/ip6_tables.h"
 #include "../../user/guard/ruleset.h"
@@ -49,10 +47,6 @@ static int parse(const uint8_t *data, size_t size)
 	return true;
 }
 
-FUZZ_ENTRY(parse)
-
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-
 #define FIRST .is = BLOB_HOOK, .hook = NF_INET_FORWARD
 #define POLICY                                                                      \
 	{                                                                           \
@@ -90,5 +84,3 @@ static size_t build(uint8_t *bytes)
 }
 
 FUZZ_MAIN("fuzz_ip6_tables", build, parse)
-
-#endif

@@ -6,8 +6,6 @@
  * Messages that libnftnl parses keep the framing of their attributes: for a wrong size it ends the
  * process ("kernel ABI is broken"). Chains, flowtables and notifications, which sixlane parses, are
  * mutated anywhere. With libFuzzer (see fuzz_parse.c) the input is one such message.
- *
- *   fuzz_nf_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
 #include <stdio.h>
 
@@ -16,6 +14,7 @@
 #include <libnftnl/set.h>
 
 #include "../../user/guard/nf_tables_parse.h"
+#include "../../user/netlink/parse_attr.h"
 #include "../unit/guard/nf_messages.h"
 #define MUTATE_ITERATIONS 100000
 #include "mutate.h"
@@ -47,6 +46,7 @@ static int parse(const uint8_t *data, size_t size)
 		(void)nf_parse_chain(nlh, parser);
 		(void)nf_parse_flowtable(nlh, parser);
 		(void)nf_parser_concerns(nlh, parser);
+		query_all(rules);
 	}
 	nf_parser_free(parser);
 	guard_ruleset_free(rules);
@@ -231,7 +231,7 @@ static void add_expression(struct nftnl_rule *rule, const struct expression *exp
 	nftnl_rule_add_expr(rule, expr);
 }
 
-static void build_rule(void)
+static void build_one_rule(void)
 {
 	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWRULE, NFPROTO_INET);
 	struct nftnl_rule *rule = nftnl_rule_alloc();
@@ -254,42 +254,40 @@ static void build_messages(void)
 	build_flowtable();
 	build_set(NAMES, "names", false);
 	build_set(MAP, "map", true);
-	build_rule();
+	build_one_rule();
 	build_elements();
 }
 
 /* --- mutation --- */
 
-/* Whether bytes are attributes from one end to the other. */
-static bool is_nest(const char *bytes, size_t size)
+/* Attributes from one end to the other. */
+static bool is_nest(const struct nlattr *attr)
 {
-	const struct nlattr *attr = (const void *)bytes;
-	size_t left = size;
+	struct attr_iterator iterator = attr_iterate(attr);
+	const struct nlattr *next;
+	size_t n = 0;
+	int r;
 
-	while (left >= sizeof(*attr)) {
-		if (attr->nla_len < sizeof(*attr) || (size_t)MNL_ALIGN(attr->nla_len) > left ||
-		    mnl_attr_get_type(attr) > 32)
-			return false;
-		left -= MNL_ALIGN(attr->nla_len);
-		attr = mnl_attr_next(attr);
-	}
-	return size && left == 0;
+	while ((r = attr_next(&iterator, &next)) > 0 && mnl_attr_get_type(next) <= 32)
+		n++;
+	return n && !r;
 }
 
 /* Changes a byte of a value, not of a length or a type, nor the NUL of a string. */
-static void mutate_value(char *bytes, size_t size)
+static void mutate_value(void *bytes, size_t size)
 {
-	struct nlattr *attrs[64], *attr = (void *)bytes;
+	struct nlattr *attrs[64], *attr = bytes;
 	size_t n = 0, length;
 	char *value;
 
-	for (; (char *)attr < bytes + size && n < ARRAY_SIZE(attrs); attr = mnl_attr_next(attr))
+	for (; (char *)attr < (char *)bytes + size && n < ARRAY_SIZE(attrs);
+	     attr = mnl_attr_next(attr))
 		attrs[n++] = attr;
 	attr = attrs[random_below(n)];
 	length = mnl_attr_get_payload_len(attr);
 	value = mnl_attr_get_payload(attr);
-	if (is_nest(value, MNL_ALIGN(length)))
-		mutate_value(value, MNL_ALIGN(length));
+	if (is_nest(attr))
+		mutate_value(value, length);
 	else if (length > 1)
 		value[random_below(length - !value[length - 1])] = (char)random_next();
 }
@@ -311,7 +309,7 @@ static struct nlmsghdr *message_get(enum message message, bool mutated)
 		return message_copy(bytes, header + mutate_often(bytes + header, size - header));
 	header += sizeof(struct nfgenmsg);
 	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--)
-		mutate_value((char *)bytes + header, size - header);
+		mutate_value(bytes + header, size - header);
 	return message_copy(bytes, size);
 }
 

@@ -2,10 +2,8 @@
 /*
  * Any bytes through the parsers of traffic control, and the judgement of the qdiscs that they
  * accept: messages as the kernel makes them, mutated.
- *
- *   fuzz_tc [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
-#include "../../user/guard/tc.h"
+#include "../../user/guard/queueing.h"
 #include "../unit/guard/tc_build.h"
 #include "mutate.h"
 
@@ -51,10 +49,6 @@ static int parse_all(const uint8_t *data, size_t size)
 	return accepted;
 }
 
-FUZZ_ENTRY(parse_all)
-
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-
 static size_t build(uint8_t *bytes)
 {
 	static struct nlmsghdr *(*const builders[])(void) = { build_fq_codel, build_pfifo,
@@ -66,5 +60,3 @@ static size_t build(uint8_t *bytes)
 }
 
 FUZZ_MAIN("fuzz_tc", build, parse_all)
-
-#endif

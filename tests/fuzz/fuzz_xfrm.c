@@ -2,8 +2,6 @@
 /*
  * Any bytes through the parsers of NETLINK_XFRM, and policies_entries() on what they accept:
  * messages as the kernel makes them, mutated.
- *
- *   fuzz_xfrm [ITERATIONS [SEED]]    0 iterations: run until stopped
  */
 #include "../../user/guard/xfrm.h"
 #include "../../user/rib/radix.h"
@@ -67,10 +65,6 @@ static int parse_all(const uint8_t *data, size_t size)
 	return accepted;
 }
 
-FUZZ_ENTRY(parse_all)
-
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-
 static size_t build(uint8_t *bytes)
 {
 	static const struct policy_row rows[] = {
@@ -88,5 +82,3 @@ static size_t build(uint8_t *bytes)
 }
 
 FUZZ_MAIN("fuzz_xfrm", build, parse_all)
-
-#endif

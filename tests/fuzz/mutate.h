@@ -147,11 +147,19 @@ static inline int fuzz_main(const char *name, int argc, char **argv, bool (*once
                                                                  \
 		return parse(bytes, size) > 0;                   \
 	}
+/* Both entries of a fuzzer without options; libFuzzer's needs no build(). */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define FUZZ_MAIN(name, build, parse) \
+	FUZZ_ENTRY(parse)             \
+	size_t (*const fuzz_unused)(uint8_t * bytes) = build;
+#else
 #define FUZZ_MAIN(name, build, parse)                     \
+	FUZZ_ENTRY(parse)                                 \
 	FUZZ_ONCE(build, parse)                           \
 	int main(int argc, char **argv)                   \
 	{                                                 \
 		return fuzz_main(name, argc, argv, once); \
 	}
+#endif
 
 #endif

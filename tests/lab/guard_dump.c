@@ -279,7 +279,7 @@ static void say_queueing(const struct queueing *queueing, const char *name, bool
 	char tcx_ingress[GUARD_REASON_LEN], tcx_egress[GUARD_REASON_LEN];
 	uint32_t ifindex = if_nametoindex(name);
 	const struct queueing_device *device = queueing_find(queueing, ifindex);
-	int r = tc_read_tcx(ifindex, tcx_ingress, tcx_egress);
+	int r = tc_read_tcx(ifindex, false, tcx_ingress) ?: tc_read_tcx(ifindex, true, tcx_egress);
 
 	if (r)
 		die("tcx programs", r);

@@ -112,7 +112,7 @@ static void find_all(const struct guard *guard, char *reason)
 						 GUARD_HOOK_POSTROUTING };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (guard_path_copy_reason(reason, guard->sources.hooks.unknown[hooks[i]]))
+		if (guard_path_copy_reason(reason, NULL, guard->sources.hooks.unknown[hooks[i]]))
 			return;
 	for (size_t i = 0; i < GUARD_N_RULES; i++) {
 		const struct guard_ruleset *rules = guard->sources.rules[i];
@@ -143,7 +143,7 @@ void guard_update(struct guard *guard, const struct links *links)
 		guard->pairs.flows |=
 			links->devices[i].has_link && looks_up_flows(guard, &links->devices[i]);
 	find_all(guard, guard->all);
-	if (guard_pairs_init(&guard->pairs, &guard->sources, links))
+	if (guard_pairs_update(&guard->pairs, &guard->sources, links, true) < 0)
 		set_no_memory(guard);
 }
 
@@ -157,7 +157,7 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	state[GUARD_SOURCE_DEVICES].pending = true;
 	if (guard_sources_bypass(&guard->sources, GUARD_NETFILTER) || guard->unread)
 		return false;
-	ret = guard_pairs_update(&guard->pairs, &guard->sources, links);
+	ret = guard_pairs_update(&guard->pairs, &guard->sources, links, false);
 	if (ret < 0)
 		set_no_memory(guard);
 	/* Before Linux 6.16 a chain stays at a device that is renamed, without a notification. */
@@ -174,7 +174,7 @@ static bool hooks_in(const struct guard *guard, const struct links *links,
 	const struct device *ins[2];
 	size_t n = guard_path_ingress(links, device, ins);
 
-	if (guard_path_copy_reason(reason, guard->all) ||
+	if (guard_path_copy_reason(reason, NULL, guard->all) ||
 	    guard_path_punts(&guard->sources, links, device, PATH_FLOWS, reason))
 		return true;
 	for (size_t i = 0; i < n; i++) {
@@ -191,7 +191,7 @@ static bool hooks_out(const struct guard *guard, const struct device *device, ch
 {
 	const struct guard_iface iface = guard_path_iface(device);
 
-	return guard_path_copy_reason(reason, guard->all) ||
+	return guard_path_copy_reason(reason, NULL, guard->all) ||
 	       guard_path_rules(&guard->sources, GUARD_HOOK_POSTROUTING, NULL, &iface, reason);
 }
 
@@ -332,14 +332,15 @@ static bool xfrm_reason(const struct guard_sources *sources, const union sixlane
 	const struct policy *policy;
 
 	if (guard_sources_unread(sources, GUARD_XFRM, reason) ||
-	    guard_path_copy_reason(reason, sources->policies->all))
+	    guard_path_copy_reason(reason, NULL, sources->policies->all))
 		return true;
 	policy = src && dst		? policies_find(sources->policies, src, dst)
 		 : sources->policies->n ? &sources->policies->at[0]
 					: NULL;
 	if (policy)
 		policy_format(policy, reason);
-	return policy || (!src && guard_path_copy_reason(reason, sources->policies->icmp_errors));
+	return policy ||
+	       (!src && guard_path_copy_reason(reason, NULL, sources->policies->icmp_errors));
 }
 
 bool guard_reason(const struct guard *guard, const struct links *links, enum guard_cause cause,

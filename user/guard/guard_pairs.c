@@ -79,9 +79,17 @@ void guard_pairs_free(struct guard_pairs *pairs)
 	*pairs = (struct guard_pairs){ .flows = pairs->flows };
 }
 
-/* Owns classes. */
-static int set_classes(struct guard_pairs *pairs, struct guard_class *classes, size_t n)
+int guard_pairs_update(struct guard_pairs *pairs, const struct guard_sources *sources,
+		       const struct links *links, bool forget)
 {
+	size_t n;
+	struct guard_class *classes = find_classes(sources, links, &n);
+
+	if (!forget && classes && pairs->n == n &&
+	    !memcmp(classes, pairs->classes, n * sizeof(*classes))) {
+		free(classes);
+		return 0;
+	}
 	guard_pairs_free(pairs);
 	pairs->cache = classes ? calloc(1, sizeof(*pairs->cache) + n * n) : NULL;
 	if (!pairs->cache) {
@@ -90,29 +98,7 @@ static int set_classes(struct guard_pairs *pairs, struct guard_class *classes, s
 	}
 	pairs->classes = classes;
 	pairs->n = n;
-	return 0;
-}
-
-int guard_pairs_init(struct guard_pairs *pairs, const struct guard_sources *sources,
-		     const struct links *links)
-{
-	size_t n;
-	struct guard_class *classes = find_classes(sources, links, &n);
-
-	return set_classes(pairs, classes, n);
-}
-
-int guard_pairs_update(struct guard_pairs *pairs, const struct guard_sources *sources,
-		       const struct links *links)
-{
-	size_t n;
-	struct guard_class *classes = find_classes(sources, links, &n);
-
-	if (classes && pairs->n == n && !memcmp(classes, pairs->classes, n * sizeof(*classes))) {
-		free(classes);
-		return 0;
-	}
-	return set_classes(pairs, classes, n) ?: 1;
+	return 1;
 }
 
 static bool class_iface(const struct guard_pairs *pairs, const struct links *links, size_t class,

@@ -25,12 +25,12 @@ struct guard_pairs {
 };
 
 void guard_pairs_free(struct guard_pairs *pairs);
-/* Make classes anew, and forget all answers. 0 or -ENOMEM, after which there are no classes. */
-int guard_pairs_init(struct guard_pairs *pairs, const struct guard_sources *sources,
-		     const struct links *links);
-/* The same if the devices make other classes than before: returns 1, and otherwise 0. */
+/*
+ * Makes classes anew, and forgets all answers: 1. 0 without either, if forget is false and the
+ * devices make the same classes as before. -ENOMEM: there are no classes then.
+ */
 int guard_pairs_update(struct guard_pairs *pairs, const struct guard_sources *sources,
-		       const struct links *links);
+		       const struct links *links, bool forget);
 /* Rules leave alone whatever comes in by one device and leaves by the other. */
 bool guard_pairs_is_free(const struct guard_pairs *pairs, const struct guard_sources *sources,
 			 const struct links *links, const struct device *in,

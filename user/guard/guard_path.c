@@ -34,23 +34,15 @@ size_t guard_path_ingress(const struct links *links, const struct device *device
 	return out[1] ? 2 : 1;
 }
 
-bool guard_path_copy_reason(char *reason, const char *text)
+bool guard_path_copy_reason(char *reason, const struct device *device, const char *text)
 {
 	if (!*text)
 		return false;
-	if (reason)
-		snprintf(reason, GUARD_REASON_LEN, "%s", text);
-	return true;
-}
-
-/* The same, with the device's name before the text. */
-static bool copy_reason_at(char *reason, const struct device *device, const char *text)
-{
-	if (!*text)
-		return false;
-	if (reason)
+	if (reason && device)
 		snprintf(reason, GUARD_REASON_LEN, "%s: %.*s", device->link.name,
 			 GUARD_REASON_LEN - (int)IFNAMSIZ - 3, text);
+	else if (reason)
+		snprintf(reason, GUARD_REASON_LEN, "%s", text);
 	return true;
 }
 
@@ -94,17 +86,17 @@ static bool device_punts(const struct guard_sources *sources, const struct devic
 	switch (what) {
 	case PATH_TC_IN:
 		tc = queueing_find(sources->queueing, device->ifindex);
-		return (tc && copy_reason_at(reason, device, tc->ingress)) ||
-		       copy_reason_at(reason, device, at->tcx_in);
+		return (tc && guard_path_copy_reason(reason, device, tc->ingress)) ||
+		       guard_path_copy_reason(reason, device, at->tcx_in);
 	case PATH_TC_OUT:
 		tc = queueing_find(sources->queueing, device->ifindex);
-		return (tc && copy_reason_at(reason, device, tc->egress)) ||
-		       copy_reason_at(reason, device, at->tcx_out);
+		return (tc && guard_path_copy_reason(reason, device, tc->egress)) ||
+		       guard_path_copy_reason(reason, device, at->tcx_out);
 	case PATH_NETDEV_IN:
-		return copy_reason_at(reason, device, at->hook_in) ||
+		return guard_path_copy_reason(reason, device, at->hook_in) ||
 		       guard_path_rules(sources, GUARD_HOOK_INGRESS, &iface, NULL, reason);
 	case PATH_NETDEV_OUT:
-		return copy_reason_at(reason, device, at->hook_out) ||
+		return guard_path_copy_reason(reason, device, at->hook_out) ||
 		       guard_path_rules(sources, GUARD_HOOK_EGRESS, NULL, &iface, reason);
 	case PATH_FLOWS:
 		break;

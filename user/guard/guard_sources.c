@@ -105,7 +105,8 @@ static int read_tc(struct guard_sources *sources)
 static int read_device(const struct device *device, struct guard_device *out)
 {
 	struct nf_hooks hooks = { 0 };
-	int ret = tc_read_tcx(device->ifindex, out->tcx_in, out->tcx_out);
+	int ret = tc_read_tcx(device->ifindex, false, out->tcx_in)
+			  ?: tc_read_tcx(device->ifindex, true, out->tcx_out);
 
 	out->ifindex = device->ifindex;
 	if (!ret)

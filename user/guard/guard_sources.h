@@ -105,8 +105,8 @@ bool guard_path_is_kind(const struct device *device, const char *kind);
 size_t guard_path_ingress(const struct links *links, const struct device *device,
 			  const struct device *out[2]);
 
-/* Copies a stored reason. False if it is "". */
-bool guard_path_copy_reason(char *reason, const char *text);
+/* Copies a stored reason, with the name of its device (may be NULL). False if it is "". */
+bool guard_path_copy_reason(char *reason, const struct device *device, const char *text);
 
 /* Rules of any kind punt, as of guard_ruleset_punts(). */
 bool guard_path_rules(const struct guard_sources *sources, enum guard_hook hook,

@@ -49,10 +49,7 @@ static int try_table(int fd, const char *name, struct guard_ruleset *rules)
 	entries = malloc(sizeof(*entries) + info.size);
 	if (!entries)
 		return -ENOMEM;
-	r = get_entries(fd, &info, entries);
-	if (r < 0)
-		return r;
-	r = get_info(fd, name, &after);
+	r = get_entries(fd, &info, entries) ?: get_info(fd, name, &after);
 	if (r < 0)
 		return r;
 	if (memcmp(&info, &after, sizeof(info)) != 0)

@@ -62,11 +62,6 @@ static const struct {
 	[NF_INET_POST_ROUTING] = { "POSTROUTING", GUARD_HOOK_POSTROUTING, true },
 };
 
-static bool valid_hook(const struct table *table, int hook)
-{
-	return table->info->valid_hooks & 1u << hook;
-}
-
 /* --- one entry ---------------------------------------------------------------------------- */
 
 static bool is_terminated(const char *name, size_t size)
@@ -100,11 +95,6 @@ static int entry_read(const struct table *table, size_t offset, struct entry *ou
 	return 0;
 }
 
-static bool is_error(const struct entry *entry)
-{
-	return strcmp(entry->target_name, XT_ERROR_TARGET) == 0;
-}
-
 /* The verdict (negative) or offset of a standard target. 0 or -EBADMSG. */
 static int standard_number(const struct entry *entry, int *number)
 {
@@ -135,10 +125,11 @@ static enum guard_verdict verdict_of(int number)
 
 /* --- chains of entries ---------------------------------------------------------------- */
 
-static int hook_at(const struct table *table, const unsigned int *offsets, uint32_t offset)
+/* Which base chain begins there; -1: none. */
+static int hook_at(const struct ip6t_getinfo *info, uint32_t offset)
 {
 	for (int hook = 0; hook < NF_INET_NUMHOOKS; hook++)
-		if (valid_hook(table, hook) && offsets[hook] == offset)
+		if (info->valid_hooks & 1u << hook && info->hook_entry[hook] == offset)
 			return hook;
 	return -1;
 }
@@ -158,9 +149,9 @@ static enum role position_head(const struct table *table, const struct entry *en
 /* Returns the role of the next entry, or -EBADMSG. */
 static int position_next(const struct table *table, const struct entry *entry, struct position *p)
 {
-	int hook = hook_at(table, table->info->hook_entry, entry->offset), number = 0;
+	int hook = hook_at(table->info, entry->offset), number = 0;
 
-	if (is_error(entry)) {
+	if (strcmp(entry->target_name, XT_ERROR_TARGET) == 0) {
 		/* The kernel drops a packet here that runs past the end of a chain. */
 		if (p->hook >= 0 || hook >= 0 || (p->user && !p->ends))
 			return -EBADMSG;
@@ -262,19 +253,12 @@ static void add_device(struct guard_ruleset *rules, const char *name, const unsi
 	guard_compare(rules, NAME_REGISTER, n, inverted ? GUARD_NE : GUARD_EQ, name);
 }
 
-static bool any_address(const struct in6_addr *mask)
-{
-	static const struct in6_addr any;
-
-	return memcmp(mask, &any, sizeof(any)) == 0;
-}
-
 /* punts: the target punts packets, and is the reason that people look for. */
 static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bool punts)
 {
 	if (ip->flags & ~IP6T_F_MASK || ip->invflags & ~IP6T_INV_MASK)
 		return -EBADMSG;
-	if (!any_address(&ip->smsk) || !any_address(&ip->dmsk) ||
+	if (!IN6_IS_ADDR_UNSPECIFIED(&ip->smsk) || !IN6_IS_ADDR_UNSPECIFIED(&ip->dmsk) ||
 	    ip->invflags & (IP6T_INV_SRCIP | IP6T_INV_DSTIP))
 		guard_may_match(rules);
 	add_device(rules, ip->iniface, ip->iniface_mask, ip->invflags & IP6T_INV_VIA_IN,

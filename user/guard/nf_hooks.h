@@ -20,7 +20,7 @@ struct nf_hooks {
 
 /* At prerouting, forward, output and postrouting of IPv6. */
 int nf_hooks_read(struct nf_hooks *out);
-/* At a device: sets known, and unknown[] of _INGRESS and _EGRESS. -ENODEV: it is gone. */
+/* At a device: _INGRESS and _EGRESS. -ENODEV: it is gone. */
 int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *out);
 /*
  * If hooks are not known: add BPF programs that links attach (Linux 6.4); needs CAP_SYS_ADMIN. A
@@ -34,18 +34,13 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  */
 int nf_hooks_guess_defragments(bool *out);
 
-/* --- nf_hooks_parse.c: messages of nfnetlink_hook. Pure. --- */
-
-struct nf_hooks_context {
-	bool selinux_checks; /* SELinux checks packets even if none is labelled */
-};
-
 /*
- * Adds the function of a message to a hook, of which the first unknown one is kept. 0, or -EBADMSG
- * with out as it was.
+ * Adds the function of a message of nfnetlink_hook to a hook, of which the first unknown one is
+ * kept. selinux_checks: SELinux checks packets even if none is labelled. 0, or -EBADMSG with out as
+ * it was.
  */
-int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook,
-		   const struct nf_hooks_context *context, struct nf_hooks *out);
+int nf_hooks_parse(const struct nlmsghdr *nlh, enum guard_hook hook, bool selinux_checks,
+		   struct nf_hooks *out);
 
 /* Adds "BPF program 12 at forward". */
 void nf_hooks_add_bpf(struct nf_hooks *hooks, enum guard_hook hook, uint32_t program);

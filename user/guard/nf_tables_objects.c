@@ -38,13 +38,12 @@ void nf_parser_freep(struct nf_parser **parser)
 static int object_compare(const void *a, const void *b)
 {
 	const struct nf_object *one = a, *two = b;
-	int order;
+	int order = one->kind - two->kind;
 
-	if (one->kind != two->kind)
-		return one->kind < two->kind ? -1 : 1;
-	if (one->family != two->family)
-		return one->family < two->family ? -1 : 1;
-	order = strcmp(one->name, two->name);
+	if (!order)
+		order = one->family - two->family;
+	if (!order)
+		order = strcmp(one->name, two->name);
 	return order ? order : strcmp(one->table, two->table);
 }
 

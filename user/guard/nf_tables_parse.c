@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Converts tables, chains and flowtables, and classifies notifications.
+ * Converts tables, chains, flowtables and sets, and classifies notifications. Elements are added
+ * only to sets that nf_sets_choose() has found to matter.
  *
  * Chains and flowtables are parsed without libnftnl, which refuses a prefix of device names
  * ("eth*", Linux 6.16).
@@ -10,6 +11,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include <libnftnl/expr.h>
+#include <libnftnl/set.h>
 #include <libnftnl/table.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
@@ -94,24 +97,25 @@ static bool hook_of(uint8_t family, uint32_t number, enum guard_hook *hook)
 	return true;
 }
 
-typedef void (*device_fn)(const void *ctx, const char *device);
-
-struct base {
+/* What is attached to devices: a base chain, or a flowtable. */
+struct attachment {
 	struct guard_ruleset *rules;
-	uint32_t chain;
+	uint32_t number;       /* of the chain, or of the flowtable's table */
+	const char *flowtable; /* NULL: a base chain */
 	enum guard_hook hook;
-	bool accepts, nat;
+	bool accepts, nat, to_xdp;
 };
 
-static void set_base(const void *ctx, const char *device)
+static void attach(const struct attachment *a, const char *device)
 {
-	const struct base *base = ctx;
-
-	guard_set_base(base->rules, base->chain, base->hook, base->accepts, device, base->nat);
+	if (a->flowtable)
+		guard_add_flowtable(a->rules, a->number, a->flowtable, device, a->to_xdp);
+	else
+		guard_set_base(a->rules, a->number, a->hook, a->accepts, device, a->nat);
 }
 
-/* Calls fn with the name. A name without its NUL is a prefix (Linux 6.16). */
-static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, const void *ctx)
+/* A name without its NUL is a prefix (Linux 6.16). */
+static int attach_device(const struct attachment *a, const struct nlattr *attr, bool prefix)
 {
 	size_t size = mnl_attr_get_payload_len(attr);
 	size_t length = strnlen(mnl_attr_get_payload(attr), size);
@@ -122,11 +126,11 @@ static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, con
 		return -EBADMSG;
 	snprintf(name, sizeof(name), "%.*s%s", (int)length,
 		 (const char *)mnl_attr_get_payload(attr), prefix ? "*" : "");
-	fn(ctx, name);
+	attach(a, name);
 	return 0;
 }
 
-static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx)
+static int attach_devices(const struct attachment *a, const struct nlattr *nest)
 {
 	const struct nlattr *attr;
 	int r = 0;
@@ -136,19 +140,11 @@ static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx
 		if (mnl_attr_get_type(attr) != DEVICE_NAME &&
 		    mnl_attr_get_type(attr) != DEVICE_PREFIX)
 			return -EBADMSG;
-		r = name_device(attr, mnl_attr_get_type(attr) == DEVICE_PREFIX, fn, ctx);
+		r = attach_device(a, attr, mnl_attr_get_type(attr) == DEVICE_PREFIX);
 		if (r < 0)
 			break;
 	}
 	return r;
-}
-
-/* A chain without devices is attached nowhere. */
-static int add_devices(const struct base *base, const struct nlattr *const at[])
-{
-	if (at[NFTA_HOOK_DEVS])
-		return name_devices(at[NFTA_HOOK_DEVS], set_base, base);
-	return at[NFTA_HOOK_DEV] ? name_device(at[NFTA_HOOK_DEV], false, set_base, base) : 0;
 }
 
 static int add_base(struct nf_parser *parser, const struct nf_object *chain,
@@ -156,9 +152,9 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 {
 	const struct nlattr *at[NFTA_HOOK_MAX + 1];
 	const struct nlattr *type = chain_at[NFTA_CHAIN_TYPE];
-	struct base base = {
+	struct attachment base = {
 		.rules = parser->rules,
-		.chain = chain->number,
+		.number = chain->number,
 		.accepts = ntohl(attr_u32(chain_at[NFTA_CHAIN_POLICY], 0)) == NF_ACCEPT,
 		.nat = type && !strcmp(mnl_attr_get_str(type), "nat"),
 	};
@@ -168,10 +164,13 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 		return -EBADMSG;
 	if (!hook_of(chain->family, ntohl(attr_u32(at[NFTA_HOOK_HOOKNUM], 0)), &base.hook))
 		return 0;
-	if (base.hook == GUARD_HOOK_INGRESS || base.hook == GUARD_HOOK_EGRESS)
-		return add_devices(&base, at);
-	set_base(&base, NULL);
-	return 0;
+	if (base.hook != GUARD_HOOK_INGRESS && base.hook != GUARD_HOOK_EGRESS)
+		attach(&base, NULL);
+	else if (at[NFTA_HOOK_DEVS])
+		return attach_devices(&base, at[NFTA_HOOK_DEVS]);
+	else if (at[NFTA_HOOK_DEV])
+		return attach_device(&base, at[NFTA_HOOK_DEV], false);
+	return 0; /* a chain without devices is attached nowhere */
 }
 
 int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
@@ -215,21 +214,6 @@ static const struct attr_spec flowtable_hook_specs[NFTA_FLOWTABLE_HOOK_MAX + 1] 
 	[NFTA_FLOWTABLE_HOOK_DEVS] = ATTR_NEST,
 };
 
-struct flowtable {
-	struct guard_ruleset *rules;
-	uint32_t table;
-	const char *name;
-	bool to_xdp;
-};
-
-static void add_flowtable(const void *ctx, const char *device)
-{
-	const struct flowtable *flowtable = ctx;
-
-	guard_add_flowtable(flowtable->rules, flowtable->table, flowtable->name, device,
-			    flowtable->to_xdp);
-}
-
 /*
  * With any flag the kernel does more than to forward (it counts), or hardware forwards. A dormant
  * table's flowtables work, too.
@@ -239,7 +223,7 @@ int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 	const struct nlattr *at[NFTA_FLOWTABLE_MAX + 1], *hook_at[NFTA_FLOWTABLE_HOOK_MAX + 1];
 	struct nf_parser *parser = ctx;
 	const struct nf_object *table;
-	struct flowtable flowtable;
+	struct attachment flowtable;
 	uint8_t family;
 	int r = 0;
 
@@ -254,15 +238,187 @@ int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
 	table = nf_find(parser, NF_TABLE, family, mnl_attr_get_str(at[NFTA_FLOWTABLE_TABLE]), "");
 	if (!table)
 		return -EINTR;
-	flowtable = (struct flowtable){
+	flowtable = (struct attachment){
 		.rules = parser->rules,
-		.table = table->number,
-		.name = mnl_attr_get_str(at[NFTA_FLOWTABLE_NAME]),
+		.number = table->number,
+		.flowtable = mnl_attr_get_str(at[NFTA_FLOWTABLE_NAME]),
 		.to_xdp = !attr_u32(at[NFTA_FLOWTABLE_FLAGS], 0),
 	};
 	if (hook_at[NFTA_FLOWTABLE_HOOK_DEVS])
-		r = name_devices(hook_at[NFTA_FLOWTABLE_HOOK_DEVS], add_flowtable, &flowtable);
+		r = attach_devices(&flowtable, hook_at[NFTA_FLOWTABLE_HOOK_DEVS]);
 	return r < 0 ? r : guard_ruleset_error(parser->rules);
+}
+
+/* --- sets --- */
+
+static int is_harmless(struct nftnl_expr *expr, void *ctx)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_NAME);
+
+	(void)ctx;
+	return strcmp(name, "counter") && strcmp(name, "last") ? -1 : 0;
+}
+
+static int add_set(struct nf_parser *parser, uint8_t family, struct nftnl_set *set)
+{
+	const char *table = nftnl_set_get_str(set, NFTNL_SET_TABLE);
+	const char *name = nftnl_set_get_str(set, NFTNL_SET_NAME);
+	struct nf_object *object;
+	int r;
+
+	if (!table || !name)
+		return -EBADMSG;
+	r = nf_add(parser, NF_SET, family, table, name, &object);
+	if (r < 0)
+		return r;
+	object->flags = nftnl_set_get_u32(set, NFTNL_SET_FLAGS);
+	object->key_bytes = nftnl_set_get_u32(set, NFTNL_SET_KEY_LEN);
+	object->verdicts = object->flags & NFT_SET_MAP &&
+			   nftnl_set_get_u32(set, NFTNL_SET_DATA_TYPE) == NFT_DATA_VERDICT;
+	object->counters = object->flags & NFT_SET_OBJECT &&
+			   nftnl_set_get_u32(set, NFTNL_SET_OBJ_TYPE) == NFT_OBJECT_COUNTER;
+	/* Rules that add elements may give them any expression. */
+	object->stateful =
+		object->flags & NFT_SET_EVAL || nftnl_set_expr_foreach(set, is_harmless, NULL) < 0;
+	object->number = guard_add_set(parser->rules, object->key_bytes);
+	return guard_ruleset_error(parser->rules);
+}
+
+/* Parses a message by libnftnl, and calls add with the set. */
+static int parse_set(const struct nlmsghdr *nlh, void *ctx,
+		     int (*parse)(const struct nlmsghdr *nlh, struct nftnl_set *set),
+		     int (*add)(struct nf_parser *parser, uint8_t family, struct nftnl_set *set))
+{
+	struct nftnl_set *set;
+	uint8_t family;
+	int r = -EBADMSG;
+
+	if (!nf_family(nlh, &family))
+		return 0;
+	set = nftnl_set_alloc();
+	if (!set)
+		return -ENOMEM;
+	if (parse(nlh, set) >= 0)
+		r = add(ctx, family, set);
+	nftnl_set_free(set);
+	return r;
+}
+
+int nf_parse_set(const struct nlmsghdr *nlh, void *ctx)
+{
+	return parse_set(nlh, ctx, nftnl_set_nlmsg_parse, add_set);
+}
+
+/*
+ * Elements with a lifetime, or that rules add, come and go without a notification. Keys of
+ * intervals are not compared, so that only verdicts are of use.
+ */
+static bool is_needed(const struct nf_parser *parser, const struct nf_object *set)
+{
+	if (set->flags & (NFT_SET_TIMEOUT | NFT_SET_EVAL))
+		return false;
+	if (set->verdicts)
+		return true;
+	return !(set->flags & NFT_SET_INTERVAL) && guard_set_matters(parser->rules, set->number);
+}
+
+void nf_sets_choose(struct nf_parser *parser)
+{
+	size_t n = 0;
+
+	for (struct nf_object *set = parser->sets.first; set; set = set->next) {
+		set->needed = n < NF_MAX_SETS && is_needed(parser, set);
+		n += set->needed;
+		if (!set->needed)
+			guard_set_unknown(parser->rules, set->number);
+		else if (set->flags & NFT_SET_INTERVAL)
+			guard_set_inexact(parser->rules, set->number);
+	}
+}
+
+struct elements {
+	struct nf_parser *parser;
+	const struct nf_object *set;
+	int error;
+};
+
+/* 0 if it is missing: libnftnl would dereference NULL. */
+static uint32_t elem_u32(struct nftnl_set_elem *elem, uint16_t attr)
+{
+	return nftnl_set_elem_is_set(elem, attr) ? nftnl_set_elem_get_u32(elem, attr) : 0;
+}
+
+/* *key: NULL for the catch-all element. False: a key of a wrong size. */
+static bool key_of(const struct elements *elements, struct nftnl_set_elem *elem, uint32_t flags,
+		   const void **key)
+{
+	uint32_t bytes = 0;
+
+	*key = NULL;
+	if (flags & NFT_SET_ELEM_CATCHALL)
+		return true;
+	*key = nftnl_set_elem_get(elem, NFTNL_SET_ELEM_KEY, &bytes);
+	return *key && bytes == elements->set->key_bytes;
+}
+
+static void add_verdict(struct elements *elements, struct nftnl_set_elem *elem, const void *key)
+{
+	const struct nf_object *set = elements->set;
+	struct guard_ruleset *rules = elements->parser->rules;
+	uint32_t code = elem_u32(elem, NFTNL_SET_ELEM_VERDICT), chain = 0;
+	enum guard_verdict verdict;
+
+	/* nft has no "break", and rulesets have none. */
+	if (!nftnl_set_elem_is_set(elem, NFTNL_SET_ELEM_VERDICT))
+		elements->error = -EBADMSG;
+	else if ((int32_t)code == NFT_BREAK)
+		guard_set_unknown(rules, set->number);
+	else if (!nf_verdict(elements->parser, set->family, set->table, code,
+			     nftnl_set_elem_get_str(elem, NFTNL_SET_ELEM_CHAIN), &verdict, &chain))
+		elements->error = -EINTR;
+	else
+		guard_add_verdict_element(rules, set->number, key, verdict, chain);
+}
+
+/* An element with a limit or a quota of its own is found or not (nft_set_elem_update_expr()). */
+static int add_element(struct nftnl_set_elem *elem, void *ctx)
+{
+	struct elements *elements = ctx;
+	uint32_t flags = elem_u32(elem, NFTNL_SET_ELEM_FLAGS);
+	const void *key;
+
+	if (flags & NFT_SET_ELEM_INTERVAL_END)
+		return 0;
+	if (nftnl_set_elem_expr_foreach(elem, is_harmless, NULL) < 0)
+		guard_set_unknown(elements->parser->rules, elements->set->number);
+	if (!key_of(elements, elem, flags, &key))
+		elements->error = -EBADMSG;
+	else if (elements->set->verdicts)
+		add_verdict(elements, elem, key);
+	else
+		guard_add_element(elements->parser->rules, elements->set->number, key);
+	return elements->error;
+}
+
+static int add_elements(struct nf_parser *parser, uint8_t family, struct nftnl_set *set)
+{
+	const char *table = nftnl_set_get_str(set, NFTNL_SET_TABLE);
+	const char *name = nftnl_set_get_str(set, NFTNL_SET_NAME);
+	struct elements elements = { .parser = parser };
+
+	if (!table || !name)
+		return -EBADMSG;
+	elements.set = nf_find(parser, NF_SET, family, table, name);
+	if (!elements.set)
+		return -EINTR;
+	if (elements.set->needed)
+		(void)nftnl_set_elem_foreach(set, add_element, &elements);
+	return elements.error ? elements.error : guard_ruleset_error(parser->rules);
+}
+
+int nf_parse_elements(const struct nlmsghdr *nlh, void *ctx)
+{
+	return parse_set(nlh, ctx, nftnl_set_elems_nlmsg_parse, add_elements);
 }
 
 /* --- notifications --- */

@@ -118,28 +118,19 @@ static void convert_payload(struct conversion *c, struct nftnl_expr *expr)
 		guard_effect(c->rules, "payload set");
 }
 
-static bool compare_of(uint32_t op, enum guard_compare *how)
+static void convert_cmp(struct conversion *c, struct nftnl_expr *expr)
 {
 	static const enum guard_compare compares[] = {
 		[NFT_CMP_EQ] = GUARD_EQ,  [NFT_CMP_NEQ] = GUARD_NE, [NFT_CMP_LT] = GUARD_LT,
 		[NFT_CMP_LTE] = GUARD_LE, [NFT_CMP_GT] = GUARD_GT,  [NFT_CMP_GTE] = GUARD_GE,
 	};
-
-	if (op >= ARRAY_SIZE(compares))
-		return false;
-	*how = compares[op];
-	return true;
-}
-
-static void convert_cmp(struct conversion *c, struct nftnl_expr *expr)
-{
 	unsigned int reg = register_of(c, expr, NFTNL_EXPR_CMP_SREG);
-	enum guard_compare how;
+	uint32_t op = expr_u32(expr, NFTNL_EXPR_CMP_OP);
 	uint32_t bytes = 0;
 	const void *value = nftnl_expr_get(expr, NFTNL_EXPR_CMP_DATA, &bytes);
 
-	if (value && compare_of(expr_u32(expr, NFTNL_EXPR_CMP_OP), &how))
-		guard_compare(c->rules, reg, bytes, how, value);
+	if (value && op < ARRAY_SIZE(compares))
+		guard_compare(c->rules, reg, bytes, compares[op], value);
 	else
 		guard_may_match(c->rules);
 }
@@ -260,24 +251,19 @@ static void effect_of(struct conversion *c, const char *what, const char *name, 
 	guard_effect(c->rules, text);
 }
 
-static void convert_match(struct conversion *c, struct nftnl_expr *expr)
+/* Attributes of targets have the numbers of those of matches. */
+_Static_assert((int)NFTNL_EXPR_MT_NAME == (int)NFTNL_EXPR_TG_NAME, "one function for both");
+
+static void convert_extension(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_MT_NAME);
 
-	if (name)
-		xt_add_match(c->rules, name, true);
-	else
+	if (!name)
 		fail(c, -EBADMSG);
-}
-
-static void convert_target(struct conversion *c, struct nftnl_expr *expr)
-{
-	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_TG_NAME);
-
-	if (name)
+	else if (!strcmp(nftnl_expr_get_str(expr, NFTNL_EXPR_NAME), "target"))
 		xt_add_target(c->rules, name);
 	else
-		fail(c, -EBADMSG);
+		xt_add_match(c->rules, name, true);
 }
 
 static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
@@ -301,8 +287,8 @@ static const struct expression {
 	{ .name = "lookup", .convert = convert_lookup },
 	{ .name = "ct", .convert = convert_ct },
 	{ .name = "bitwise", .dreg = NFTNL_EXPR_BITWISE_DREG },
-	{ .name = "match", .convert = convert_match },
-	{ .name = "target", .convert = convert_target },
+	{ .name = "match", .convert = convert_extension },
+	{ .name = "target", .convert = convert_extension },
 	{ .name = "range", .convert = convert_range },
 	{ .name = "byteorder", .dreg = NFTNL_EXPR_BYTEORDER_DREG },
 	{ .name = "last" },

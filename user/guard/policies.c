@@ -39,33 +39,23 @@ void policies_freep(struct policies **policies)
 	policies_free(*policies);
 }
 
-static int make_room(struct policies *policies)
-{
-	size_t capacity = policies->capacity ? 2 * policies->capacity : 16;
-	struct policy *at;
-
-	if (policies->n < policies->capacity)
-		return 0;
-	at = reallocarray(policies->at, capacity, sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	policies->at = at;
-	policies->capacity = capacity;
-	return 0;
-}
-
 int policies_add(struct policies *policies, const struct policy *policy)
 {
-	int r;
+	size_t capacity = policies->capacity ? 2 * policies->capacity : 16;
+	struct policy *at = policies->at;
 
 	if (policies->n == POLICIES_MAX) {
 		snprintf(policies->all, sizeof(policies->all), "more than %u IPsec policies",
 			 POLICIES_MAX);
 		return 0;
 	}
-	r = make_room(policies);
-	if (r < 0)
-		return r;
+	if (policies->n == policies->capacity) {
+		at = reallocarray(at, capacity, sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		policies->at = at;
+		policies->capacity = capacity;
+	}
 	policies->at[policies->n++] = *policy;
 	if (policy->icmp && !policies->icmp_errors[0])
 		policy_format(policy, policies->icmp_errors);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Traffic control that may touch forwarded packets, by device: filters at ingress and egress,
- * qdiscs that do more than queue. Pure.
+ * qdiscs that do more than queue; and messages about them. Pure.
  */
 #ifndef GUARD_QUEUEING_H
 #define GUARD_QUEUEING_H
 
+#include <libmnl/libmnl.h>
 #include <net/if.h>
 
 #include "terms.h"
@@ -62,5 +63,18 @@ bool qdisc_is_hook(const struct qdisc *qdisc);
  * NULL if it is not needed. reason: GUARD_REASON_LEN bytes, set only if so.
  */
 bool qdisc_punts(const struct qdisc *qdisc, const struct qdisc_device *device, char *reason);
+
+struct filter {
+	char kind[IFNAMSIZ];
+	uint32_t priority;
+};
+
+/* Parsers: 0, -ENOMSG for another message, -EBADMSG. */
+int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out);
+int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out);
+/* From RTM_NEWLINK. */
+int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out);
+/* A notification: qdiscs or filters may have changed. ctx is not used. */
+bool tc_parse_is_change(const struct nlmsghdr *nlh, const void *ctx);
 
 #endif

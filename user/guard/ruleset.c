@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rulesets are built here. ruleset_query.c evaluates them, ruleset_devices.c tracks devices. */
+#include "ruleset_store.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "ruleset_store.h"
 
 /* Number i is one of n. Anything else is kept as an error. */
 static bool is_valid(struct guard_ruleset *rules, uint32_t i, uint32_t n)

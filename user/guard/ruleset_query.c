@@ -39,12 +39,14 @@ static uint8_t find(struct walk *walk, uint32_t number, const struct rule *rule,
 	const struct chain *chain = &walk->rules->chains[number];
 	const char *table = walk->rules->tables[chain->table];
 
-	if (walk->reason && !walk->found && rule && rule->handle)
-		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s, rule handle %llu: %s",
-			 table, chain->name, (unsigned long long)rule->handle, text);
-	else if (walk->reason && !walk->found)
-		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s: %s", table, chain->name,
-			 text);
+	char handle[sizeof(", rule handle ") + 20] = "";
+
+	if (rule && rule->handle)
+		snprintf(handle, sizeof(handle), ", rule handle %llu",
+			 (unsigned long long)rule->handle);
+	if (walk->reason && !walk->found)
+		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s%s: %s", table, chain->name,
+			 handle, text);
 	walk->found = true;
 	return 0;
 }
@@ -98,14 +100,8 @@ static enum truth lookup(struct walk *walk, uint32_t chain, const struct set *se
 	return set->catch_all ? TRUE : maybe ? MAYBE : FALSE;
 }
 
-static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule *rule,
-			    enum guard_verdict verdict, uint32_t target);
-
 static uint8_t walk_target(struct walk *walk, uint32_t chain, const struct rule *rule,
-			   const struct target *target)
-{
-	return walk_verdict(walk, chain, rule, target->verdict, target->chain);
-}
+			   const struct target *target);
 
 /* The outcome for a key that no element is sure to match. */
 static uint8_t walk_catch_all(struct walk *walk, uint32_t chain, const struct rule *rule,
@@ -162,18 +158,18 @@ static uint8_t walk_jump(struct walk *walk, uint32_t target, uint8_t at_end)
 	return (outcome & OUTCOME_ACCEPT) | (outcome & OUTCOME_END ? at_end : 0);
 }
 
-static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule *rule,
-			    enum guard_verdict verdict, uint32_t target)
+static uint8_t walk_target(struct walk *walk, uint32_t chain, const struct rule *rule,
+			   const struct target *target)
 {
-	switch (verdict) {
+	switch (target->verdict) {
 	case GUARD_ACCEPT:
 		return OUTCOME_ACCEPT;
 	case GUARD_DROP:
 		return find_punt(walk, chain, rule, "drop", OUTCOME_ACCEPT);
 	case GUARD_JUMP:
-		return walk_jump(walk, target, OUTCOME_NEXT);
+		return walk_jump(walk, target->chain, OUTCOME_NEXT);
 	case GUARD_GOTO:
-		return walk_jump(walk, target, OUTCOME_END);
+		return walk_jump(walk, target->chain, OUTCOME_END);
 	case GUARD_RETURN:
 		return OUTCOME_END;
 	case GUARD_CONTINUE:
@@ -219,6 +215,7 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 {
 	const uint8_t *operands = *at + 1;
 	const struct set *sets = walk->rules->sets;
+	struct target target;
 
 	switch (**at) {
 	case OP_LOAD:
@@ -247,7 +244,9 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 				      operands[0]);
 	case OP_VERDICT:
 		*at = operands + 1 + sizeof(uint32_t);
-		return walk_verdict(walk, chain, rule, operands[0], operand_u32(operands + 1));
+		target = (struct target){ .verdict = operands[0],
+					  .chain = operand_u32(operands + 1) };
+		return walk_target(walk, chain, rule, &target);
 	case OP_EFFECT:
 		*at = operands + 1 + operands[0];
 		return walk_effect(walk, chain, rule, operands);
@@ -347,21 +346,14 @@ static void walk_hook(struct walk *walk, enum guard_hook hook, const struct guar
 	}
 }
 
-static const char *error_text(int error)
-{
-	switch (error) {
-	case -ENOMEM:
-		return "out of memory for the rules";
-	case -E2BIG:
-		return "more rules than sixlane analyses";
-	}
-	return "rules that sixlane cannot read";
-}
-
 static bool report_error(char *reason, int error)
 {
+	const char *text = error == -ENOMEM  ? "out of memory for the rules"
+			   : error == -E2BIG ? "more rules than sixlane analyses"
+					     : "rules that sixlane cannot read";
+
 	if (reason)
-		snprintf(reason, GUARD_REASON_LEN, "%s", error_text(error));
+		snprintf(reason, GUARD_REASON_LEN, "%s", text);
 	return true;
 }
 

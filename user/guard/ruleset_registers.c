@@ -18,11 +18,6 @@ static uint64_t bits_of(unsigned int reg, unsigned int bytes)
 	return bytes ? (UINT64_MAX >> (GUARD_REGISTER_BYTES - bytes)) << reg : 0;
 }
 
-static bool is_known(const struct registers *regs, unsigned int i)
-{
-	return regs->known >> i & 1;
-}
-
 static void forget(struct registers *regs, unsigned int reg, unsigned int bytes)
 {
 	unsigned int first = reg & ~(WORD_BYTES - 1);
@@ -79,7 +74,7 @@ enum truth registers_compare(const struct registers *regs, unsigned int reg, uns
 	bool ordered = how != GUARD_EQ && how != GUARD_NE, known = true;
 
 	for (unsigned int i = 0; i < bytes; i++) {
-		if (!is_known(regs, reg + i))
+		if (!(regs->known >> (reg + i) & 1))
 			known = false;
 		else if (regs->bytes[reg + i] != value[i] && (known || !ordered))
 			return truth_of(how, regs->bytes[reg + i] - value[i]);
@@ -123,16 +118,6 @@ static void set_device(struct meta_values *values, enum guard_meta base, bool ex
 	}
 }
 
-static bool has_in(enum guard_hook hook)
-{
-	return hook != GUARD_HOOK_OUTPUT && hook != GUARD_HOOK_EGRESS;
-}
-
-static bool has_out(enum guard_hook hook)
-{
-	return hook != GUARD_HOOK_INGRESS && hook != GUARD_HOOK_PREROUTING;
-}
-
 /*
  * nft's iiftype is the type of skb->dev (NFT_META_IFTYPE, Linux 5.16), which after routing is the
  * egress device. Linux 5.15 takes the ingress device there.
@@ -154,9 +139,11 @@ void meta_values_init(struct meta_values *values, enum guard_hook hook,
 {
 	const uint8_t nfproto = NFPROTO_IPV6;
 	const uint16_t protocol = htons(ETH_P_IPV6);
+	bool has_in = hook != GUARD_HOOK_OUTPUT && hook != GUARD_HOOK_EGRESS;
+	bool has_out = hook != GUARD_HOOK_INGRESS && hook != GUARD_HOOK_PREROUTING;
 
-	set_device(values, GUARD_META_IIF, has_in(hook), in);
-	set_device(values, GUARD_META_OIF, has_out(hook), out);
+	set_device(values, GUARD_META_IIF, has_in, in);
+	set_device(values, GUARD_META_OIF, has_out, out);
 	set_iiftype(values, hook, in, out);
 	set_value(values, GUARD_META_NFPROTO, &nfproto, sizeof(nfproto));
 	/* At egress a VLAN device may have written its tag already. */

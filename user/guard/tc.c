@@ -277,34 +277,21 @@ int tc_read(struct queueing **out)
 
 /* --- tcx ---------------------------------------------------------------------------------- */
 
-static int tcx_query(uint32_t ifindex, enum bpf_attach_type type, const char *where, char *reason)
+int tc_read_tcx(uint32_t ifindex, bool egress, char *reason)
 {
 	uint32_t ids[MAX_TCX] = { 0 };
 	struct bpf_prog_query_opts query = { .sz = sizeof(query),
 					     .prog_ids = ids,
 					     .prog_cnt = ARRAY_SIZE(ids) };
-	int r = bpf_prog_query_opts((int)ifindex, type, &query);
+	int r = bpf_prog_query_opts((int)ifindex, egress ? TCX_EGRESS_6_6 : TCX_INGRESS_6_6,
+				    &query);
 
-	reason[0] = '\0';
 	/* EINVAL: before Linux 6.6. */
-	if (r == -EINVAL || r == -ENODEV || (!r && !query.prog_cnt))
-		return 0;
-	if (r && r != -ENOSPC)
+	if (r && r != -EINVAL && r != -ENODEV && r != -ENOSPC)
 		return r;
-	snprintf(reason, GUARD_REASON_LEN, "tcx program %u at %s", ids[0], where);
-	return 0;
-}
-
-int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress)
-{
-	char in[GUARD_REASON_LEN], out[GUARD_REASON_LEN];
-	int r = tcx_query(ifindex, TCX_INGRESS_6_6, "ingress", in);
-
-	if (!r)
-		r = tcx_query(ifindex, TCX_EGRESS_6_6, "egress", out);
-	if (r)
-		return r;
-	memcpy(ingress, in, sizeof(in));
-	memcpy(egress, out, sizeof(out));
+	reason[0] = '\0';
+	if (r == -ENOSPC || (!r && query.prog_cnt))
+		snprintf(reason, GUARD_REASON_LEN, "tcx program %u at %s", ids[0],
+			 egress ? "egress" : "ingress");
 	return 0;
 }

@@ -16,22 +16,9 @@ extern const struct notifications tc_notifications;
 /* Qdiscs and filters of all devices. Free with queueing_free(). */
 int tc_read(struct queueing **out);
 /*
- * tcx programs, which come and go without a notification, as reasons of GUARD_REASON_LEN bytes; ""
- * for none.
+ * The first tcx program, in GUARD_REASON_LEN bytes of reason; "" for none. They come and go without
+ * a notification.
  */
-int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress);
-
-struct filter {
-	char kind[IFNAMSIZ];
-	uint32_t priority;
-};
-
-/* Parsers, which are pure: 0, -ENOMSG for another message, -EBADMSG. */
-int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out);
-int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out);
-/* From RTM_NEWLINK. */
-int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out);
-/* A notification: qdiscs or filters may have changed. ctx is not used. */
-bool tc_parse_is_change(const struct nlmsghdr *nlh, const void *ctx);
+int tc_read_tcx(uint32_t ifindex, bool egress, char *reason);
 
 #endif

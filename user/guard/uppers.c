@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the folder of a device in a sysfs of its own. The kernel links only devices of one
- * namespace. */
+/* Reads the folder of a device in a sysfs of its own. It links only devices of one namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,18 +30,17 @@ static int sysfs_mount(void)
 int uppers_new(struct uppers **out)
 {
 	struct uppers *uppers = malloc(sizeof(*uppers));
+	int r;
 
 	if (!uppers)
 		return -ENOMEM;
 	uppers->root = sysfs_mount();
-	if (uppers->root < 0) {
-		int r = uppers->root;
-
+	r = uppers->root < 0 ? uppers->root : 0;
+	if (r < 0)
 		free(uppers);
-		return r;
-	}
-	*out = uppers;
-	return 0;
+	else
+		*out = uppers;
+	return r;
 }
 
 void uppers_free(struct uppers *uppers)
@@ -56,26 +54,23 @@ void uppers_free(struct uppers *uppers)
 int uppers_each(const struct uppers *uppers, const char *device,
 		void (*fn)(void *ctx, const char *name), void *ctx)
 {
-	char path[64];
 	const struct dirent *entry;
+	char path[64];
 	DIR *folder;
-	int fd;
+	int fd, r;
 
 	snprintf(path, sizeof(path), "class/net/%s", device);
 	fd = openat(uppers->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	folder = fdopendir(fd);
+	folder = fd < 0 ? NULL : fdopendir(fd);
+	r = -errno;
 	if (!folder) {
-		int r = -errno;
-
-		close(fd);
+		util_close(&fd);
 		return r;
 	}
 	for (errno = 0; (entry = readdir(folder)); errno = 0)
 		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			fn(ctx, entry->d_name + strlen(PREFIX));
-	fd = -errno;
+	r = -errno;
 	closedir(folder);
-	return fd;
+	return r;
 }

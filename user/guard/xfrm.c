@@ -128,13 +128,13 @@ int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out)
 	return 1;
 }
 
-int xfrm_parse_default(const struct nlmsghdr *nlh, char reason[GUARD_REASON_LEN])
+int xfrm_parse_default(const struct nlmsghdr *nlh, void *reason)
 {
 	const struct xfrm_userpolicy_default *defaults = attr_header(nlh, sizeof(*defaults));
 
 	if (!defaults || nlh->nlmsg_type != XFRM_MSG_GETDEFAULT)
 		return -EBADMSG;
-	reason[0] = '\0';
+	*(char *)reason = '\0';
 	if (defaults->fwd != XFRM_USERPOLICY_ACCEPT)
 		snprintf(reason, GUARD_REASON_LEN, "the default action of fwd policies is block");
 	else if (defaults->out != XFRM_USERPOLICY_ACCEPT)
@@ -174,13 +174,6 @@ static int policy_message(const struct nlmsghdr *nlh, void *ctx)
 	return r <= 0 ? r : policies_add(ctx, &policy);
 }
 
-static int default_message(const struct nlmsghdr *nlh, void *ctx)
-{
-	struct policies *policies = ctx;
-
-	return xfrm_parse_default(nlh, policies->all);
-}
-
 static int read_default(struct nl_socket *socket, struct policies *policies)
 {
 	char buffer[128] __attribute__((aligned(8)));
@@ -189,7 +182,7 @@ static int read_default(struct nl_socket *socket, struct policies *policies)
 
 	nlh->nlmsg_type = XFRM_MSG_GETDEFAULT;
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct xfrm_userpolicy_default));
-	r = nl_socket_request_one(socket, nlh, default_message, policies, TIMEOUT_MS);
+	r = nl_socket_request_one(socket, nlh, xfrm_parse_default, policies->all, TIMEOUT_MS);
 	return r == -EINVAL ? 0 : r; /* before Linux 5.15 the default is accept */
 }
 

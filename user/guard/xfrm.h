@@ -16,7 +16,10 @@ int xfrm_read(struct policies **out);
  * cannot, or only allows packets; -EBADMSG.
  */
 int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out);
-/* The reply to XFRM_MSG_GETDEFAULT. reason: why every packet is punted, or "". 0 or -EBADMSG. */
-int xfrm_parse_default(const struct nlmsghdr *nlh, char reason[GUARD_REASON_LEN]);
+/*
+ * The reply to XFRM_MSG_GETDEFAULT. reason: GUARD_REASON_LEN bytes, why every packet is punted, or
+ * "". 0 or -EBADMSG.
+ */
+int xfrm_parse_default(const struct nlmsghdr *nlh, void *reason);
 
 #endif

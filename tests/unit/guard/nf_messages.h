@@ -7,20 +7,16 @@
 #define UNIT_GUARD_NF_MESSAGES_H
 
 #include <arpa/inet.h>
-#include <libmnl/libmnl.h>
 #include <libnftnl/common.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <stdbool.h>
-#include <string.h>
+
+#include "../netlink/netlink_build.h"
 
 static inline struct nlmsghdr *nf_message(uint16_t type, uint8_t family)
 {
-	static char buffer[4096] __attribute__((aligned(8)));
-
-	memset(buffer, 0, sizeof(buffer));
-	return nftnl_nlmsg_build_hdr(buffer, type, family, 0, 0);
+	return nftnl_nlmsg_build_hdr((char *)message_start(), type, family, 0, 0);
 }
 
 static inline struct nlmsghdr *table_message(uint8_t family)

@@ -2,15 +2,13 @@
 /* Messages of nfnetlink_hook: which functions punt, and for which reason. */
 #include "../unit.h"
 
-#include <string.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
 #include "../../../user/guard/nf_hooks.h"
-#include "../../../user/lib/util.h"
+#include "../netlink/netlink_build.h"
 
 #define TYPE_BPF 2
 #define TYPE_FLOWTABLE 3
@@ -88,16 +86,19 @@ static struct nlmsghdr *build(const struct row *row, void *buffer)
 	return nlh;
 }
 
-static char buffer[1024] __attribute__((aligned(8)));
+static char buffer[4096] __attribute__((aligned(8)));
+
+static int parse(const struct row *row, struct nf_hooks *hooks)
+{
+	return PARSE(nf_hooks_parse, build(row, buffer), row->hook, row->selinux_checks, hooks);
+}
 
 static void functions(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nf_hooks_context context = { .selinux_checks = rows[i].selinux_checks };
 		struct nf_hooks hooks = { .known = true };
 
-		assert_int_equal(
-			nf_hooks_parse(build(&rows[i], buffer), rows[i].hook, &context, &hooks), 0);
+		assert_int_equal(parse(&rows[i], &hooks), 0);
 		assert_string_equal(hooks.unknown[rows[i].hook],
 				    rows[i].expected ? rows[i].expected : "");
 		assert_int_equal(hooks.defragments, rows[i].defragments);
@@ -109,64 +110,49 @@ static void functions(void **state)
 
 static void first_unknown_is_kept(void **state)
 {
-	static const struct nf_hooks_context context;
 	static const struct row first = { .name = "foo", .module = "bar" };
 	static const struct row second = { .name = "other" };
 	struct nf_hooks hooks = { 0 };
 
-	assert_int_equal(
-		nf_hooks_parse(build(&first, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
-	assert_int_equal(
-		nf_hooks_parse(build(&second, buffer), GUARD_HOOK_FORWARD, &context, &hooks), 0);
-	nf_hooks_add_bpf(&hooks, GUARD_HOOK_FORWARD, 3);
-	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD],
-			    "function foo of module bar at forward");
+	assert_int_equal(parse(&first, &hooks), 0);
+	assert_int_equal(parse(&second, &hooks), 0);
+	nf_hooks_add_bpf(&hooks, first.hook, 3);
+	assert_string_equal(hooks.unknown[first.hook], "function foo of module bar at ingress");
 }
 
 static void a_long_name_is_cut(void **state)
 {
-	static const struct nf_hooks_context context;
 	static char name[500];
 	struct row row = { .name = name, .module = name };
 	struct nf_hooks hooks = { 0 };
-	char large[4096] __attribute__((aligned(8)));
+	const char *reason = hooks.unknown[row.hook];
 
 	memset(name, 'f', sizeof(name) - 1);
-	assert_int_equal(nf_hooks_parse(build(&row, large), GUARD_HOOK_FORWARD, &context, &hooks),
-			 0);
-	assert_int_equal(strlen(hooks.unknown[GUARD_HOOK_FORWARD]), GUARD_REASON_LEN - 1);
-	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD] + GUARD_REASON_LEN - 5, "f...");
+	assert_int_equal(parse(&row, &hooks), 0);
+	assert_int_equal(strlen(reason), GUARD_REASON_LEN - 1);
+	assert_string_equal(reason + GUARD_REASON_LEN - 5, "f...");
 }
 
 /* A truncated message is refused or parsed as far as it goes, never read beyond its end. */
 static void truncations(void **state)
 {
-	static const struct nf_hooks_context context;
-
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nlmsghdr *nlh = build(&rows[i], buffer);
+		struct nf_hooks hooks = { 0 };
 
-		for (uint32_t size = sizeof(*nlh); size < nlh->nlmsg_len; size++) {
-			_cleanup_free_ struct nlmsghdr *cut = malloc(size);
-			struct nf_hooks hooks = { 0 };
-
-			assert_non_null(cut);
-			memcpy(cut, nlh, size);
-			cut->nlmsg_len = size;
-			(void)nf_hooks_parse(cut, rows[i].hook, &context, &hooks);
-		}
+		while (--nlh->nlmsg_len >= sizeof(*nlh))
+			(void)PARSE(nf_hooks_parse, nlh, rows[i].hook, false, &hooks);
 	}
 }
 
 static void a_name_without_its_end(void **state)
 {
-	static const struct nf_hooks_context context;
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct nf_hooks hooks = { 0 };
 
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nfgenmsg));
 	mnl_attr_put(nlh, NFNLA_HOOK_FUNCTION_NAME, 4, "abcd");
-	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, &context, &hooks), -EBADMSG);
+	assert_int_equal(nf_hooks_parse(nlh, GUARD_HOOK_FORWARD, false, &hooks), -EBADMSG);
 	assert_string_equal(hooks.unknown[GUARD_HOOK_FORWARD], "");
 }
 

@@ -157,19 +157,26 @@ static void test_rows(void **state)
 	}
 }
 
+/* n policies, in whose prefixes %x is their number. */
+static void add_many(struct policies *policies, unsigned int n, const char *src, const char *dst)
+{
+	char texts[2][64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(texts[0], sizeof(texts[0]), src, i);
+		snprintf(texts[1], sizeof(texts[1]), dst, i);
+		add(policies, texts[0], texts[1], i);
+	}
+}
+
 /* Equal sets are stored once, and none where the next wider destination has it. */
 static void test_shared_sets(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
-	char text[64];
 
-	for (unsigned int i = 0; i < 100; i++) {
-		snprintf(text, sizeof(text), "2001:db8:%x::/48", i);
-		add(policies, "2001:db8:a::/64", text, i);
-		add(policies, "2001:db8:b::/64", text, i);
-		snprintf(text, sizeof(text), "2001:db8:%x:1::/64", i);
-		add(policies, "2001:db8:b::/72", text, i);
-	}
+	add_many(policies, 100, "2001:db8:a::/64", "2001:db8:%x::/48");
+	add_many(policies, 100, "2001:db8:b::/64", "2001:db8:%x::/48");
+	add_many(policies, 100, "2001:db8:b::/72", "2001:db8:%x:1::/64");
 	make_entries(policies);
 	assert_int_equal(entries.n, 100 + 2);
 }
@@ -177,12 +184,8 @@ static void test_shared_sets(void **state)
 static void test_too_many_policies(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
-	char text[64];
 
-	for (unsigned int i = 0; i < POLICIES_MAX; i++) {
-		snprintf(text, sizeof(text), "2001:db8:%x::/48", i);
-		add(policies, "::/0", text, i);
-	}
+	add_many(policies, POLICIES_MAX, "::/0", "2001:db8:%x::/48");
 	assert_string_equal(policies->all, "");
 	make_entries(policies);
 	assert_int_equal(entries.n, POLICIES_MAX + 1);
@@ -200,13 +203,8 @@ static int fail_entry(void *ctx, const struct sixlane_route_key *key, uint32_t v
 /* n sources by ::/0, and one more by n destinations below it: two sets, however often merged. */
 static void add_nested(struct policies *policies, unsigned int n)
 {
-	char text[64];
-
-	for (unsigned int i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "2001:db8:%x::/48", i);
-		add(policies, text, "::/0", i);
-		add(policies, "2001:db9::/32", text, i);
-	}
+	add_many(policies, n, "2001:db8:%x::/48", "::/0");
+	add_many(policies, n, "2001:db9::/32", "2001:db8:%x::/48");
 }
 
 static void expect_too_big(const struct policies *policies)
@@ -221,15 +219,11 @@ static void expect_too_big(const struct policies *policies)
 static void test_too_many_entries(void **state)
 {
 	_cleanup_(policies_freep) struct policies *policies = policies_new();
-	char text[64];
 
 	add_nested(policies, 1000);
 	make_entries(policies);
 	assert_int_equal(entries.n, 1001 + 1000 + 1001);
-	for (unsigned int i = 0; i < 80; i++) {
-		snprintf(text, sizeof(text), "2001:db7:%x::/48", i);
-		add(policies, text, text, i);
-	}
+	add_many(policies, 80, "2001:db7:%x::/48", "2001:db7:%x::/48");
 	expect_too_big(policies);
 }
 

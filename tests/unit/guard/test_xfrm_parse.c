@@ -5,22 +5,9 @@
 #include "../unit.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "../../../user/guard/xfrm.h"
-#include "../../../user/lib/util.h"
 #include "xfrm_messages.h"
-
-/* Parse it from exactly its size, for ASan. */
-static int parse(const struct nlmsghdr *nlh, size_t size, struct policy *out)
-{
-	_cleanup_free_ struct nlmsghdr *copy = malloc(size);
-
-	memcpy(copy, nlh, size);
-	copy->nlmsg_len = (uint32_t)size;
-	return xfrm_parse_policy(copy, out);
-}
 
 /* PUNTS_ICMP: ICMPv6 errors as well. */
 enum result { IGNORED, PUNTS, PUNTS_ICMP };
@@ -29,33 +16,29 @@ static const struct {
 	const char *name;
 	enum result result;
 	struct policy_row row;
-	const char *text; /* NULL: FROM_A_TO_B_TEXT */
 } rows[] = {
-	{ "fwd block", PUNTS_ICMP, { FWD, BLOCK }, NULL },
-	{ "out block", PUNTS, { OUT, BLOCK }, NULL },
-	{ "in block", IGNORED, { FROM_A_TO_B, .dir = XFRM_POLICY_IN, BLOCK }, NULL },
-	{ "socket",
-	  IGNORED,
-	  { FROM_A_TO_B, .dir = XFRM_POLICY_MAX + XFRM_POLICY_OUT, BLOCK },
-	  NULL },
-	{ "fwd allow", IGNORED, { FWD }, NULL },
-	{ "out allow", IGNORED, { OUT }, NULL },
-	{ "fwd template", PUNTS_ICMP, { FWD, ESP }, NULL },
-	{ "out templates", PUNTS, { OUT, .n_templates = 2 }, NULL },
-	{ "level use", PUNTS, { OUT, ESP, .optional = true }, NULL },
-	{ "flag icmp", PUNTS_ICMP, { OUT, ESP, .flags = XFRM_POLICY_ICMP }, NULL },
-	{ "flag localok", IGNORED, { OUT, .flags = XFRM_POLICY_LOCALOK }, NULL },
-	{ "unknown action", PUNTS, { OUT, .action = 9 }, NULL },
-	{ "sub", PUNTS_ICMP, { FWD, .sub = true }, NULL },
-	{ "use expires", PUNTS, { OUT, .use_expires = 60 }, NULL },
-	{ "security label", PUNTS, { OUT, .security = true }, NULL },
-	{ "offloaded", PUNTS, { OUT, .offload = true }, NULL },
-	{ "if_id", IGNORED, { OUT, BLOCK, .if_id = 3 }, NULL },
-	{ "mark", IGNORED, { OUT, BLOCK, .mark = { 1, 1 } }, NULL },
-	{ "mark without mask", PUNTS, { OUT, BLOCK, .mark = { 1, 0 } }, NULL },
-	{ "mark 0", PUNTS, { OUT, BLOCK, .mark = { 0, 1 } }, NULL },
-	{ "unknown attribute", PUNTS, { OUT, .mark = { 1, 1 }, .unknown = 99 }, NULL },
-	{ "attribute of states", PUNTS, { OUT, .unknown = XFRMA_LASTUSED }, NULL },
+	{ "fwd block", PUNTS_ICMP, { FWD, BLOCK } },
+	{ "out block", PUNTS, { OUT, BLOCK } },
+	{ "in block", IGNORED, { FROM_A_TO_B, .dir = XFRM_POLICY_IN, BLOCK } },
+	{ "socket", IGNORED, { FROM_A_TO_B, .dir = XFRM_POLICY_MAX + XFRM_POLICY_OUT, BLOCK } },
+	{ "fwd allow", IGNORED, { FWD } },
+	{ "out allow", IGNORED, { OUT } },
+	{ "fwd template", PUNTS_ICMP, { FWD, ESP } },
+	{ "out templates", PUNTS, { OUT, .n_templates = 2 } },
+	{ "level use", PUNTS, { OUT, ESP, .optional = true } },
+	{ "flag icmp", PUNTS_ICMP, { OUT, ESP, .flags = XFRM_POLICY_ICMP } },
+	{ "flag localok", IGNORED, { OUT, .flags = XFRM_POLICY_LOCALOK } },
+	{ "unknown action", PUNTS, { OUT, .action = 9 } },
+	{ "sub", PUNTS_ICMP, { FWD, .sub = true } },
+	{ "use expires", PUNTS, { OUT, .use_expires = 60 } },
+	{ "security label", PUNTS, { OUT, .security = true } },
+	{ "offloaded", PUNTS, { OUT, .offload = true } },
+	{ "if_id", IGNORED, { OUT, BLOCK, .if_id = 3 } },
+	{ "mark", IGNORED, { OUT, BLOCK, .mark = { 1, 1 } } },
+	{ "mark without mask", PUNTS, { OUT, BLOCK, .mark = { 1, 0 } } },
+	{ "mark 0", PUNTS, { OUT, BLOCK, .mark = { 0, 1 } } },
+	{ "unknown attribute", PUNTS, { OUT, .mark = { 1, 1 }, .unknown = 99 } },
+	{ "attribute of states", PUNTS, { OUT, .unknown = XFRMA_LASTUSED } },
 	{ "IPv4",
 	  IGNORED,
 	  { .dir = XFRM_POLICY_OUT,
@@ -64,13 +47,16 @@ static const struct {
 	    .src = "10.0.0.0",
 	    .dst = "10.0.1.0",
 	    .src_len = 24,
-	    .dst_len = 24 },
-	  NULL },
-	{ "any family", PUNTS, { OUT, BLOCK, .family = 255 }, "::/0 to ::/0" },
+	    .dst_len = 24 } },
+	{ "any family", PUNTS, { OUT, BLOCK, .family = 255, .text = "::/0 to ::/0" } },
 	{ "host bits",
 	  PUNTS,
-	  { .dir = XFRM_POLICY_OUT, BLOCK, .src = "2001:db8:a::5", .dst = "::1", .src_len = 48 },
-	  "2001:db8:a::/48 to ::/0" },
+	  { .dir = XFRM_POLICY_OUT,
+	    BLOCK,
+	    .src = "2001:db8:a::5",
+	    .dst = "::1",
+	    .src_len = 48,
+	    .text = "2001:db8:a::/48 to ::/0" } },
 };
 
 static void test_policies(void **state)
@@ -79,12 +65,12 @@ static void test_policies(void **state)
 		const struct nlmsghdr *nlh = build_policy(&rows[i].row);
 		char text[GUARD_REASON_LEN] = "", expected[GUARD_REASON_LEN] = "";
 		struct policy policy = { 0 };
-		int r = parse(nlh, nlh->nlmsg_len, &policy);
+		int r = PARSE(xfrm_parse_policy, nlh, &policy);
 
 		if (rows[i].result != IGNORED)
 			snprintf(expected, sizeof(expected), "policy %s %s, index 17, priority 5",
 				 rows[i].row.dir == XFRM_POLICY_FWD ? "fwd" : "out",
-				 rows[i].text ? rows[i].text : FROM_A_TO_B_TEXT);
+				 rows[i].row.text ? rows[i].row.text : FROM_A_TO_B_TEXT);
 		if (r > 0)
 			policy_format(&policy, text);
 		if (r != (rows[i].result != IGNORED) || strcmp(text, expected) != 0 ||
@@ -97,12 +83,12 @@ static void test_policies(void **state)
 static void test_truncated(void **state)
 {
 	const struct policy_row row = { OUT, ESP, .mark = { 0, 1 } };
-	const struct nlmsghdr *nlh = build_policy(&row);
+	struct nlmsghdr *nlh = build_policy(&row);
 	struct policy policy;
 	int accepted = 0;
 
-	for (size_t size = sizeof(*nlh); size < nlh->nlmsg_len; size++) {
-		const int r = parse(nlh, size, &policy);
+	while (--nlh->nlmsg_len >= sizeof(*nlh)) {
+		const int r = PARSE(xfrm_parse_policy, nlh, &policy);
 
 		assert_true(r == -EBADMSG || r >= 0);
 		accepted += r >= 0;
@@ -113,20 +99,16 @@ static void test_truncated(void **state)
 
 static void test_malformed(void **state)
 {
-	struct policy_row row = { OUT, BLOCK };
+	static const struct policy_row lengths[] = { { OUT, BLOCK },
+						     { .src = "::", .src_len = 129, .dst = "::" },
+						     { .dst = "::", .dst_len = 129, .src = "::" } };
 	struct nlmsghdr *nlh;
 	struct policy policy;
 
-	row.src_len = 129;
-	nlh = build_policy(&row);
-	assert_int_equal(xfrm_parse_policy(nlh, &policy), -EBADMSG);
-	row.src_len = 64;
-	row.dst_len = 129;
-	nlh = build_policy(&row);
-	assert_int_equal(xfrm_parse_policy(nlh, &policy), -EBADMSG);
-	row.dst_len = 64;
-	nlh = build_policy(&row);
-	assert_int_equal(xfrm_parse_policy(nlh, &policy), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
+		assert_int_equal(xfrm_parse_policy(build_policy(&lengths[i]), &policy),
+				 i ? -EBADMSG : 1);
+	nlh = build_policy(&lengths[0]);
 	nlh->nlmsg_type = XFRM_MSG_NEWSA;
 	assert_int_equal(xfrm_parse_policy(nlh, &policy), -EBADMSG);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Builds messages of NETLINK_XFRM, for test_xfrm_parse.c and the fuzzer. All are built in one
- * buffer.
+ * Builds messages of NETLINK_XFRM, for unit tests and the fuzzer. All are built in one buffer.
  */
 #ifndef GUARD_XFRM_MESSAGES_H
 #define GUARD_XFRM_MESSAGES_H
 
 #include <arpa/inet.h>
-#include <libmnl/libmnl.h>
 #include <linux/xfrm.h>
-#include <string.h>
+
+#include "../netlink/netlink_build.h"
 
 #define MAX_TEMPLATES 6 /* XFRM_MAX_DEPTH of the kernel */
 
@@ -27,6 +26,7 @@ struct policy_row {
 	struct xfrm_mark mark;
 	uint32_t if_id;
 	uint16_t unknown; /* type of one more attribute */
+	const char *text; /* of its prefixes, for tests */
 };
 
 /* Parts of rows. */
@@ -39,11 +39,8 @@ struct policy_row {
 
 static inline struct nlmsghdr *xfrm_message(uint16_t type)
 {
-	static char buffer[4096] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh;
+	struct nlmsghdr *nlh = message_start();
 
-	memset(buffer, 0, sizeof(buffer));
-	nlh = mnl_nlmsg_put_header(buffer);
 	nlh->nlmsg_type = type;
 	return nlh;
 }

@@ -334,6 +334,16 @@ static void test_meta_flags(void **state)
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_FRAGMENTS);
 }
 
+/* The same devices are named, so that only the answers are others. */
+static void test_rules_change(void **state)
+{
+	set_rules("base forward accept; iifname = p0 accept");
+	assert_true(pair_is_free(P0, P1));
+	set_rules("base forward accept; iifname = p0 drop");
+	assert_false(pair_is_free(P0, P1));
+	assert_int_equal(flags_of(P0), GUARDED);
+}
+
 /* A device that a rule names appears, or gets the name, after the rule. */
 static void test_device_that_gets_a_name(void **state)
 {
@@ -418,6 +428,7 @@ UNIT_TESTS()
 		TEST(test_nothing_is_read),
 		TEST(test_bypassed),
 		TEST(test_meta_flags),
+		TEST(test_rules_change),
 		TEST(test_device_that_gets_a_name),
 		TEST(test_device_of_a_flowtable_is_renamed),
 		TEST(test_reasons),
