@@ -12,10 +12,7 @@
 #include "../netlink/parse.h"
 #include "audit.h"
 #include "daemon.h"
-#include "exceptions.h"
-#include "guard_apply.h"
 #include "operator.h"
-#include "port_names.h"
 #include "ports.h"
 
 /*
@@ -71,24 +68,9 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 		apply_all_prefixes(sync);
 }
 
-/* Its features may have been announced while an old device still had that ifindex. */
-static void note_new(struct sync *sync, const struct link *link)
-{
-	const struct device *device = links_find(&sync->stores.links, link->ifindex);
-
-	if (!device || !device->has_link)
-		sync->schedule.wanted |= SCHEDULE_FEATURES;
-	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
-		operator_device_changed(sync->operator);
-}
-
 /* IPv6 takes over a larger MTU only after the device announced it, without a message. */
-static void note_mtu(struct sync *sync, const struct link *link)
+static void mtu_changed(struct sync *sync)
 {
-	const struct device *device = links_find(&sync->stores.links, link->ifindex);
-
-	if (!device || !device->has_link || device->link.mtu == link->mtu)
-		return;
 	sync->schedule.next_poll_ns = 0;
 	exceptions_mtu_changed(sync);
 	audit_place_read_unsteady(sync, 0);
@@ -97,16 +79,21 @@ static void note_mtu(struct sync *sync, const struct link *link)
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
 {
 	const struct device *device = links_find(&sync->stores.links, link->ifindex);
-	bool was_up = device && device->has_link && (device->link.flags & IFF_UP);
-	bool known = device && device->has_link;
+	const bool known = device && device->has_link;
+	const bool was_up = known && device->link.flags & IFF_UP, is_up = link->flags & IFF_UP;
 	int ret;
 
-	note_new(sync, link);
-	note_mtu(sync, link);
+	/* its features may have been announced while an old device still had that ifindex */
+	if (!known)
+		sync->schedule.wanted |= SCHEDULE_FEATURES;
+	if (!known || strcmp(device->link.name, link->name) != 0)
+		operator_device_changed(sync->operator);
+	if (known && device->link.mtu != link->mtu)
+		mtu_changed(sync);
 	ret = links_set(&sync->stores.links, link, changed);
-	if (!ret && known && was_up != !!(link->flags & IFF_UP))
+	if (!ret && known && was_up != is_up)
 		apply_routes_stale(sync, link->ifindex);
-	if (!ret && was_up && !(link->flags & IFF_UP))
+	if (!ret && was_up && !is_up)
 		if (addrs_device_down(&sync->stores.addrs, link->ifindex))
 			sync->schedule.wanted |= SCHEDULE_SOURCES;
 	return ret;

@@ -13,12 +13,8 @@
 #include "../netlink/parse.h"
 #include "../resolve/resolve.h"
 #include "audit.h"
-#include "daemon.h"
 #include "exceptions_store.h"
 #include "ports.h"
-#include "quarantine.h"
-
-#define NS_PER_MS 1000000u
 
 /* --- a prefix --------------------------------------------------------------------------------- */
 

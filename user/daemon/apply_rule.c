@@ -12,7 +12,6 @@
 #include "../lib/kernel.h"
 #include "../netlink/parse.h"
 #include "daemon.h"
-#include "meta.h"
 #include "ports.h"
 
 /*

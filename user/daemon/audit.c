@@ -16,9 +16,7 @@
 #include <string.h>
 
 #include "daemon.h"
-#include "exceptions.h"
 
-#define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 512u /* at most, see kernel_reader_walk() */

@@ -16,7 +16,7 @@
 #include <sys/queue.h>
 
 #include "../rib/rib.h"
-#include "kernel_routes.h"
+#include "kernel_reader.h"
 
 struct sync;
 

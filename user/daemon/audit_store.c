@@ -15,7 +15,6 @@
 #include "audit.h"
 #include "daemon.h"
 
-#define NS_PER_MS 1000000u
 /* Delay of a reading after the event, or after the reading before, by the readings left. */
 static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)

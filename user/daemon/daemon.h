@@ -21,6 +21,9 @@
 #include "quarantine.h"
 #include "sockets.h"
 
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
 /* What the kernel has reported. Filled by apply_*.c, read by everybody. */
 struct stores {
 	struct rib *rib;
@@ -81,6 +84,7 @@ static inline void schedule_tables(struct schedule *schedule, uint64_t delay_ns)
 	schedule->wanted |= SCHEDULE_TABLES;
 }
 
+/* Counters of the daemon. */
 struct statistics {
 	uint64_t generation; /* successful synchronisations, of earlier daemons too */
 	uint64_t overruns, malformed;
@@ -139,5 +143,21 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS]);
 
 /* Input is there, or something may be due. Returns the milliseconds until the next call is due. */
 int sync_run(struct sync *sync);
+
+/* --- meta.c: what sl_meta holds but statistics */
+
+/* Recompute SIXLANE_META_* and publish them. Call after each change of what they depend on. */
+void meta_update(struct sync *sync);
+/*
+ * Every packet passes until the end of the synchronisation. Call before a port or a rule leads
+ * packets to tables that are not written yet.
+ */
+void meta_hold(struct sync *sync);
+/*
+ * Settings of the network namespace that no notification announces: the hash policy into sl_meta,
+ * flow labels of ICMPv6 errors into stores. Draws the hash seed if there is none. Until a change is
+ * noticed, the hash uses the old fields. That changes the member of a flow, not the set of members.
+ */
+void meta_read_settings(struct maps *maps, struct stores *stores);
 
 #endif

@@ -11,9 +11,6 @@
 #include "kernel_reader.h"
 #include "operator.h"
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
-
 /* Readings take at most a 50th of a CPU, and so do checks of the store. */
 #define BUDGET_PART 50
 #define BURST_NS (20 * NS_PER_MS) /* readings in a row, followed by a rest */

@@ -15,11 +15,9 @@
 
 #include "exceptions_store.h"
 #include "kernel_reader.h"
-#include "kernel_routes.h"
 #include "operator.h"
 #include "ports.h"
 
-#define NS_PER_MS 1000000ull
 /* A Path MTU is punt this long before its end: the datapath's clock is two ticks late at most. */
 #define AHEAD_NS 100000000ull
 

@@ -9,7 +9,6 @@
 
 #include "audit.h"
 
-#define NS_PER_MS 1000000ull
 /* Without a kernel reader: the kernel forgets exceptions in less time. */
 #define FORGOTTEN_NS 900000000000ull
 

@@ -7,7 +7,7 @@
  * - A destination is exact only if all that the kernel has of it is known, and is one exception at
  *   the hop that its packets take. In any other case it is punt.
  * - A destination that is exact or punt has its bits in sl_punted. Bits are removed only by
- * rebuilding the whole filter.
+ *   rebuilding the whole filter.
  */
 #ifndef USER_DAEMON_EXCEPTIONS_STORE_H
 #define USER_DAEMON_EXCEPTIONS_STORE_H
@@ -59,9 +59,8 @@ struct exceptions {
 	struct radix store;
 	uint64_t n[EXCEPTION_N_STATES]; /* in each state but EXCEPTION_NONE */
 	uint64_t object_ns;		/* when one was last found at a next-hop object */
-	uint64_t next_punted[SIXLANE_PUNTED_WORDS]; /* next sl_punted; before ready, an earlier
-						     * daemon's
-						     */
+	/* next sl_punted; before ready, an earlier daemon's */
+	uint64_t next_punted[SIXLANE_PUNTED_WORDS];
 	uint64_t overflow_ns;
 	struct exceptions_overflow { /* destinations that found no room in the store */
 		uint64_t n, filter[SIXLANE_PUNTED_WORDS];

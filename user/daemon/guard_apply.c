@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See guard_apply.h. */
+/* See guard_apply.h. More is held back before anything else is freed. */
 #include "guard_apply.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 
 #include "../loader/flows.h"
 #include "daemon.h"
-#include "meta.h"
 #include "ports.h"
 
 /* --- flowtables: packets of such ports pass where the kernel lacks what the extension needs --- */

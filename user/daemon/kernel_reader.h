@@ -2,7 +2,7 @@
 /*
  * The kernel's own IPv6 routes, exceptions and next-hop objects, read from its memory in bounded
  * calls: also what neither dumps nor notifications contain. Reads the network namespace of the
- * calling thread. Does not know the RIB or netlink, and keeps nothing between calls.
+ * calling thread. Keeps nothing between calls.
  *
  * A route that exists during a whole walk is read exactly once. Of routes that change meanwhile
  * either state may be read. Functions return 0 or -errno.
@@ -10,7 +10,9 @@
 #ifndef USER_DAEMON_KERNEL_READER_H
 #define USER_DAEMON_KERNEL_READER_H
 
-#include "../rib/prefix.h"
+#include <stddef.h>
+
+#include "../rib/route.h"
 #include "kernel_reader_abi.h"
 
 struct kernel_reader;
@@ -60,5 +62,25 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
  */
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record);
+
+/* --- kernel_routes.c: records as routes of the RIB. Pure. */
+
+/* Room for all routes of a view. Zeroed: none. */
+struct kernel_routes {
+	size_t n, n_hops;
+	struct route routes[KERNEL_READER_RECORDS];
+	struct route_hop hops[KERNEL_READER_RECORDS];
+};
+
+/*
+ * Replace out by the routes of n records of one destination of a table. The hops of a multipath
+ * route become one route, at the place of the first hop, with its attributes and the earliest
+ * lifetime. It is marked if the hops differ. Exceptions are ignored.
+ */
+void kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
+			const struct kernel_record *records, size_t n);
+
+/* The destination of a record. */
+struct prefix kernel_routes_dst(const struct kernel_record *record);
 
 #endif

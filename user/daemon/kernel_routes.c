@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See kernel_routes.h. A record has what rtnetlink would report of a route (rt6_fill_node). The
+ * See kernel_reader.h. A record has what rtnetlink would report of a route (rt6_fill_node). The
  * hops of a multipath route are separate records, which are joined here.
  */
-#include "kernel_routes.h"
+#include "kernel_reader.h"
 
 #include <linux/ipv6_route.h>
 #include <linux/rtnetlink.h>

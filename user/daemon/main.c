@@ -10,8 +10,6 @@
 #include <sys/signalfd.h>
 
 #include "../loader/arena.h"
-#include "../maps/maps.h"
-#include "config.h"
 #include "daemon.h"
 
 #define EXIT_USAGE 2

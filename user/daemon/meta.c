@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "meta.h"
-
+/*
+ * What sl_meta holds for the datapath: the flags, under which it forwards at all, and the multipath
+ * hash. sync.c writes what only the CLI reads there.
+ */
 #include <sys/random.h>
 
 #include "../lib/kernel.h"

@@ -11,8 +11,6 @@
 
 #include "../lib/wakeup.h"
 #include "daemon.h"
-#include "exceptions.h"
-#include "neigh_refresh.h"
 #include "ports.h"
 
 #define READ_INTERVAL_NS 1000000000ull

@@ -12,14 +12,8 @@
 #include <string.h>
 
 #include "apply.h"
-#include "compiled.h"
 #include "daemon.h"
-#include "neigh_refresh.h"
-#include "quarantine.h"
-#include "sockets.h"
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
 #define DRAW_INTERVAL_NS (250 * NS_PER_MS)
 #define RECHECK_NS (100 * NS_PER_MS)
 #define READ_MAX 4

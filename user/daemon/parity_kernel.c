@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Asks the kernel where a packet goes, and compares that with where XDP sent it: see parity.h. */
 #include "parity.h"
 
 #include <errno.h>

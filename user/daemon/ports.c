@@ -19,8 +19,6 @@
 #include "../loader/driver.h"
 #include "../resolve/port.h"
 #include "daemon.h"
-#include "meta.h"
-
 /* --- the guard's decisions -------------------------------------------------------------------- */
 
 static const uint32_t guard_bits =

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Puts the daemon together and takes it apart: see daemon.h. Knows which message goes where. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -9,15 +10,10 @@
 #include "../loader/flows.h"
 #include "apply.h"
 #include "audit.h"
-#include "exceptions.h"
 #include "operator.h"
 #include "parity.h"
-#include "port_names.h"
 #include "ports.h"
-#include "sockets.h"
 #include "watchdog.h"
-
-#define NS_PER_S 1000000000ull
 
 static const struct sockets_handler handlers[SOCKETS_N_TYPES] = {
 	[RTM_NEWROUTE] = { apply_route, "route" },

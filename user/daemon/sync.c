@@ -12,20 +12,11 @@
 
 #include "apply.h"
 #include "audit.h"
-#include "compiled.h"
-#include "exceptions.h"
-#include "guard_apply.h"
-#include "meta.h"
-#include "neigh_refresh.h"
 #include "operator.h"
 #include "parity.h"
-#include "port_names.h"
 #include "ports.h"
 #include "requests.h"
-#include "sockets.h"
 
-#define NS_PER_MS 1000000u
-#define NS_PER_S 1000000000ull
 #define REFRESH_INTERVAL_NS NS_PER_S
 #define RETRY_INTERVAL_NS NS_PER_S
 

@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "../../../user/daemon/kernel_routes.h"
+#include "../../../user/daemon/kernel_reader.h"
 #include "../../../user/lib/util.h"
 
 #define NOW_NS 1000000000000ull
