@@ -40,9 +40,9 @@ struct nl_socket {
 	struct exchange pieces; /* for nl_socket_dump_next() */
 	uint32_t sequence;	/* of the last dump or request; never 0, see nl_socket_send() */
 	bool joined;
-	bool busy;	 /* during a dump or request */
-	bool leftovers;	 /* replies may come that nobody waits for */
-	bool overrun;	 /* not reported to the caller yet */
+	bool busy;	/* during a dump or request */
+	bool leftovers; /* replies may come that nobody waits for */
+	bool overrun;	/* not reported to the caller yet */
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 };
 

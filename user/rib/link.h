@@ -75,7 +75,8 @@ struct link_ipv6 {
 
 /*
  * RTM_NEWNETCONF: what changed for the whole namespace ("all") or for a device. No has_* is set for
- * other settings, such as force_forwarding, which is announced without its value (Linux 6.17 to 7.2).
+ * other settings, such as force_forwarding, which is announced without its value (Linux 6.17
+ * to 7.2).
  */
 struct netconf {
 	int32_t ifindex; /* NETCONFA_IFINDEX_ALL (-1), _DEFAULT (-2) or a device */
