@@ -224,11 +224,12 @@ uint32_t cworld_naive(const struct cworld_table *table, compiled_bits addr)
 	return 0;
 }
 
-/* The last one moves to its place. */
-static void forget_route(struct cworld_table *table, uint32_t at)
+/* The last route moves to its place. */
+static void remove_route(struct cworld_table *table, uint32_t at)
 {
 	struct cworld_route *route = &table->routes[at], *last = &table->routes[table->n - 1];
 
+	radix_remove(&table->radix, &route->entry->node);
 	table->by_length[route->prefix.len]--;
 	*link_of(table, &route->prefix) = route->next;
 	if (route != last) {
@@ -238,23 +239,17 @@ static void forget_route(struct cworld_table *table, uint32_t at)
 	table->n--;
 }
 
-static void remove_route(struct cworld_table *table, uint32_t at)
-{
-	radix_remove(&table->radix, &table->routes[at].entry->node);
-	forget_route(table, at);
-}
-
 static struct cworld_route *new_route(struct cworld_table *table,
 				      const struct cworld_prefix *prefix)
 {
+	const struct prefix dst = { .addr = cworld_network(prefix->addr), .len = prefix->len };
 	struct cworld_route *route = &table->routes[table->n];
-	const struct prefix key = { .addr = cworld_network(prefix->addr), .len = prefix->len };
 
 	assert_true(table->n < table->room);
 	*route = (struct cworld_route){ .prefix = *prefix, .next = CWORLD_NONE };
 	*link_of(table, prefix) = table->n++;
 	table->by_length[prefix->len]++;
-	route->entry = radix_add(&table->radix, &key, sizeof(*route->entry));
+	route->entry = radix_add(&table->radix, &dst, sizeof(*route->entry));
 	assert_non_null(route->entry);
 	return route;
 }

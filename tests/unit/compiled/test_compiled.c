@@ -33,34 +33,14 @@ static void set(struct cworld_table *table, compiled_bits addr, uint32_t len, ui
 	assert_int_equal(cworld_set(&world, table, &prefix, value), 0);
 }
 
-/* The number of nodes on the path of an address. */
-static uint32_t depth_of(uint32_t entry, compiled_bits addr)
-{
-	uint32_t n = 0;
-
-	while (entry & SIXLANE_FIB_NODE) {
-		struct compiled_node node = compiled_open(&world.compiled->store, entry);
-		uint64_t cell;
-
-		n++;
-		if (compiled_slice(addr, 0, node.skip) != node.key)
-			break;
-		cell = compiled_cell(&node, compiled_slice(addr, node.skip, node.stride));
-		addr <<= node.skip + node.stride;
-		if (!sixlane_fib_passes(cell, (uint64_t)(addr >> 64)))
-			break;
-		addr <<= sixlane_fib_checked(cell);
-		entry = sixlane_fib_entry(cell);
-	}
-	return n;
-}
-
+/* The most nodes on the path to a prefix of the main table. */
 static uint32_t deepest(const struct cworld_table *table)
 {
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < table->n; i++) {
-		uint32_t depth = depth_of(world.view.fib.main, table->routes[i].prefix.addr);
+		const union sixlane_addr addr = cworld_network(table->routes[i].prefix.addr);
+		uint32_t depth = compiled_depth(&world.view, SIXLANE_TABLE_MAIN, &addr);
 
 		most = depth > most ? depth : most;
 	}

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../../../user/lib/util.h"
-#include "../../../user/rib/radix.h"
 #include "fib_model.h"
 
 static uint32_t rnd(struct model *model, uint32_t n)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../user/rib/radix.h"
 #include "../unit.h"
 #include "sim_use.h"
 
@@ -104,9 +103,7 @@ void sim_fib_check(const struct sim *sim)
 
 	for (size_t i = 0; sim->view.fib.word && i < sim->routes.n; i++) {
 		const struct sixlane_route_key *key = &sim->routes.routes[i].key;
-		const struct prefix prefix = {
-			.addr = key->addr, .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS)
-		};
+		const struct prefix prefix = sim_prefix(key);
 
 		prefix_edges(&prefix, edges);
 		for (size_t j = 0; j < PREFIX_EDGES; j++)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../user/rib/radix.h"
 #include "../unit.h"
 #include "sim_maps.h"
 
@@ -18,9 +17,7 @@ static const struct sim_route *match(const struct sim_trie *trie, uint32_t table
 
 	for (size_t i = 0; i < trie->n; i++) {
 		const struct sixlane_route_key *key = &trie->routes[i].key;
-		const struct prefix prefix = {
-			.addr = key->addr, .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS)
-		};
+		const struct prefix prefix = sim_prefix(key);
 
 		if (key->table == htonl(table) && key->prefix_len >= SIXLANE_TABLE_BITS &&
 		    prefix_covers(&prefix, &host) &&

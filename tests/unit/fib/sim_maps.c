@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../user/rib/radix.h"
 #include "../unit.h"
 #include "sim_use.h"
 
@@ -111,8 +110,7 @@ static int source_set(struct sim *sim, const struct sixlane_route_key *key, uint
 
 static bool key_covers(const struct sixlane_route_key *a, const struct sixlane_route_key *b)
 {
-	const struct prefix outer = { a->addr, (uint8_t)(a->prefix_len - SIXLANE_TABLE_BITS) };
-	const struct prefix inner = { b->addr, (uint8_t)(b->prefix_len - SIXLANE_TABLE_BITS) };
+	const struct prefix outer = sim_prefix(a), inner = sim_prefix(b);
 
 	return a->table == b->table && outer.len < inner.len && prefix_covers(&outer, &inner);
 }

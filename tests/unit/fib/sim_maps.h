@@ -18,6 +18,11 @@ struct sim_route {
 	uint32_t value;
 };
 
+static inline struct prefix sim_prefix(const struct sixlane_route_key *key)
+{
+	return (struct prefix){ key->addr, (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS) };
+}
+
 struct sim_trie {
 	struct sim_route routes[SIM_MAX_ROUTES];
 	size_t n, capacity;

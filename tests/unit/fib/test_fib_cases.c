@@ -4,7 +4,6 @@
  * order of writes at each of them; random histories (alone/test_fib_random.c) check the same
  * behaviour against a model.
  */
-#include "../unit.h"
 #include "fib_script.h"
 
 /* Three prefixes, and then a /48 for which a map of three has no room. */

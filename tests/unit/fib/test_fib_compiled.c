@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "../unit.h"
 #include "fib_world.h"
 
 #define N_ROUTES 300

@@ -86,39 +86,50 @@ static void test_build_without_chunks(void **state)
 	cworld_close(&world);
 }
 
-/* Changes with so little memory that some fail. */
-static void changes_in_little_memory(uint32_t units)
+/* --- changes ---------------------------------------------------------------------------------- */
+
+#define ROOMY UINT32_MAX
+
+/*
+ * n changes, each with so many allocations and at first so many free units. Returns how many
+ * failed. Without memory for the list of retired runs, units are lost until the next build, and
+ * none is written too early.
+ */
+static unsigned int make_changes(unsigned int n, uint32_t want, int allocations, uint32_t units)
 {
 	struct compiled_stats before, stats;
-	unsigned int failed = 0, done = 0;
+	unsigned int failed = 0;
 
 	compiled_get_stats(world.compiled, &before);
-	cworld_make_tight(&world, units);
-	for (int i = 0; i < 600; i++) {
-		struct cworld_change change = cworld_random_change(&world, 250);
-		int err = cworld_set(&world, change.table, &change.prefix, change.after);
+	if (units != ROOMY)
+		cworld_make_tight(&world, units);
+	for (unsigned int i = 0; i < n; i++) {
+		struct cworld_change change = cworld_random_change(&world, want);
+		int err;
 
-		if (err)
-			assert_int_equal(err, -ENOSPC);
-		assert_int_equal(world.compiled->live, err == 0);
-		if (err) {
-			failed++;
+		cworld_put(&world, change.table, &change.prefix, change.after);
+		allocations_left = allocations;
+		err = cworld_apply(&world, change.table, &change.prefix,
+				   change.before && change.after);
+		allocations_left = -1;
+		assert_true(!err || err == -ENOSPC || (allocations >= 0 && err == -ENOMEM));
+		if (!err)
+			cworld_check_edges(&world, change.table, &change.prefix);
+		if (err || allocations >= 0 || i % 50 == 0)
 			check_or_absent(err);
-			assert_can_be_built();
-			cworld_make_tight(&world, units);
-			continue;
-		}
-		done++;
-		cworld_check_edges(&world, change.table, &change.prefix);
-		if (i % 50 == 0) {
-			cworld_check_all(&world);
+		if (!err && allocations < 0 && i % 50 == 0)
 			cworld_audit(&world);
-		}
+		if (!err)
+			continue;
+		failed++;
+		assert_can_be_built();
+		if (units != ROOMY)
+			cworld_make_tight(&world, units);
 	}
 	compiled_get_stats(world.compiled, &stats);
 	assert_int_equal(stats.failures - before.failures, failed);
-	assert_true(done);
-	assert_true(failed || units > 20);
+	assert_true(failed < n);
+	return failed;
 }
 
 static void test_changes_without_chunks(void **state)
@@ -129,7 +140,7 @@ static void test_changes_without_chunks(void **state)
 	cworld_fill(&world, &world.tables[0], 150);
 	assert_can_be_built();
 	for (uint32_t units = 0; units < 1500; units = units * 3 / 2 + 5)
-		changes_in_little_memory(units);
+		assert_true(make_changes(600, 250, -1, units) || units > 20);
 	assert_can_be_built();
 	cworld_close(&world);
 }
@@ -245,37 +256,6 @@ static void test_build_without_memory(void **state)
 	assert_true(n > 2);
 }
 
-/*
- * Without memory for the list of retired runs, units are lost until the next build, and none is
- * written too early.
- */
-static void change_without_memory(int n, bool tight)
-{
-	unsigned int failed = 0;
-
-	if (tight)
-		cworld_make_tight(&world, 600);
-	for (int i = 0; i < 400; i++) {
-		struct cworld_change change = cworld_random_change(&world, 150);
-		bool was = change.before != 0;
-		int err;
-
-		cworld_put(&world, change.table, &change.prefix, change.after);
-		allocations_left = n;
-		err = cworld_apply(&world, change.table, &change.prefix, was && change.after);
-		allocations_left = -1;
-		if (err)
-			assert_true(err == -ENOMEM || err == -ENOSPC);
-		failed += err != 0;
-		check_or_absent(err);
-		if (err)
-			assert_can_be_built();
-		if (err && tight)
-			cworld_make_tight(&world, 600);
-	}
-	print_message("allocation %d fails: %u of 400 changes failed\n", n, failed);
-}
-
 static void test_changes_without_memory(void **state)
 {
 	for (int i = 0; i < 8; i++) {
@@ -285,7 +265,8 @@ static void test_changes_without_memory(void **state)
 		cworld_fill(&world, &world.tables[0], 100);
 		/* assert_can_be_built() would allocate the lists. */
 		assert_int_equal(cworld_build(&world), 0);
-		change_without_memory(i / 2, i % 2);
+		print_message("allocation %d fails: %u of 400 changes failed\n", i / 2,
+			      make_changes(400, 150, i / 2, i % 2 ? 600 : ROOMY));
 		assert_can_be_built();
 		cworld_close(&world);
 	}

@@ -7,7 +7,6 @@
  *
  * In half of the histories there are so few ids and buckets that they are reused all the time.
  */
-#include "../../unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
