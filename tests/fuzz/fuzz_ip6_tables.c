@@ -3,8 +3,6 @@
  * Any bytes as a legacy table, and the judgement of rules on what is accepted of it: tables as the
  * tool makes them, mutated.
  */
-#include "../../user/guard/ip6_tables.h"
-#include "../../user/guard/ruleset.h"
 #include "../unit/guard/ip6_tables_blob.h"
 #include "mutate.h"
 

@@ -7,6 +7,7 @@
  * process ("kernel ABI is broken"). Chains, flowtables and notifications, which sixlane parses, are
  * mutated anywhere. With libFuzzer (see fuzz_parse.c) the input is one such message.
  */
+
 #include <stdio.h>
 
 #include <libnftnl/expr.h>

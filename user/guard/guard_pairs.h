@@ -7,8 +7,6 @@
 #ifndef GUARD_GUARD_PAIRS_H
 #define GUARD_GUARD_PAIRS_H
 
-#include <net/if.h>
-
 #include "guard_sources.h"
 
 struct guard_class {

@@ -5,7 +5,6 @@
  */
 #include "guard_sources.h"
 
-#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 

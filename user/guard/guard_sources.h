@@ -29,7 +29,7 @@ enum guard_source_kind {
 enum guard_rules { GUARD_RULES_NF_TABLES, GUARD_RULES_IP6_TABLES, GUARD_N_RULES };
 
 struct guard_source {
-	bool opened;
+	bool opened;		  /* its socket, if the kernel has one */
 	struct nl_socket *socket; /* of notifications; NULL: it has none, or not in this kernel */
 	bool read;		  /* successfully, once */
 	bool pending;		  /* to be read */

@@ -4,7 +4,6 @@
  * that the kernel lists for this thread's network namespace are requested.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 

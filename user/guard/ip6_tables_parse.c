@@ -6,7 +6,6 @@
 #include "ip6_tables.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../lib/util.h"

@@ -6,8 +6,8 @@
  * A function that is not in the table of harmless ones, and that its message does not describe,
  * punts.
  *
- * A kernel may lack it (CONFIG_NETFILTER_NETLINK_HOOK). BPF programs are then found by their links,
- * and connection tracking by its connections.
+ * A kernel may lack nfnetlink_hook (CONFIG_NETFILTER_NETLINK_HOOK). BPF programs are then found by
+ * their links, and connection tracking by its connections.
  */
 #include "nf_hooks.h"
 

@@ -9,7 +9,6 @@
 #include "nf_tables_parse.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 
 #include <libnftnl/expr.h>
 #include <libnftnl/set.h>

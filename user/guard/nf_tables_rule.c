@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <stdio.h>
 
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
@@ -323,10 +322,9 @@ static const struct expression {
 
 static const struct expression *find_expression(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++)
 		if (!strcmp(expressions[i].name, name))
 			return &expressions[i];
-	}
 	return NULL;
 }
 

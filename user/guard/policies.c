@@ -205,10 +205,9 @@ static uint32_t put_set(struct plan *plan)
 	uint32_t *bucket = &plan->buckets[hash_merged(plan) % N_BUCKETS];
 	struct set *set;
 
-	for (uint32_t i = *bucket; i != NO_SET; i = plan->sets[i].next) {
+	for (uint32_t i = *bucket; i != NO_SET; i = plan->sets[i].next)
 		if (is_merged(plan, i))
 			return i;
-	}
 	if (plan->n_merged > SIXLANE_MAX_POLICIES - plan->n_sources)
 		return NO_SET;
 	memcpy(&plan->sources[plan->n_sources], plan->merged,
@@ -248,10 +247,9 @@ static int make_plan(struct plan *plan, const struct policy **policies, size_t n
 
 	qsort(policies, n, sizeof(*policies), compare_policies);
 	for (size_t i = 0; i < n; i = next) {
-		for (next = i + 1; next < n; next++) {
+		for (next = i + 1; next < n; next++)
 			if (!prefix_equal(&policies[next]->dst, &policies[i]->dst))
 				break;
-		}
 		r = add_destination(plan, &policies[i], next - i);
 		if (r < 0)
 			return r;

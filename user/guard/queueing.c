@@ -189,10 +189,9 @@ static bool options_punt(const struct qdisc *qdisc, const struct kind *kind, cha
 
 	if (unknown || qdisc->has_more)
 		return punt(qdisc, reason, " with options unknown to sixlane");
-	for (uint32_t i = 0; i < kind->n; i++) {
+	for (uint32_t i = 0; i < kind->n; i++)
 		if (option_punts(qdisc, &kind->options[i], i, reason))
 			return true;
-	}
 	return false;
 }
 

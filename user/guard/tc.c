@@ -10,7 +10,6 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tc.h"
@@ -197,8 +196,6 @@ static int read_hook(struct reading *reading, const struct qdisc *qdisc)
 	return read_filter(reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
 }
 
-/* --- devices of fifos --------------------------------------------------------------------- */
-
 static int device_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	int r = tc_parse_device(nlh, ctx);
@@ -218,8 +215,6 @@ static int device_read(struct reading *reading, uint32_t ifindex, struct qdisc_d
 	ifi->ifi_index = (int)ifindex;
 	return nl_socket_request_one(reading->dump, nlh, device_message, device, TIMEOUT_MS);
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 static int read_pending(struct reading *reading)
 {

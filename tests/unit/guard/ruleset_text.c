@@ -3,8 +3,6 @@
 #include "ruleset_text.h"
 
 #include <net/if_arp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../user/lib/util.h"

@@ -8,9 +8,7 @@
 
 #include <arpa/inet.h>
 #include <linux/if_arp.h>
-#include <linux/if_link.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 
 #include "../netlink/netlink_build.h"
 

@@ -6,10 +6,8 @@
 #include "../unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "../../../user/guard/nf_tables_parse.h"
-#include "../../../user/lib/util.h"
 #include "nf_messages.h"
 #include "ruleset_text.h"
 

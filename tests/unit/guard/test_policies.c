@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/xfrm.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../../../user/guard/policies.h"

@@ -6,12 +6,10 @@
 #include "../unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <net/if_arp.h>
 
-#include "../../../user/guard/ruleset.h"
 #include "../../../user/guard/ruleset_store.h"
 #include "../../../user/lib/util.h"
 #include "ruleset_text.h"

@@ -6,10 +6,8 @@
  */
 #include "../unit.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "../../../user/guard/ruleset.h"
 #include "../../../user/lib/util.h"
 #include "ruleset_text.h"
 

@@ -5,9 +5,6 @@
  */
 #include "../../unit.h"
 
-#include <stdio.h>
-
-#include "../../../../user/lib/util.h"
 #include "../ip6_tables_blob.h"
 
 /* --- the recorder ------------------------------------------------------------------------- */
