@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The compiled FIB, built by the daemon's own code over maps that nobody else has: nothing is
- * pinned. */
+/* The compiled FIB, built by the daemon's code over private maps: nothing is pinned. */
 #include "../../compiled/compiled.h"
 
 #include <bpf/bpf.h>
@@ -30,8 +29,7 @@ static void choose_maps(struct bpf_object *object)
 		if (!strncmp(name, "sl_", 3) && strncmp(name, "sl_fib", 6) != 0 &&
 		    strcmp(name, "sl_meta") != 0)
 			bpf_map__set_autocreate(map, false);
-		/* Each is elsewhere in this process, where its addresses of 32 bits are the same.
-		 */
+		/* At another address each, of which the lower 32 bits are the same. */
 		if (!strcmp(name, "sl_fib_arena")) {
 			int fd = loader_arena_new(++arenas << 32 | SIXLANE_FIB_ARENA);
 
@@ -99,7 +97,7 @@ void compiled_put(struct lookup_side *side, size_t i, bool back)
 		   "compiled: route %zu", i + 1);
 }
 
-/* No lookup goes deeper than that of the longest prefix on its way. */
+/* A lookup goes no deeper than that of the address of its longest matching prefix. */
 uint32_t compiled_deepest(struct lookup_side *side)
 {
 	const struct compiled_side *own = side->state;

@@ -49,7 +49,7 @@ static void fill(struct lookup_side *side)
 	side->engine->open(side);
 }
 
-/* bpf_fib_lookup() asks the tables of the namespace in which a test run is begun. */
+/* bpf_fib_lookup() uses the tables of the namespace in which a test run begins. */
 static void enter(const struct lookup_side *side)
 {
 	plan_check(side->netns >= 0 && setns(side->netns, CLONE_NEWNET) ? errno : 0,
@@ -82,7 +82,7 @@ static json_t *step_open(json_t *arguments)
 	side->lists = plan_map(addresses, sizeof(*side->lists), &lists);
 	side->threads = (unsigned int)lists;
 	index_table(side);
-	json_incref(arguments); /* of which the side's names are */
+	json_incref(arguments); /* owns the side's names */
 	enter(side);
 	fill(side);
 	return json_pack("{s:I, s:I, s:I, s:i, s:b}", "side", (json_int_t)n_sides++, "insert_ns",
@@ -162,7 +162,7 @@ static void begin_writer(struct writer *writer)
 	plan_check(pthread_create(&writer->thread, NULL, write_on, writer), "changes of routes");
 }
 
-/* All routes are back afterwards. Returns how many changes a second there were. */
+/* Restores all routes. Returns the number of changes a second. */
 static double end_writer(struct writer *writer)
 {
 	double rate;
@@ -177,8 +177,7 @@ static double end_writer(struct writer *writer)
 	return rate;
 }
 
-/* {"side": NUMBER, "count": N, "seed": N} -> {"ns": [N, …]}: each takes a route away, or puts it
- * back. */
+/* {"side": NUMBER, "count": N, "seed": N} -> {"ns": [N, …]}: each removes or restores a route. */
 static json_t *step_changes(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
@@ -247,7 +246,7 @@ static json_t *step_hypervisor(json_t *arguments)
 	}
 #endif
 	(void)arguments;
-	/* Not every name is text. */
+	/* A name may not be UTF-8. */
 	return json_pack("{s:o}", "name", json_string(name) ?: json_string(""));
 }
 

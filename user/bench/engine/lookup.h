@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * bench-lookup: sides, each an engine filled with a table of routes. A side lives until the program
- * ends, which it does with any error.
- */
+/* bench-lookup: sides, each an engine filled with a table. They live until the program ends, as it
+ * does with any error. */
 #ifndef BENCH_ENGINE_LOOKUP_H
 #define BENCH_ENGINE_LOOKUP_H
 
@@ -26,7 +24,7 @@ struct lookup_side {
 	const struct bench_prefix *prefixes; /* the table */
 	size_t n;
 	bool is_ipv4;			    /* an address is the first 4 bytes */
-	struct radix radix;		    /* the same table, entries of struct lookup_entry */
+	struct radix radix;		    /* of the same table, by struct lookup_entry */
 	const struct walk_addresses *lists; /* one a thread */
 	unsigned int threads;		    /* that look up at once, at most */
 	int netns;			    /* of the kernel's tables; -1: any */
@@ -44,9 +42,9 @@ struct lookup_side {
 struct lookup_engine {
 	const char *name;
 	void (*open)(struct lookup_side *side); /* fill it */
-	/* Take a route away or put it back, by its place, while others look up. NULL: cannot. */
+	/* Remove or restore the route at a place, during lookups. NULL: not supported. */
 	void (*change)(struct lookup_side *side, size_t i, bool back);
-	/* Nodes of the deepest lookup. NULL: not known. */
+	/* Nodes of the deepest lookup. NULL: unknown. */
 	uint32_t (*depth)(struct lookup_side *side);
 };
 
@@ -60,7 +58,7 @@ static inline struct prefix lookup_prefix(const struct lookup_side *side, size_t
 
 /* --- engines -------------------------------------------------------------------------------- */
 
-/* Open an object that lies beside the program. Afterwards: load an engine's programs. */
+/* Open an object file beside the program; then load the programs of an engine. */
 void bpf_open(struct lookup_side *side, const char *file);
 void bpf_load(struct lookup_side *side, const char *engine);
 int bpf_map_of(const struct lookup_side *side, const char *name);

@@ -94,8 +94,8 @@ static __always_inline bool look_around(struct packets_state *state)
 }
 
 /*
- * Set what the next frame is about: an index. Returns XDP_REDIRECT, XDP_DROP while no frame is due,
- * or XDP_ABORTED for a buffer that is no frame of this size.
+ * Set the index of the next frame's target. Returns XDP_REDIRECT, XDP_DROP while no frame is due,
+ * or XDP_ABORTED for a buffer that is too small.
  */
 static __always_inline int begin_frame(struct xdp_md *ctx, struct packets_state *state, __u32 bytes,
 				       __u32 *index)
@@ -110,7 +110,7 @@ static __always_inline int begin_frame(struct xdp_md *ctx, struct packets_state 
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-/* Another host of the source's network. Returns what the checksum has to cover of it. */
+/* A random host of the source's network. Returns its part of the checksum's sum. */
 static __always_inline __u32 write_host(void *data)
 {
 	__u32 high = bpf_get_prandom_u32(), low = bpf_get_prandom_u32();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bench-packets: makes frames, has programs forward them, and counts what arrives. Here: object
- * files of BPF, their programs and maps; and programs of devices: all steps but "run". What a step
- * makes lives until the program ends, or until another of the same name replaces it.
+ * bench-packets makes frames, sends them through programs, and counts arrivals. This file has all
+ * steps but "run": BPF objects, their programs and maps, and programs of devices. An object lives
+ * until the program ends or one of the same name replaces it.
  */
 #include "packets_user.h"
 

@@ -50,7 +50,7 @@ static bool is_done(const struct packets_state *state)
 {
 	uint64_t sent = state->made - state->refused;
 
-	/* A device that refused every frame so far takes none at all. */
+	/* A device that refused all frames so far will refuse the others. */
 	return state->over || sent >= state->most || (state->made && !sent) || run_is_over() ||
 	       (run.length_ns && state->first_ns &&
 		util_now_ns() - state->first_ns >= run.length_ns);
@@ -117,7 +117,7 @@ static void *run_lane(void *arg)
 	struct lane *lane = arg;
 
 	plan_pin(lane->cpu);
-	/* What else runs on this CPU would be measured, too. Without the right to, it is. */
+	/* Keep other work off this CPU; without the privilege it is measured, too. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	pthread_barrier_wait(&begin);
 	make_frames(lane);
@@ -140,7 +140,7 @@ static void stop(void)
 		__atomic_store_n(&lanes[i].run->over, 1, __ATOMIC_RELEASE);
 }
 
-/* Input, the plan's next step or its end, means that nobody wants this run any more. */
+/* Any input, the next step or the end, ends the run. */
 static void wait_for_lanes(void)
 {
 	struct pollfd fds[] = { { ended, POLLIN, 0 }, { STDIN_FILENO, POLLIN, 0 } };
@@ -262,7 +262,7 @@ int main(void)
 		{ "run", run_step },	       { NULL, NULL },
 	};
 
-	/* What was read ahead poll() would not tell of. */
+	/* poll() does not see what stdio has read ahead. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	return plan_serve(steps);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sink: counts and drops the frames of its flows, with the latency of stamped ones. Everything
- * else passes. */
+/* The sink counts and drops the frames of its flows, with the latency of stamped ones. All others
+ * pass. */
 #include "xdp.bpf.h"
 
 #include "../../../bpf/bound.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a library of lookups has to offer to be measured: a shared object that exports bench_peers,
- * an array of these that ends with a NULL name. Any language that exports C functions will do.
- * What fails says why on standard error: begin() returns another than 0, fill() returns NULL.
+ * The interface of a lookup library: a shared object exports bench_peers, an array that ends with a
+ * NULL name. Any language that exports C functions will do. On failure begin() returns non-zero and
+ * fill() NULL, and the library prints the reason on standard error.
  */
 #ifndef BENCH_ENGINE_PEER_H
 #define BENCH_ENGINE_PEER_H
@@ -19,23 +19,23 @@ struct bench_prefix {
 
 struct bench_peer {
 	const char *name;
-	/* Before each fill(); NULL: nothing is to be done. cpu: where lookups will run. */
+	/* Called before each fill(), unless NULL. cpu: of the lookups. */
 	int (*begin)(int cpu);
 	/*
-	 * A table of these prefixes, whose values are 1, 2, 3 … in their order. The prefixes stay
-	 * where they are. ns: how long it took, if that is not the time of the call.
+	 * Returns a table of these prefixes with the values 1, 2, 3 … in their order. The prefixes
+	 * stay valid. ns: set it if filling took another time than the call.
 	 */
 	void *(*fill)(const struct bench_prefix *prefixes, size_t n, uint64_t *ns);
-	/* What it takes for them; 0: not known. */
+	/* Memory of the table in bytes; 0: unknown. */
 	uint64_t (*bytes)(const void *fib);
 	/*
-	 * Look n addresses up, as the library would the packets of a program: the value of the
-	 * longest match of each, 0 for none.
+	 * Look up n addresses as a program would those of its packets: values of the longest
+	 * matches, 0 for none.
 	 */
 	void (*find)(const void *fib, const uint8_t (*addrs)[16], uint32_t *values, size_t n);
 	/*
-	 * The same, each when the answer before it is there. For languages that take long to be
-	 * called from C; NULL: find() is called for one address at a time.
+	 * The same, each lookup after the answer of the one before: for languages with slow calls
+	 * from C. NULL: find() is called with one address at a time.
 	 */
 	void (*find_in_turn)(const void *fib, const uint8_t (*addrs)[16], uint32_t *values,
 			     size_t n);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 static FILE *answers;
-/* As they were at the start: a thread that is pinned later may run on one alone. */
+/* Read at the start: a pinned thread would find one CPU only. */
 static unsigned int cpus[CPU_SETSIZE], n_cpus;
 
 /* --- answers -------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static void put(json_t *answer)
 	json_decref(answer);
 }
 
-/* The first of several threads that die is the one that is heard. */
+/* If several threads die, the first one answers. */
 void plan_end(json_t *answer)
 {
 	static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +54,7 @@ int plan_serve(const struct plan_step *steps)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 
-	/* What libraries print is not to stand among the answers. */
+	/* Output of libraries must not mix with the answers. */
 	answers = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 64), "w");
 	if (!answers || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a program of the engine is driven: its plan is lines of JSON on standard input, {"do": STEP,
- * …}, each of which it answers by one line on standard output, {…} or {"error": TEXT}. It judges
- * nothing. It ends when its input does, or with an error; what it made goes with it.
+ * The protocol of the engine's programs: lines of JSON on standard input, {"do": STEP, …}. Each is
+ * answered by a line on standard output, {…} or {"error": TEXT}. A program ends with its input or
+ * with an error, and what it made ends with it. It judges nothing.
  */
 #ifndef BENCH_ENGINE_PLAN_H
 #define BENCH_ENGINE_PLAN_H
@@ -21,12 +21,12 @@ struct plan_step {
 /* Serve the plan. steps: ended by a NULL name. Returns the exit status. */
 int plan_serve(const struct plan_step *steps);
 
-/* An answer that is an error, after which the program goes on. */
+/* The answer of a step that failed; the program continues. */
 #define plan_error(...) json_pack("{s:o}", "error", json_sprintf(__VA_ARGS__))
-/* Answer the step by an error, and end the program. From any thread. */
+/* Answer the step by an error and end the program, from any thread. */
 #define plan_die(...) plan_end(plan_error(__VA_ARGS__))
 void plan_end(json_t *answer) __attribute__((noreturn));
-/* The same with what the error means, an errno of either sign, unless it is 0. */
+/* The same with the text of an errno of either sign, unless it is 0. */
 #define plan_check(error, fmt, ...)                                                 \
 	do {                                                                        \
 		int error_ = (error);                                               \
@@ -52,7 +52,7 @@ const void *plan_map(const char *path, size_t size, size_t *n);
 /* The n-th CPU, modulo their number, that this process may run on. */
 unsigned int plan_cpu(unsigned int n);
 unsigned int plan_n_cpus(void);
-/* The calling thread runs there and nowhere else. */
+/* Pin the calling thread to that CPU. */
 void plan_pin(unsigned int n);
 
 #endif

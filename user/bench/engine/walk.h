@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What a measured program and its driver share: lists of addresses, and the packet that carries the
- * state of a thread from one run to the next.
- */
+/* Shared by a measured program and its driver: lists of addresses, and the packet that carries a
+ * thread's state from run to run. */
 #ifndef BENCH_ENGINE_WALK_H
 #define BENCH_ENGINE_WALK_H
 
 #include "../../../bpf/abi/sixlane.h"
 
-/* So many that no branch predictor learns their sequence. A power of two. */
+/* Too many for a branch predictor to learn. A power of two. */
 #define WALK_ADDRESSES 65536u
-/* Lookups of one run of a program: many, since the kernel's own work between two runs is one. */
+/* Lookups of one run: many, to spread the kernel's cost between two runs. */
 #define WALK_BATCH 64u
 
 /* Network byte order. An IPv4 address is the first word. */
