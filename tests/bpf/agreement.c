@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "agree_run.h"
-#include "fuzz.h"
 #include "tests.h"
 
 #define MAIN SIXLANE_TABLE_MAIN

@@ -123,10 +123,9 @@ static const struct row rows_group[] = {
 	  WITH(SET_NH(nh_entry.first_bucket, SIXLANE_MAX_NH_BUCKETS - 1)), PASS(EGRESS_DOWN) },
 	{ "group whose bucket is out of range", ONE,
 	  WITH(SET_NH(nh_entry.first_bucket, SIXLANE_MAX_NH_BUCKETS)), PASS(EGRESS_DOWN) },
-	{ "group, MTU of the route", ONE, WITH(SET_NH(mtu, 1400)), .payload = 1400 - 40 },
-	{ "group, MTU of the route + 1", ONE, WITH(SET_NH(mtu, 1400)), .payload = 1400 - 40 + 1,
-	  PASS(TOO_BIG) },
-	{ "group, MTU of the member does not count", OF(NH_LOCKED), .payload = 1400 - 40 + 1 },
+	{ "group, MTU of the route", ONE, WITH(SET_NH(mtu, 1400)), SIZE(1400) },
+	{ "group, MTU of the route + 1", ONE, WITH(SET_NH(mtu, 1400)), SIZE(1401), PASS(TOO_BIG) },
+	{ "group, MTU of the member does not count", OF(NH_LOCKED), SIZE(1401) },
 
 	/* expiry */
 	{ "expired", EXPIRES(NH_GATEWAY, 1), PUNT(EXPIRES) },
