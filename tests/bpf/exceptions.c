@@ -106,7 +106,7 @@ TEST(test_every_bit_and_byte_counts, "every bit and byte of a punt destination")
  * A message that finds no room passes, is reported and counted, and punts nothing. One about a
  * destination that is there already needs no room, and the other half has room of its own.
  */
-TEST(test_more_than_sl_fresh_holds, "more than sl_fresh holds")
+TEST(test_sl_fresh_is_full, "sl_fresh is full")
 {
 	char dst[32];
 	uint16_t n = 0;

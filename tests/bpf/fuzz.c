@@ -62,9 +62,6 @@ void fuzz_addr(uint8_t addr[16])
 		fuzz_bytes(addr, 16);
 }
 
-/* --- frames: nearly good ones, by the prefixes and tags that a world knows ----------------------
- */
-
 static size_t random_payload(void)
 {
 	if (fuzz_one_in(3))
@@ -194,8 +191,6 @@ void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
 	if (fuzz_one_in(30))
 		frame->len = AT_IP6 + fuzz_below((uint32_t)frame->len - AT_IP6 + 1);
 }
-
-/* --- the test ------------------------------------------------------------------------------ */
 
 uint64_t fuzz_env_number(const char *name, uint64_t otherwise)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exceptions: where they are looked for, when they hold, and what they put in the place of what the
- * route says. And packets over an MTU: which MTU they exceed and which one the answer names, to
- * whom it goes, and what answers are never about.
+ * Exceptions: where they are looked for, when they apply, and what of the route they replace.
+ * Packets over an MTU: which MTU they exceed, which one the answer names, to whom it goes, and what
+ * answers are never about.
  */
 #include "tests.h"
 

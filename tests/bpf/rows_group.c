@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Routes of several next hops, those that expire, and packets that a group's hash does not reach
- * because the kernel finds their fields behind headers that XDP does not walk. Where a group has
+ * because the kernel finds their fields behind headers that XDP does not parse. Where a group has
  * two members both are the same gateway, so that a row knows where the packet goes. Which member a
  * flow gets is tested in groups.c, which bits count in hash_bits.c.
  */

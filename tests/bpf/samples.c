@@ -61,7 +61,7 @@ static void expect_sample(uint32_t next_hop, enum neighbour via, const uint32_t 
 }
 
 /* Ports are only of a protocol that has some. */
-TEST(test_what_it_says, "what a sample says")
+TEST(test_contents, "contents of a sample")
 {
 	static const uint32_t none[FRAME_TAGS], tag[FRAME_TAGS] = { 0x8100000a };
 	struct frame frame = sampled_frame(none);
