@@ -99,6 +99,7 @@ struct row {
 #define SOURCE(prefix_, next_hop_) ITEM(.prefix = (prefix_), .next_hop = (next_hop_))
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 #define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
+/* One route, FRAME_DST's: to a next hop, of a type, by a neighbour that it leaves by or not. */
 #define ROUTED(next_hop) .routes = { TO(next_hop) }
 #define ROUTE_TYPE(verdict) .routes = { TO_ENTRY(verdict) }
 #define ROUTED_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh))

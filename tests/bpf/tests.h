@@ -34,8 +34,7 @@ void tests_add(const char *title, CMUnitTestFunction function, const struct row 
 	}
 void tests_add_rows(const struct row *rows, size_t n);
 
-/* Chance, in fuzz.c: the same seed gives the same run. */
-/* A variable of the environment, or otherwise. */
+/* Chance, in fuzz.c: the same seed gives the same run. A number may come from the environment. */
 uint64_t fuzz_env_number(const char *name, uint64_t otherwise);
 void fuzz_seed(uint64_t seed);
 uint32_t fuzz_below(uint32_t n);
