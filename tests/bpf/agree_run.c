@@ -5,11 +5,11 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "setup.h"
+#include "tests.h"
 
 #define PACKET_BYTES 64
 #define UPDATE_ROUTES 65536u
@@ -23,8 +23,7 @@ void agree_set_path(const char *path)
 
 size_t agree_limit(size_t otherwise)
 {
-	const char *text = getenv("SIXLANE_ROUTES");
-	size_t limit = text ? strtoull(text, NULL, 0) : otherwise;
+	size_t limit = fuzz_env_number("SIXLANE_ROUTES", otherwise);
 
 	return limit < otherwise ? limit : otherwise;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "agree_run.h"
-#include "fuzz.h"
 #include "tests.h"
 
 #define MAIN SIXLANE_TABLE_MAIN
@@ -20,8 +19,6 @@
 #define ADDRESSES_MAX 1000000u
 
 static struct agree agree;
-
-/* --- routes ----------------------------------------------------------------------------------- */
 
 static size_t limit;   /* routes that may be added */
 static size_t n_added; /* so far, duplicates counted */
@@ -82,8 +79,6 @@ static void randomize_from(struct prefix *prefix, uint32_t bit)
 		prefix->addr.bytes[i / 8] |= kept.addr.bytes[i / 8] & mask;
 	}
 }
-
-/* --- addresses -------------------------------------------------------------------------------- */
 
 /* The address before or after it; round, where there is none. */
 static void step(union sixlane_addr *addr, bool up)
@@ -190,8 +185,6 @@ static void end(size_t at_least)
 	assert_int_equal(wrong, 0);
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
-
 static void add_full_view(void)
 {
 	char line[PREFIX_STRLEN + 2];
@@ -229,8 +222,6 @@ TEST(test_million_routes, "both engines agree: a million routes")
 	}
 	end(ADDRESSES_MIN);
 }
-
-/* --- shapes, each in tables of its own -------------------------------------------------------- */
 
 /* The /48s of a /32, one in so many. */
 static void add_dense(uint32_t table, uint32_t one_in)

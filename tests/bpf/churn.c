@@ -16,7 +16,6 @@
 #include "../../user/lib/util.h"
 #include "../../user/maps/access.h"
 #include "agree_run.h"
-#include "fuzz.h"
 #include "tests.h"
 
 #define MAIN SIXLANE_TABLE_MAIN
@@ -144,14 +143,9 @@ static struct prefix choose_place(uint32_t *table)
 		*table = small_tables[which];
 		return which % 2 ? nested(NESTED, 0, 64) /* alone: the table goes with it */
 				 : nested(NESTED, fuzz_below(4), 32 + fuzz_below(97));
-	case 2:
-	case 3:
+	case 2 ... 3:
 		return nested(COVERING, fuzz_below(COVERED), 36 + fuzz_below(28));
-	case 4:
-	case 5:
-	case 6:
-	case 7:
-	case 8:
+	case 4 ... 8:
 		return dense(fuzz_below(DENSE / 2) * 2 + 1);
 	default:
 		return nested(NESTED, fuzz_below(HOSTS), 40 + fuzz_below(89));

@@ -47,7 +47,7 @@ static const union sixlane_addr *install(uint32_t half)
 	world_add_route(&world, "2001:db8:6::/48", 0, NH_GATEWAY);
 	world.meta.fresh = half;
 	harness_install(&world);
-	harness_take_icmp_events(NULL, 0);
+	harness_take(RING_ICMP_EVENTS, NULL, 0);
 	return &world.exceptions[0].dst;
 }
 
@@ -65,7 +65,8 @@ TEST(test_full_ring_of_icmp_events, "full ring of ICMP events")
 	harness_maps.meta->flags |= SIXLANE_META_OBSERVE; /* nothing is for sl_fresh */
 	for (uint16_t i = 0; i < sent; i++)
 		send_too_big(i);
-	n = harness_take_icmp_events(icmp_events, sizeof(icmp_events) / sizeof(icmp_events[0]));
+	n = harness_take(RING_ICMP_EVENTS, icmp_events,
+			 sizeof(icmp_events) / sizeof(icmp_events[0]));
 	/* a ring is never full to the last byte */
 	assert_in_range(n, room - 1, room);
 	assert_int_equal(harness_icmp_events_lost(), sent - n);
@@ -73,7 +74,7 @@ TEST(test_full_ring_of_icmp_events, "full ring of ICMP events")
 		assert_int_equal(icmp_events[i].dst.bytes[14] << 8 | icmp_events[i].dst.bytes[15],
 				 i);
 	send_too_big(5);
-	assert_int_equal(harness_take_icmp_events(icmp_events, 10), 1);
+	assert_int_equal(harness_take(RING_ICMP_EVENTS, icmp_events, 10), 1);
 	assert_int_equal(harness_icmp_events_lost(), sent - n);
 }
 
@@ -105,7 +106,7 @@ TEST(test_every_bit_and_byte_counts, "every bit and byte of a punt destination")
  * A message that finds no room passes, is reported and counted, and punts nothing. One about a
  * destination that is there already needs no room, and the other half has room of its own.
  */
-TEST(test_more_than_sl_fresh_holds, "more than sl_fresh holds")
+TEST(test_sl_fresh_is_full, "sl_fresh is full")
 {
 	char dst[32];
 	uint16_t n = 0;
@@ -113,7 +114,7 @@ TEST(test_more_than_sl_fresh_holds, "more than sl_fresh holds")
 	install(1);
 	while (!harness_icmp_events_lost() && n < 2 * SIXLANE_FRESH_MOST) {
 		send_too_big(++n);
-		assert_int_equal(harness_take_icmp_events(NULL, 0), 1);
+		assert_int_equal(harness_take(RING_ICMP_EVENTS, NULL, 0), 1);
 	}
 	/* some have all their bytes of others */
 	assert_in_range(n, SIXLANE_FRESH_MOST + 1, SIXLANE_FRESH_MOST + 10);

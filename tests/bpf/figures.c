@@ -96,8 +96,12 @@ struct ring {
 };
 
 static struct sixlane_icmp_event last_icmp_event;
-static struct ring icmp_events = { .bytes = sizeof(struct sixlane_icmp_event) };
-static struct ring samples = { .bytes = sizeof(struct sixlane_sample) };
+static struct ring rings[] = {
+	[RING_ICMP_EVENTS] = { .bytes = sizeof(struct sixlane_icmp_event) },
+	[RING_SAMPLES] = { .bytes = sizeof(struct sixlane_sample) },
+};
+static struct ring *const icmp_events = &rings[RING_ICMP_EVENTS];
+static struct ring *const samples = &rings[RING_SAMPLES];
 
 static int note(void *ctx, void *data, size_t bytes)
 {
@@ -107,30 +111,22 @@ static int note(void *ctx, void *data, size_t bytes)
 		ring->n += 1000; /* no number that is expected */
 	else if (ring->n < ring->max)
 		memcpy((uint8_t *)ring->wanted + ring->n * bytes, data, bytes);
-	if (ring == &icmp_events && bytes == ring->bytes)
+	if (ring == icmp_events && bytes == ring->bytes)
 		memcpy(&last_icmp_event, data, bytes);
 	ring->n++;
 	return 0;
 }
 
-static size_t take(struct ring *ring, void *wanted, size_t max)
+size_t harness_take(enum harness_ring which, void *wanted, size_t max)
 {
+	struct ring *ring = &rings[which];
+
 	ring->n = 0;
 	ring->wanted = wanted;
 	ring->max = max;
 	ring_buffer__consume(ring->buffer);
 	ring->max = 0;
 	return ring->n;
-}
-
-size_t harness_take_icmp_events(struct sixlane_icmp_event *wanted, size_t max)
-{
-	return take(&icmp_events, wanted, max);
-}
-
-size_t harness_take_samples(struct sixlane_sample *wanted, size_t max)
-{
-	return take(&samples, wanted, max);
 }
 
 /* --- beginning and end ------------------------------------------------------------------- */
@@ -144,18 +140,19 @@ int figures_open(const struct setup *of)
 	after = calloc(n, sizeof(*after));
 	counters = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
 	counters_after = calloc(SIXLANE_MAX_PORTS * (size_t)of->n_cpus, sizeof(*counters));
-	icmp_events.buffer =
-		ring_buffer__new(of->map_fd[MAP_ICMP_EVENTS], note, &icmp_events, NULL);
-	samples.buffer = ring_buffer__new(of->map_fd[MAP_SAMPLES], note, &samples, NULL);
-	return before && after && counters && counters_after && icmp_events.buffer && samples.buffer
+	icmp_events->buffer =
+		ring_buffer__new(of->map_fd[MAP_ICMP_EVENTS], note, icmp_events, NULL);
+	samples->buffer = ring_buffer__new(of->map_fd[MAP_SAMPLES], note, samples, NULL);
+	return before && after && counters && counters_after && icmp_events->buffer &&
+			       samples->buffer
 		       ? 0
 		       : -ENOMEM;
 }
 
 void figures_close(void)
 {
-	ring_buffer__free(icmp_events.buffer);
-	ring_buffer__free(samples.buffer);
+	ring_buffer__free(icmp_events->buffer);
+	ring_buffer__free(samples->buffer);
 	free(before);
 	free(after);
 	free(counters);
@@ -325,8 +322,8 @@ void figures_begin(void)
 	if (!counters_hold)
 		snapshot_counters(counters, SWEEP_ALL);
 	read_values(before);
-	ring_buffer__consume(icmp_events.buffer);
-	icmp_events.n = 0;
+	ring_buffer__consume(icmp_events->buffer);
+	icmp_events->n = 0;
 	memcpy(fresh, harness_maps.fresh, sizeof(fresh));
 	look = harness_maps.meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
 	before_ns = coarse_ns();
@@ -385,7 +382,7 @@ void figures_end(const struct frame *in, enum harness_sweep sweep)
 
 	find_risen(snapshot_counters(counters_after, sweep));
 	counters_hold = true;
-	ring_buffer__consume(icmp_events.buffer);
+	ring_buffer__consume(icmp_events->buffer);
 	read_values(after);
 	note_fresh();
 	n_hits = 0;
@@ -424,7 +421,7 @@ bool figures_are(const struct frame *in, const struct expected *expected)
 {
 	if (!is_counted(in, expected))
 		return false;
-	if (n_hits != (expected->hit != NULL) || icmp_events.n != (expected->icmp_event != NULL))
+	if (n_hits != (expected->hit != NULL) || icmp_events->n != (expected->icmp_event != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
 		return false;
@@ -441,7 +438,7 @@ void figures_explain(const struct expected *expected)
 		(unsigned long long)risen.bytes);
 	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
 		expected->hit ? "one" : "none");
-	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events.n,
+	fprintf(stderr, "%zu ICMP events, the last of type %u by %u; expected %s\n", icmp_events->n,
 		last_icmp_event.type, last_icmp_event.ifindex,
 		expected->icmp_event ? "another" : "none");
 	fprintf(stderr, "sl_fresh %s, to look: %u, then %u\n",

@@ -69,7 +69,7 @@ TEST(test_padding_of_jumbo_frames, "padding of jumbo frames")
 		expect_untagged(ONE_BUFFER - 54 - 100, padding, SIXLANE_FORWARD);
 }
 
-/* The frame ends in its last fragment, before its header says. */
+/* The frame ends in its last fragment, before the payload length. */
 TEST(test_truncated_jumbo_frames, "truncated jumbo frames")
 {
 	static struct frame frame;

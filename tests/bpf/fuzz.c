@@ -4,8 +4,6 @@
  * byte and counter for counter, whoever finds the routes: every fourth world asks the trie. The
  * same seed gives the same run.
  */
-#include "fuzz.h"
-
 #include <stdlib.h>
 #include <time.h>
 
@@ -63,9 +61,6 @@ void fuzz_addr(uint8_t addr[16])
 	if (fuzz_one_in(32))
 		fuzz_bytes(addr, 16);
 }
-
-/* --- frames: nearly good ones, by the prefixes and tags that a world knows ----------------------
- */
 
 static size_t random_payload(void)
 {
@@ -197,9 +192,7 @@ void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
 		frame->len = AT_IP6 + fuzz_below((uint32_t)frame->len - AT_IP6 + 1);
 }
 
-/* --- the test ------------------------------------------------------------------------------ */
-
-static uint64_t env_number(const char *name, uint64_t otherwise)
+uint64_t fuzz_env_number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
@@ -265,8 +258,8 @@ static void expect_spread(const struct tally *tally, uint64_t runs)
 
 TEST(test_against_model, "random frames against the model")
 {
-	uint64_t seed = env_number("SIXLANE_FUZZ_SEED", (uint64_t)time(NULL));
-	uint64_t runs = env_number("SIXLANE_FUZZ_RUNS", RUNS);
+	uint64_t seed = fuzz_env_number("SIXLANE_FUZZ_SEED", (uint64_t)time(NULL));
+	uint64_t runs = fuzz_env_number("SIXLANE_FUZZ_RUNS", RUNS);
 	struct tally tally = { 0 };
 	static struct world world;
 	static struct frame frame;

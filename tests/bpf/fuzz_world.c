@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The fuzzer's worlds: routes of several tables, sources, groups, rules, odd ports, exceptions. */
-#include "fuzz.h"
-
-#include <string.h>
-
-#include "harness.h"
+#include "tests.h"
 
 /* --- prefixes ---------------------------------------------------------------------------- */
 

@@ -217,7 +217,8 @@ struct spread {
 	const char *name;
 	uint32_t policy;
 	uint32_t weights[WORLD_MEMBERS];
-	uint8_t both_at;  /* bytes of both addresses in which flows differ; 0: as nth_flow() says */
+	uint8_t both_at;  /* bytes of both addresses in which flows differ; 0: as nth_flow() has it
+			   */
 	bool out_is_down; /* and with it members 0, 4, 8 and 12 */
 };
 

@@ -423,13 +423,6 @@ static void build_out(const struct harness_case *c, const struct frame *in, stru
 	}
 }
 
-static uint32_t counted_in(const struct harness_case *c)
-{
-	if (c->slot_lost)
-		return 0;
-	return c->at_home ? WORLD_IFINDEX(c->as) : world_port_slot(c->as);
-}
-
 /*
  * Whether a neighbour must be marked as used, so that the daemon keeps it alive: those of forwarded
  * packets, and of senders that are answered, who may have no other traffic. -1: either is right.
@@ -477,7 +470,9 @@ void harness_expect_case(const struct harness_case *c)
 	static struct frame in, out;
 	const struct expected expected = {
 		.verdict = c->verdict,
-		.slot = counted_in(c),
+		.slot = c->slot_lost ? 0
+			: c->at_home ? WORLD_IFINDEX(c->as)
+				     : world_port_slot(c->as),
 		.egress = WORLD_IFINDEX(c->slave ? c->slave
 						 : world_device_xmit(world_neigh_device(c->via))),
 		.out = &out,

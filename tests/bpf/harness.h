@@ -144,11 +144,9 @@ uint32_t harness_fresh_count(uint32_t half);
 /* When every CPU's bucket of answers was full. */
 void harness_fill_buckets(uint64_t filled_ns);
 
+enum harness_ring { RING_ICMP_EVENTS, RING_SAMPLES };
 /* Empty the ring; the first max records are copied. Returns how many it held. */
-size_t harness_take_icmp_events(struct sixlane_icmp_event *icmp_events, size_t max);
-
-/* The same of samples. */
-size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
+size_t harness_take(enum harness_ring ring, void *records, size_t max);
 
 /* ICMP events that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_icmp_events_lost(void);

@@ -3,7 +3,6 @@
  * Which flows share a member: bit by bit of the packet under every hash policy, as the kernel's
  * rt6_multipath_hash() is over fields.
  */
-#include "fuzz.h"
 #include "tests.h"
 
 #define TRIALS 8 /* packets that a bit is flipped in: of 16 members one is hit again */

@@ -125,15 +125,9 @@ static void test_row_by_trie(void **state)
 
 static void test_every_verdict_has_a_row(void **state)
 {
-	size_t missing = 0;
-
-	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
-		if (has_row[v])
-			continue;
-		fprintf(stderr, "verdict %s has no row\n", harness_verdict_name(v));
-		missing++;
-	}
-	assert_int_equal(missing, 0);
+	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++)
+		if (!has_row[v])
+			fail_msg("verdict %s has no row", harness_verdict_name(v));
 }
 
 #define MAX_TESTS 4096

@@ -47,14 +47,14 @@ static uint32_t find_slot(const struct world *world, uint32_t ifindex)
 	return 0;
 }
 
-static void enter(struct walk *w, uint32_t slot)
+static void enter(struct packet *w, uint32_t slot)
 {
 	w->slot = slot;
 	w->port = slot ? model_port(w->world, slot) : NULL;
 }
 
 /* A packet by an active slave came in by the bond. */
-static void find_port(struct walk *w, uint32_t ingress)
+static void find_port(struct packet *w, uint32_t ingress)
 {
 	enter(w, find_slot(w->world, ingress));
 	if (!w->port)
@@ -64,7 +64,7 @@ static void find_port(struct walk *w, uint32_t ingress)
 		enter(w, find_slot(w->world, w->port->lower));
 }
 
-static enum sixlane_verdict check_switches(const struct walk *w)
+static enum sixlane_verdict check_switches(const struct packet *w)
 {
 	const struct sixlane_meta *meta = &w->world->meta;
 
@@ -78,12 +78,12 @@ static enum sixlane_verdict check_switches(const struct walk *w)
 
 /* --- tags -------------------------------------------------------------------------------- */
 
-static bool is_for_port(const struct walk *w)
+static bool is_for_port(const struct packet *w)
 {
 	return !memcmp(w->in->bytes + AT_DST_MAC, w->port->mac.bytes, 6);
 }
 
-static bool has_tag_at(const struct walk *w, size_t at, size_t more)
+static bool has_tag_at(const struct packet *w, size_t at, size_t more)
 {
 	uint16_t type;
 
@@ -94,7 +94,7 @@ static bool has_tag_at(const struct walk *w, size_t at, size_t more)
 }
 
 /* A tag that no device takes is passed over if it is a priority tag. */
-static enum sixlane_verdict enter_vlan(struct walk *w, size_t at)
+static enum sixlane_verdict enter_vlan(struct packet *w, size_t at)
 {
 	const uint8_t *tag = w->in->bytes + at;
 	const uint8_t own[4] = { tag[0], tag[1], tag[2] & 0x0f, tag[3] };
@@ -115,7 +115,7 @@ static enum sixlane_verdict enter_vlan(struct walk *w, size_t at)
 	return own[2] || own[3] ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict check_tags(struct walk *w)
+static enum sixlane_verdict check_tags(struct packet *w)
 {
 	enum sixlane_verdict verdict = SIXLANE_FORWARD;
 
@@ -134,7 +134,7 @@ static enum sixlane_verdict check_tags(struct walk *w)
 
 /* --- the frame --------------------------------------------------------------------------- */
 
-static enum sixlane_verdict check_port(const struct walk *w)
+static enum sixlane_verdict check_port(const struct packet *w)
 {
 	if (!w->port || !model_has(w->port, SIXLANE_PORT_INGRESS))
 		return SIXLANE_PASS_UNKNOWN_PORT;
@@ -149,7 +149,7 @@ static enum sixlane_verdict check_port(const struct walk *w)
 	return model_has(w->port, SIXLANE_PORT_IN_TC) ? SIXLANE_PASS_TC : SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict check_frame(struct walk *w)
+static enum sixlane_verdict check_frame(struct packet *w)
 {
 	const struct frame *frame = &w->bare;
 
@@ -187,7 +187,7 @@ bool model_addr_stays(const uint8_t *addr)
 	return addr[0] == 0xff || (addr[0] == 0xfe && (addr[1] & 0xc0) == 0x80);
 }
 
-static enum sixlane_verdict check_header(const struct walk *w)
+static enum sixlane_verdict check_header(const struct packet *w)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	uint8_t next = bytes[AT_NEXT_HEADER];
@@ -207,7 +207,7 @@ static enum sixlane_verdict check_header(const struct walk *w)
 
 /* --- the way out ------------------------------------------------------------------------- */
 
-static enum sixlane_verdict check_device(const struct walk *w, const struct sixlane_port *egress)
+static enum sixlane_verdict check_device(const struct packet *w, const struct sixlane_port *egress)
 {
 	static const struct {
 		uint32_t flag;
@@ -290,7 +290,7 @@ static bool may_be_fragment(uint8_t next)
 	return next == 43 || next == 44 || next == 51 || next == 60;
 }
 
-static enum sixlane_verdict check_guard(const struct walk *w, uint32_t out)
+static enum sixlane_verdict check_guard(const struct packet *w, uint32_t out)
 {
 	const uint32_t flags = w->world->meta.flags;
 	const uint8_t *bytes = w->bare.bytes;
@@ -322,7 +322,7 @@ static uint32_t find_on_link(const struct world *world, const uint8_t *addr, uin
 	return 0;
 }
 
-const struct sixlane_neigh *model_neighbour(const struct walk *w, uint32_t gateway,
+const struct sixlane_neigh *model_neighbour(const struct packet *w, uint32_t gateway,
 					    const uint8_t *addr, uint32_t ifindex)
 {
 	uint32_t slot = gateway ? gateway : find_on_link(w->world, addr, ifindex);
@@ -352,7 +352,7 @@ size_t model_tags(const struct sixlane_port *port, uint32_t tags[2])
 }
 
 /* Sets mac, and egress to the port that the frame really leaves by. */
-static enum sixlane_verdict resolve(const struct walk *w, const struct way *way,
+static enum sixlane_verdict resolve(const struct packet *w, const struct way *way,
 				    const struct sixlane_port *egress, struct model_result *result,
 				    const uint8_t **mac)
 {
@@ -369,7 +369,7 @@ static enum sixlane_verdict resolve(const struct walk *w, const struct way *way,
 }
 
 /* One next-hop entry to its end. Forwarded: out is what leaves. */
-static enum sixlane_verdict follow_entry(const struct walk *w, union sixlane_nh_entry nh_entry,
+static enum sixlane_verdict follow_entry(const struct packet *w, union sixlane_nh_entry nh_entry,
 					 struct model_result *result)
 {
 	struct way way = {
@@ -409,15 +409,15 @@ static enum sixlane_verdict follow_entry(const struct walk *w, union sixlane_nh_
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-/* SIXLANE_FORWARD is 0: the first other verdict ends the walk. */
-static enum sixlane_verdict walk_in(struct walk *w)
+/* SIXLANE_FORWARD is 0: the first other verdict is final. */
+static enum sixlane_verdict check_all(struct packet *w)
 {
 	return check_switches(w) ?: check_tags(w) ?: check_port(w) ?: check_frame(w) ?: check_header(w) ?:
 	       model_find_route(w) ?: model_choose(w);
 }
 
 /* Where flows are looked up, the kernel drops instead, after its rules. */
-static enum sixlane_verdict keep_for_rules(const struct walk *w, enum sixlane_verdict verdict)
+static enum sixlane_verdict keep_for_rules(const struct packet *w, enum sixlane_verdict verdict)
 {
 	bool drops = verdict == SIXLANE_DROP_BLACKHOLE || verdict == SIXLANE_DROP_TOO_BIG ||
 		     verdict == SIXLANE_DROP_TOO_BIG_RATE;
@@ -429,12 +429,12 @@ static enum sixlane_verdict keep_for_rules(const struct walk *w, enum sixlane_ve
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
 		 struct model_result results[MODEL_ENTRIES])
 {
-	static struct walk w;
+	static struct packet w;
 	enum sixlane_verdict verdict;
 
-	w = (struct walk){ .world = world, .in = in };
+	w = (struct packet){ .world = world, .in = in };
 	find_port(&w, ingress);
-	verdict = walk_in(&w);
+	verdict = check_all(&w);
 	if (verdict != SIXLANE_FORWARD) {
 		w.nh_entries[0].type = (uint16_t)verdict;
 		w.n_entries = 1;

@@ -29,7 +29,7 @@ struct model_result {
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
 		 struct model_result results[MODEL_ENTRIES]);
 
-struct walk {
+struct packet {
 	const struct world *world;
 	const struct frame *in;
 	struct frame bare; /* without its tags, so that the offsets of frame.h hold */
@@ -68,7 +68,7 @@ bool model_is_entry(uint32_t verdict);
 bool model_addr_stays(const uint8_t *addr);
 
 /* The gateway in a slot, or, if that is 0, the neighbour of an address. NULL: unknown. */
-const struct sixlane_neigh *model_neighbour(const struct walk *w, uint32_t gateway,
+const struct sixlane_neigh *model_neighbour(const struct packet *w, uint32_t gateway,
 					    const uint8_t *addr, uint32_t ifindex);
 
 /* The tags of frames by a port, the outer first; returns how many. */
@@ -89,31 +89,31 @@ bool model_longest(const struct world_route *entries, size_t n, uint32_t table, 
 		   uint32_t *value);
 
 /* By rules or by the port's table. SIXLANE_FORWARD: value and next_hop are set. */
-enum sixlane_verdict model_find_route(struct walk *w);
+enum sixlane_verdict model_find_route(struct packet *w);
 
 /* One lookup in a table, by destination and source. */
-enum sixlane_verdict model_look_up(struct walk *w, uint32_t table);
+enum sixlane_verdict model_look_up(struct packet *w, uint32_t table);
 
 /* The slave of the bond below a VLAN device with SIXLANE_PORT_SLAVES. */
-enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
+enum sixlane_verdict model_choose_slave(const struct packet *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
 
 /* Whether packets to an address, by a route of this table, find an exception or are punted. */
-bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+bool model_may_have_exception(const struct packet *w, const uint8_t *addr, uint32_t table,
 			      bool marked);
 
 /* Sets hit. False: the packet is punted. */
-bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);
+bool model_apply_exception(const struct packet *w, struct way *way, struct model_result *result);
 
 /* SIXLANE_FORWARD, or the verdict of a packet over an MTU; if it is answered, sets out. */
-enum sixlane_verdict model_check_mtu(const struct walk *w, const struct way *way,
+enum sixlane_verdict model_check_mtu(const struct packet *w, const struct way *way,
 				     const struct sixlane_port *egress,
 				     struct model_result *result);
 
 /* Sets ICMP event and has_icmp_event by the verdict. */
-void model_icmp_event(struct walk *w, struct model_result *result);
+void model_icmp_event(struct packet *w, struct model_result *result);
 
 /* From the next hop to all entries that are right. */
-enum sixlane_verdict model_choose(struct walk *w);
+enum sixlane_verdict model_choose(struct packet *w);
 
 #endif

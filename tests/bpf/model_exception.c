@@ -8,7 +8,7 @@
 
 #include "model.h"
 
-static const struct world_exception *find(const struct walk *w, const uint8_t *addr)
+static const struct world_exception *find(const struct packet *w, const uint8_t *addr)
 {
 	for (size_t i = 0; i < w->world->n_exceptions; i++)
 		if (!memcmp(w->world->exceptions[i].dst.bytes, addr, 16))
@@ -16,12 +16,12 @@ static const struct world_exception *find(const struct walk *w, const uint8_t *a
 	return NULL;
 }
 
-static bool checks_filters(const struct walk *w)
+static bool checks_filters(const struct packet *w)
 {
 	return w->world->meta.flags & SIXLANE_META_CHECK_PUNTED;
 }
 
-static bool is_fresh(const struct walk *w, const uint8_t *addr)
+static bool is_fresh(const struct packet *w, const uint8_t *addr)
 {
 	uint32_t halves[SIXLANE_FRESH_NUMBERS] = { 0 };
 
@@ -39,7 +39,7 @@ static bool is_fresh(const struct walk *w, const uint8_t *addr)
 }
 
 /* Of what has no entry. */
-static bool is_punt(const struct walk *w, const uint8_t *addr)
+static bool is_punt(const struct packet *w, const uint8_t *addr)
 {
 	for (size_t i = 0; i < w->world->n_punted; i++)
 		if (!memcmp(w->world->punted[i].bytes, addr, 16))
@@ -53,7 +53,7 @@ static bool is_unclear(const struct world_exception *found)
 	       found->value.flags & SIXLANE_EXCEPTION_CHANGING;
 }
 
-static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
+static bool apply(const struct packet *w, const struct sixlane_exception *value, struct way *way)
 {
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
@@ -70,7 +70,7 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 	return true;
 }
 
-bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+bool model_may_have_exception(const struct packet *w, const uint8_t *addr, uint32_t table,
 			      bool marked)
 {
 	const struct world_exception *found = find(w, addr);
@@ -81,7 +81,7 @@ bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_
 	       (found ? is_unclear(found) || found->value.table == table : is_punt(w, addr));
 }
 
-bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
+bool model_apply_exception(const struct packet *w, struct way *way, struct model_result *result)
 {
 	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
 	const uint8_t *dst = w->bare.bytes + AT_DST;
@@ -112,7 +112,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 #define AT_REDIRECTED (AT_PAYLOAD + 24) /* behind the target */
 
 /* Addressed to us, though nobody has asked the routes yet. */
-static bool is_ours(const struct walk *w)
+static bool is_ours(const struct packet *w)
 {
 	const struct world *world = w->world;
 	uint32_t table = w->port->table, value, type;
@@ -128,7 +128,7 @@ static bool is_ours(const struct walk *w)
 }
 
 /* Such verdicts come before the frame was looked at. */
-static bool is_of_port(const struct walk *w, enum sixlane_verdict verdict)
+static bool is_of_port(const struct packet *w, enum sixlane_verdict verdict)
 {
 	if (verdict == SIXLANE_PASS_NOT_READY)
 		return w->world->meta.abi == SIXLANE_ABI;
@@ -138,7 +138,7 @@ static bool is_of_port(const struct walk *w, enum sixlane_verdict verdict)
 }
 
 /* An IPv6 header behind up to two tags, whatever these are. */
-static bool find_header(struct walk *w)
+static bool find_header(struct packet *w)
 {
 	for (size_t tag_bytes = 0; tag_bytes <= 8; tag_bytes += 4) {
 		if (w->in->len < AT_PAYLOAD + tag_bytes ||
@@ -151,7 +151,7 @@ static bool find_header(struct walk *w)
 	return false;
 }
 
-static bool is_reported(struct walk *w, enum sixlane_verdict verdict)
+static bool is_reported(struct packet *w, enum sixlane_verdict verdict)
 {
 	if (!w->port)
 		return false;
@@ -163,7 +163,7 @@ static bool is_reported(struct walk *w, enum sixlane_verdict verdict)
 	       verdict == SIXLANE_PASS_DESTINATION || verdict == SIXLANE_PASS_OTHER_MAC;
 }
 
-static bool is_from_link(const struct walk *w)
+static bool is_from_link(const struct packet *w)
 {
 	const uint8_t *src = w->bare.bytes + AT_SRC;
 
@@ -172,7 +172,7 @@ static bool is_from_link(const struct walk *w)
 
 /* Advertisements of routers on the link, Packet Too Big of no less than 1280, and redirects from
  * the link. */
-static bool read_icmp_event(const struct walk *w, struct sixlane_icmp_event *icmp_event)
+static bool read_icmp_event(const struct packet *w, struct sixlane_icmp_event *icmp_event)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	size_t stated = frame_get16(&w->bare, AT_PAYLOAD_LEN), there = w->bare.len - AT_PAYLOAD;
@@ -191,7 +191,7 @@ static bool read_icmp_event(const struct walk *w, struct sixlane_icmp_event *icm
 	return icmp_event->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
 }
 
-void model_icmp_event(struct walk *w, struct model_result *result)
+void model_icmp_event(struct packet *w, struct model_result *result)
 {
 	memset(&result->icmp_event, 0, sizeof(result->icmp_event));
 	result->has_icmp_event =
@@ -214,7 +214,7 @@ static bool is_first_of_prefix(const uint8_t *addr, uint32_t len)
 enum sender { NOBODY, NEIGHBOUR, SOMEBODY };
 
 /* The packet's source by the routes of the port's table; of a neighbour sets its MAC. */
-static enum sender find_sender(const struct walk *w, const struct sixlane_port *egress,
+static enum sender find_sender(const struct packet *w, const struct sixlane_port *egress,
 			       const uint8_t **mac)
 {
 	const uint8_t *src = w->bare.bytes + AT_SRC;
@@ -251,7 +251,7 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	return NEIGHBOUR;
 }
 
-static bool is_error_or_unclear(const struct walk *w)
+static bool is_error_or_unclear(const struct packet *w)
 {
 	const uint8_t *packet = w->bare.bytes + AT_IP6;
 	uint8_t next = packet[6];
@@ -288,7 +288,7 @@ static bool is_error_or_unclear(const struct walk *w)
 
 static const uint8_t none[8];
 
-static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_port *egress,
+static enum sixlane_verdict answer(const struct packet *w, const struct sixlane_port *egress,
 				   bool by_operator, struct answer *answer_,
 				   struct model_result *result)
 {
@@ -327,7 +327,7 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 	return SIXLANE_ANSWER_TOO_BIG;
 }
 
-enum sixlane_verdict model_check_mtu(const struct walk *w, const struct way *way,
+enum sixlane_verdict model_check_mtu(const struct packet *w, const struct way *way,
 				     const struct sixlane_port *egress, struct model_result *result)
 {
 	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);

@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-static void add_entry(struct walk *w, union sixlane_nh_entry nh_entry)
+static void add_entry(struct packet *w, union sixlane_nh_entry nh_entry)
 {
 	for (size_t i = 0; i < w->n_entries; i++)
 		if (w->nh_entries[i].word == nh_entry.word)
@@ -33,7 +33,7 @@ static bool is_tunnel(uint8_t next) /* IPv4, IPv6, GRE, MPLS */
 	return next == 4 || next == 41 || next == 47 || next == 137;
 }
 
-static bool outer_is_known(const struct walk *w, uint32_t fields)
+static bool outer_is_known(const struct packet *w, uint32_t fields)
 {
 	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
 	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
@@ -48,7 +48,7 @@ static bool outer_is_known(const struct walk *w, uint32_t fields)
 }
 
 /* Only IPv6 in IPv6, without ports, and nothing further in that. */
-static bool inner_is_known(const struct walk *w, uint32_t inner_fields)
+static bool inner_is_known(const struct packet *w, uint32_t inner_fields)
 {
 	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
 	uint8_t inner;
@@ -60,7 +60,7 @@ static bool inner_is_known(const struct walk *w, uint32_t inner_fields)
 	       inner != 44;
 }
 
-static bool hash_is_known(const struct walk *w)
+static bool hash_is_known(const struct packet *w)
 {
 	const union sixlane_hash_policy how = w->world->meta.hash_policy;
 	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
@@ -87,19 +87,19 @@ static bool hash_is_known(const struct walk *w)
 
 /* --- members ------------------------------------------------------------------------------ */
 
-static bool is_skipped(const struct walk *w, const struct sixlane_next_hop *member, uint32_t skip)
+static bool is_skipped(const struct packet *w, const struct sixlane_next_hop *member, uint32_t skip)
 {
 	const struct sixlane_port *port = model_port(w->world, member->nh_entry.port);
 
 	return member->nh_entry.type == SIXLANE_FORWARD && port && port->flags & skip;
 }
 
-static void add_verdict(struct walk *w, enum sixlane_verdict verdict)
+static void add_verdict(struct packet *w, enum sixlane_verdict verdict)
 {
 	add_entry(w, (union sixlane_nh_entry){ .type = (uint16_t)verdict });
 }
 
-static void add_member(struct walk *w, uint32_t id, uint32_t skip)
+static void add_member(struct packet *w, uint32_t id, uint32_t skip)
 {
 	const struct sixlane_next_hop *member = model_next_hop(w->world, id);
 
@@ -112,7 +112,7 @@ static void add_member(struct walk *w, uint32_t id, uint32_t skip)
 		add_entry(w, member->nh_entry);
 }
 
-static enum sixlane_verdict choose_by_hash(struct walk *w)
+static enum sixlane_verdict choose_by_hash(struct packet *w)
 {
 	const union sixlane_nh_entry group = w->next_hop->nh_entry;
 	uint32_t skip = w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT
@@ -136,7 +136,7 @@ static enum sixlane_verdict choose_by_hash(struct walk *w)
 }
 
 /* Equal routes that are no set: the kernel prefers the one that leads back. */
-static enum sixlane_verdict choose_first(struct walk *w)
+static enum sixlane_verdict choose_first(struct packet *w)
 {
 	const union sixlane_nh_entry group = w->next_hop->nh_entry;
 	uint32_t first;
@@ -161,7 +161,7 @@ static enum sixlane_verdict choose_first(struct walk *w)
 	return SIXLANE_FORWARD;
 }
 
-enum sixlane_verdict model_choose(struct walk *w)
+enum sixlane_verdict model_choose(struct packet *w)
 {
 	uint32_t kind = w->next_hop->nh_entry.type;
 
@@ -182,7 +182,7 @@ enum sixlane_verdict model_choose(struct walk *w)
 
 enum { AH = 51, ICMP = 1, ICMPV6 = 58 };
 
-static uint32_t word_at(const struct walk *w, size_t at)
+static uint32_t word_at(const struct packet *w, size_t at)
 {
 	uint32_t word;
 
@@ -190,27 +190,27 @@ static uint32_t word_at(const struct walk *w, size_t at)
 	return word;
 }
 
-static bool holds(const struct walk *w, size_t bytes)
+static bool has_bytes(const struct packet *w, size_t bytes)
 {
 	return bytes <= AT_IP6 + 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
 }
 
 /* Ports, or what counts as such. */
-static bool read_ports(const struct walk *w, uint8_t proto, size_t at, uint32_t *ports)
+static bool read_ports(const struct packet *w, uint8_t proto, size_t at, uint32_t *ports)
 {
 	*ports = 0;
 	if (proto == AH)
 		at += 4;
 	else if (!model_has_ports(proto))
 		return true;
-	if (!holds(w, at + 4))
+	if (!has_bytes(w, at + 4))
 		return false;
 	*ports = word_at(w, at);
 	return true;
 }
 
 /* Type, code and identifier, which is never 0. */
-static uint32_t read_icmp(const struct walk *w)
+static uint32_t read_icmp(const struct packet *w)
 {
 	static const uint8_t with_id[] = { 0, 8, 13, 14, 128, 129 };
 	uint8_t icmp[4] = { w->bare.bytes[AT_PAYLOAD], w->bare.bytes[AT_PAYLOAD + 1] };
@@ -226,14 +226,14 @@ static uint32_t read_icmp(const struct walk *w)
 }
 
 /* Ports and addresses, of a packet in an ICMPv6 error of that one. */
-static bool read_flow(const struct walk *w, bool ports_count, uint32_t *upper, uint32_t *addrs)
+static bool read_flow(const struct packet *w, bool ports_count, uint32_t *upper, uint32_t *addrs)
 {
 	uint8_t proto = w->bare.bytes[AT_NEXT_HEADER], type = w->bare.bytes[AT_PAYLOAD];
 	bool is_error = proto == ICMPV6 && type >= 1 && type <= 4;
 	size_t header = is_error ? AT_PAYLOAD + 8 : AT_IP6;
 
-	if (proto == ICMP || (proto == ICMPV6 && !holds(w, AT_PAYLOAD + 8)) ||
-	    !holds(w, header + 40))
+	if (proto == ICMP || (proto == ICMPV6 && !has_bytes(w, AT_PAYLOAD + 8)) ||
+	    !has_bytes(w, header + 40))
 		return false;
 	*addrs = 0;
 	for (size_t at = header + 8; at < header + 40; at += 4)
@@ -246,7 +246,7 @@ static bool read_flow(const struct walk *w, bool ports_count, uint32_t *upper, u
 	return true;
 }
 
-enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
+enum sixlane_verdict model_choose_slave(const struct packet *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave)
 {
 	uint32_t hash = dst_mac[5] ^ egress->mac.bytes[5] ^ egress->slaves_type, addrs;

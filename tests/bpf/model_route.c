@@ -6,7 +6,7 @@
 
 #include "model.h"
 
-static bool prefix_holds(const uint8_t *prefix, uint32_t len, const uint8_t *addr)
+static bool prefix_covers(const uint8_t *prefix, uint32_t len, const uint8_t *addr)
 {
 	for (uint32_t bit = 0; bit < len; bit++)
 		if ((prefix[bit / 8] ^ addr[bit / 8]) >> (7 - bit % 8) & 1)
@@ -30,7 +30,7 @@ bool model_longest(const struct world_route *entries, size_t n, uint32_t table, 
 		const struct sixlane_route_key *key = &entries[i].key;
 
 		if (table_of(key) != table || key->prefix_len < longest ||
-		    !prefix_holds(key->addr.bytes, key->prefix_len - 32, addr))
+		    !prefix_covers(key->addr.bytes, key->prefix_len - 32, addr))
 			continue;
 		longest = key->prefix_len;
 		*value = entries[i].value;
@@ -39,7 +39,7 @@ bool model_longest(const struct world_route *entries, size_t n, uint32_t table, 
 }
 
 /* False: the value names no next hop. */
-static bool set_next_hop(struct walk *w, uint32_t value)
+static bool set_next_hop(struct packet *w, uint32_t value)
 {
 	uint32_t id = sixlane_route_next_hop(value);
 
@@ -50,7 +50,7 @@ static bool set_next_hop(struct walk *w, uint32_t value)
 	return true;
 }
 
-enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
+enum sixlane_verdict model_look_up(struct packet *w, uint32_t table)
 {
 	const struct world *world = w->world;
 	const uint32_t flags = 0xf0000000u;
@@ -74,12 +74,12 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 
 enum truth { NO, YES, UNKNOWN };
 
-static enum truth truth_of(bool holds)
+static enum truth truth_of(bool matches)
 {
-	return holds ? YES : NO;
+	return matches ? YES : NO;
 }
 
-/* All selectors together: one that does not hold outweighs what is unknown. */
+/* All selectors together: one that does not match outweighs what is unknown. */
 static enum truth both(enum truth a, enum truth b)
 {
 	if (a == NO || b == NO)
@@ -97,14 +97,14 @@ static enum truth addr_matches(const uint8_t *addr, const union sixlane_addr *pr
 }
 
 /* The dissector finds the ports, or there are none, as of ICMPv6. */
-static bool l4_is_plain(const struct walk *w)
+static bool l4_is_plain(const struct packet *w)
 {
 	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
 
 	return next == 58 || (model_has_ports(next) && frame_get16(&w->bare, AT_PAYLOAD_LEN) >= 4);
 }
 
-static enum truth port_matches(const struct walk *w, size_t at, uint16_t low, uint16_t high)
+static enum truth port_matches(const struct packet *w, size_t at, uint16_t low, uint16_t high)
 {
 	uint16_t port = 0;
 
@@ -115,14 +115,14 @@ static enum truth port_matches(const struct walk *w, size_t at, uint16_t low, ui
 	return truth_of(port >= low && port <= high);
 }
 
-static enum truth proto_matches(const struct walk *w, uint8_t proto)
+static enum truth proto_matches(const struct packet *w, uint8_t proto)
 {
 	if (!l4_is_plain(w))
 		return UNKNOWN;
 	return truth_of(w->bare.bytes[AT_NEXT_HEADER] == proto);
 }
 
-static enum truth rule_applies(const struct walk *w, const struct sixlane_rule *rule)
+static enum truth rule_applies(const struct packet *w, const struct sixlane_rule *rule)
 {
 	const uint8_t *bytes = w->bare.bytes;
 	uint8_t tclass = (uint8_t)(bytes[AT_VERSION] << 4 | bytes[AT_VERSION + 1] >> 4);
@@ -159,7 +159,7 @@ static bool is_error(uint32_t type)
 	       type < SIXLANE_NH_GROUP;
 }
 
-static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule *rule)
+static enum sixlane_verdict apply_rule(struct packet *w, const struct sixlane_rule *rule)
 {
 	uint32_t table = rule->table;
 	enum sixlane_verdict verdict;
@@ -191,7 +191,7 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 }
 
 /* Of a VRF's port rules see the VRF, but of neighbour discovery they see the port. */
-static bool ingress_is_unsure(const struct walk *w)
+static bool ingress_is_unsure(const struct packet *w)
 {
 	const uint8_t *bytes = w->bare.bytes;
 
@@ -202,7 +202,7 @@ static bool ingress_is_unsure(const struct walk *w)
 	return bytes[AT_PAYLOAD] >= 133 && bytes[AT_PAYLOAD] <= 137;
 }
 
-static enum sixlane_verdict walk_rules(struct walk *w)
+static enum sixlane_verdict ask_rules(struct packet *w)
 {
 	const union sixlane_rules list = w->world->meta.rules;
 	enum sixlane_verdict verdict = SIXLANE_PASS_NO_ROUTE;
@@ -236,8 +236,8 @@ static enum sixlane_verdict walk_rules(struct walk *w)
 	return verdict;
 }
 
-enum sixlane_verdict model_find_route(struct walk *w)
+enum sixlane_verdict model_find_route(struct packet *w)
 {
-	return model_has(w->port, SIXLANE_PORT_RULES) ? walk_rules(w)
+	return model_has(w->port, SIXLANE_PORT_RULES) ? ask_rules(w)
 						      : model_look_up(w, w->port->table);
 }

@@ -99,9 +99,11 @@ struct row {
 #define SOURCE(prefix_, next_hop_) ITEM(.prefix = (prefix_), .next_hop = (next_hop_))
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 #define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
+/* One route, FRAME_DST's: to a next hop, of a type, by a neighbour that it leaves by or not. */
 #define ROUTED(next_hop) .routes = { TO(next_hop) }
 #define ROUTE_TYPE(verdict) .routes = { TO_ENTRY(verdict) }
-#define LEAVES_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh)), .via = NEIGH_##neigh
+#define ROUTED_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh))
+#define LEAVES_BY(neigh) ROUTED_BY(neigh), .via = NEIGH_##neigh
 #define VIA_ALT .via = NEIGH_ALT
 
 /* --- changes of the world ------------------------------------------------------------------- */
@@ -157,6 +159,7 @@ struct row {
 
 /* --- packets, and what becomes of them ------------------------------------------------------ */
 
+#define SIZE(bytes) .payload = (bytes)-40 /* of the IPv6 packet */
 #define PATCH(...) .patches = { __VA_ARGS__ }
 #define NEXT(hex) ITEM(AT_NEXT_HEADER, hex)
 #define NEXT_IS(hex) PATCH(NEXT(hex))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exceptions: where they are looked for, when they hold, and what they put in the place of what the
- * route says. And packets over an MTU: which MTU they exceed and which one the answer names, to
- * whom it goes, and what answers are never about.
+ * Exceptions: where they are looked for, when they apply, and what of the route they replace.
+ * Packets over an MTU: which MTU they exceed, which one the answer names, to whom it goes, and what
+ * answers are never about.
  */
 #include "tests.h"
 
@@ -23,9 +23,6 @@
 /* The first route is marked, and there is an exception, which packets find or not. */
 #define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = true
 #define NOT_HIT(...) MARKED, .exceptions = { __VA_ARGS__ }
-
-/* The packet's length. */
-#define SIZE(bytes) .payload = (bytes)-40
 
 /* The return route to the packet's source. */
 #define BACK_BY(neighbour) ROUTE("2001:db8:1::/48", NH_VIA(neighbour))
@@ -49,24 +46,18 @@
 #define OPERATORS(name_) .name = name_ ", the operator's", HIT(OPERATOR(1400))
 
 /* Two rows each. The kernel would send the same answer, … */
-#define FINE_BY(name_, neighbour, ...)                                      \
-	{ KERNELS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) },      \
-	{                                                                   \
-		OPERATORS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400) \
-	}
+#define FINE_BY(name_, neighbour, ...)                                   \
+	ITEM(KERNELS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400)), \
+		ITEM(OPERATORS(name_), __VA_ARGS__, ANSWERED_BY(neighbour, 1400))
 #define FINE(name_, ...) FINE_BY(name_, NEIGH_IN, PLAIN(NH_GATEWAY), __VA_ARGS__)
 /* … or perhaps another one, … */
-#define UNSURE(name_, ...)                                             \
-	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },                 \
-	{                                                              \
-		OPERATORS(name_), OVER, __VA_ARGS__, TURNED_BACK(1400) \
-	}
+#define UNSURE(name_, ...)                               \
+	ITEM(KERNELS(name_), OVER, __VA_ARGS__, PASSED), \
+		ITEM(OPERATORS(name_), OVER, __VA_ARGS__, TURNED_BACK(1400))
 /* … or perhaps none. */
-#define NEVER(name_, ...)                                    \
-	{ KERNELS(name_), OVER, __VA_ARGS__, PASSED },       \
-	{                                                    \
-		OPERATORS(name_), OVER, __VA_ARGS__, DROPPED \
-	}
+#define NEVER(name_, ...)                                \
+	ITEM(KERNELS(name_), OVER, __VA_ARGS__, PASSED), \
+		ITEM(OPERATORS(name_), OVER, __VA_ARGS__, DROPPED)
 #define NOT_ABOUT(name_, ...) NEVER(name_, PLAIN(NH_GATEWAY), __VA_ARGS__)
 
 #define MARK_BACK FLIP(routes[1].value, SIXLANE_ROUTE_EXCEPTIONS) /* of the return route */
@@ -178,8 +169,7 @@ static const struct row rows_exception[] = {
 	  NOT_HIT(VALUE(FLAG(NEXT_HOP) | FLAG(CHANGING), .next_hop = NH_ALT)), PUNTED },
 
 	/* only what is forwarded finds them, before anything else is checked */
-	{ "exception, blackhole", ROUTE_TYPE(DROP_BLACKHOLE), NOT_HIT(VIA(NH_ALT)),
-	  DROP(BLACKHOLE) },
+	{ "blackhole", ROUTE_TYPE(DROP_BLACKHOLE), NOT_HIT(VIA(NH_ALT)), DROP(BLACKHOLE) },
 	{ "exception, forwarding off", PORT_FLAG(IN, FORWARDING), HIT(VIA(NH_ALT)),
 	  PASS(NO_FORWARDING) },
 
@@ -249,8 +239,7 @@ static const struct row rows_exception[] = {
 	{ "device's MTU, all answered, no way back", ANSWER_ALL(), SIZE(1501), PASSED },
 	{ "device's MTU, of an exception without one", HIT(VIA(NH_ALT)), ALL(1281, DEVICES_1280),
 	  ANSWERED(1280) },
-	{ "device's MTU before the route's smaller one", ALL(1501, ROUTE_MTU(1400)),
-	  ANSWERED(1500) },
+	{ "device's MTU before a smaller route's", ALL(1501, ROUTE_MTU(1400)), ANSWERED(1500) },
 	{ "device's MTU, one tag", PLAIN(NH_VIA(NEIGH_OUT_10)), ANSWER_ALL(DEVICES_1496),
 	  SIZE(1497), ANSWERED(1496) },
 	{ "device's MTU, two tags may leave less", PLAIN(NH_VIA(NEIGH_OUT_AD30_40)),
@@ -262,8 +251,7 @@ static const struct row rows_exception[] = {
 	{ "route's MTU, all answered", ALL(1401, ROUTE_MTU(1400)), ANSWERED_LATE(1400) },
 	{ "route's locked MTU", PLAIN(NH_LOCKED), ANSWER_ALL(), OVER, ANSWERED(1400) },
 	{ "route's locked MTU over the device's", ALL(1501, LOCKED_MTU(1600)), PASSED },
-	{ "route's locked MTU over the device's, both", ALL(1601, LOCKED_MTU(1600)),
-	  ANSWERED(1600) },
+	{ "route's locked MTU over a smaller one", ALL(1601, LOCKED_MTU(1600)), ANSWERED(1600) },
 	{ "route's locked MTU under 1280, raised", ALL(1281, LOCKED_MTU(1000)), ANSWERED(1280) },
 	{ "route's locked MTU under 1280, packet between", ALL(1280, LOCKED_MTU(1000)), PASSED },
 	{ "route's MTU under 1280", ALL(1281, ROUTE_MTU(1000)), PASSED },
@@ -324,8 +312,7 @@ static const struct row rows_exception[] = {
 	UNSURE("way back by another port", BACK_TO(NH_ALT)),
 	UNSURE("way back by the egress", BACK_TO(NH_GATEWAY)),
 	UNSURE("way back by a group", BACK_TO(NH_GROUP), WITH(SET_GROUP(NH_VIA(NEIGH_IN), 0))),
-	UNSURE("back by source", BACK_TO(NH_SOURCES),
-	       .sources = { SOURCE("::/0", NH_VIA(NEIGH_IN)) }),
+	UNSURE("by source", BACK_TO(NH_SOURCES), .sources = { SOURCE("::/0", NH_VIA(NEIGH_IN)) }),
 	UNSURE("way back in another table",
 	       .routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }),
 	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), WITH(MARK_BACK)),
@@ -365,10 +352,8 @@ static const struct row rows_exception[] = {
 	FINE("multicast MAC as source, way back", OVER, PATCH({ AT_SRC_MAC, "330000000001" })),
 
 	/* about what */
-	NOT_ABOUT("error in a routing header",
-		  NEXT_AND("2b", THEN("3a00000000000000"), AT(8, "01"))),
-	FINE("echo in a routing header", OVER,
-	     NEXT_AND("2b", THEN("3a00000000000000"), AT(8, "80"))),
+	NOT_ABOUT("error, routing header", NEXT_AND("2b", THEN("3a00000000000000"), AT(8, "01"))),
+	FINE("echo, routing header", OVER, NEXT_AND("2b", THEN("3a00000000000000"), AT(8, "80"))),
 	NOT_ABOUT("error behind options", NEXT_AND("3c", THEN("3a01"), AT(16, "03"))),
 	FINE("echo behind options", OVER, NEXT_AND("3c", THEN("3a01"), AT(16, "81"))),
 	NOT_ABOUT("error behind options, routing header and options",
@@ -385,10 +370,8 @@ static const struct row rows_exception[] = {
 	FINE("second fragment of an error", OVER, NEXT_AND("2c", THEN("3a000008"), AT(8, "01"))),
 	FINE("far fragment of an error", OVER, NEXT_AND("2c", THEN("3a000100"), AT(8, "01"))),
 	FINE("eight headers", OVER, NEXT_AND("3c", THEN(OPTIONS_8 "1100"))),
-	NOT_ABOUT("error behind eight", NEXT_AND("3c", THEN(OPTIONS_8 "3a00000000000000"
-								      "01"))),
-	NOT_ABOUT("nine headers", NEXT_AND("3c", THEN(OPTIONS_8 "3c00000000000000"
-								"1100"))),
+	NOT_ABOUT("error behind eight", NEXT_AND("3c", THEN(OPTIONS_8 "3a0000000000000001"))),
+	NOT_ABOUT("nine headers", NEXT_AND("3c", THEN(OPTIONS_8 "3c000000000000001100"))),
 	FINE("last header in sight", OVER, NEXT_AND("3c", THEN("1193"))),
 	NOT_ABOUT("error in sight", NEXT_AND("3c", THEN("3a93"), AT(1184, "01"))),
 	NOT_ABOUT("last header out of sight", NEXT_AND("3c", THEN("1194"))),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Routes of several next hops, those that expire, and packets that a group's hash does not reach
- * because the kernel finds their fields behind headers that XDP does not walk. Where a group has
+ * because the kernel finds their fields behind headers that XDP does not parse. Where a group has
  * two members both are the same gateway, so that a row knows where the packet goes. Which member a
  * flow gets is tested in groups.c, which bits count in hash_bits.c.
  */
@@ -123,10 +123,9 @@ static const struct row rows_group[] = {
 	  WITH(SET_NH(nh_entry.first_bucket, SIXLANE_MAX_NH_BUCKETS - 1)), PASS(EGRESS_DOWN) },
 	{ "group whose bucket is out of range", ONE,
 	  WITH(SET_NH(nh_entry.first_bucket, SIXLANE_MAX_NH_BUCKETS)), PASS(EGRESS_DOWN) },
-	{ "group, MTU of the route", ONE, WITH(SET_NH(mtu, 1400)), .payload = 1400 - 40 },
-	{ "group, MTU of the route + 1", ONE, WITH(SET_NH(mtu, 1400)), .payload = 1400 - 40 + 1,
-	  PASS(TOO_BIG) },
-	{ "group, MTU of the member does not count", OF(NH_LOCKED), .payload = 1400 - 40 + 1 },
+	{ "group, MTU of the route", ONE, WITH(SET_NH(mtu, 1400)), SIZE(1400) },
+	{ "group, MTU of the route + 1", ONE, WITH(SET_NH(mtu, 1400)), SIZE(1401), PASS(TOO_BIG) },
+	{ "group, MTU of the member does not count", OF(NH_LOCKED), SIZE(1401) },
 
 	/* expiry */
 	{ "expired", EXPIRES(NH_GATEWAY, 1), PUNT(EXPIRES) },

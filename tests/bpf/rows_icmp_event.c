@@ -21,6 +21,7 @@
 	.payload = (bytes), PATCH({ AT_NEXT_HEADER, "3aff" }, \
 				  { AT_PAYLOAD, "86000000400007080000000000000000" }, __VA_ARGS__)
 #define TO_ALL_NODES 0, "333300000001"
+#define ADVERT_16 ADVERT(16, { TO_ALL_NODES })
 
 #define EVENT(type) .icmp_event = { type, INNER_DST }
 
@@ -70,8 +71,7 @@ static const struct row rows_icmp_event[] = {
 		     BY_META(PASS_ALL, PASS_ALL)),
 	REPORTED("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
 	REPORTED("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
-	NOT_REPORTED("to us, other ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)),
-		     PASS(NOT_READY)),
+	NOT_REPORTED("another ABI", OURS, WITH(SET(meta.abi, SIXLANE_ABI + 1)), PASS(NOT_READY)),
 
 	/* what becomes of the destination */
 	REPORTED("to us, observed", TO_US, META_FLAG(OBSERVE)),
@@ -90,12 +90,10 @@ static const struct row rows_icmp_event[] = {
 	{ "Redirect, destination not whole", TO_US, REDIRECT(39) },
 	{ "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
 	{ "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
-	{ "Advertisement", FROM_ROUTER, ADVERT(16, { TO_ALL_NODES }),
-	  .icmp_event = { .type = 134 } },
+	{ "advertisement", FROM_ROUTER, ADVERT_16, .icmp_event = { .type = 134 } },
 	{ "advertisement cut short", FROM_ROUTER, ADVERT(15, { TO_ALL_NODES }) },
 	{ "advertisement from beyond the link", FROM_ROUTER,
 	  ADVERT(16, { TO_ALL_NODES }, { AT_HOP_LIMIT, "fe" }) },
-	{ "advertisement of a global address", .dst = "ff02::1", PASS(OTHER_MAC),
-	  ADVERT(16, { TO_ALL_NODES }) },
+	{ "advertisement of a global address", .dst = "ff02::1", PASS(OTHER_MAC), ADVERT_16 },
 };
 ROWS(rows_icmp_event)

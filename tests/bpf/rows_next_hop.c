@@ -17,8 +17,6 @@ static void host_slot_zero(struct world *w)
 #define LOCKED ROUTED(NH_LOCKED)
 #define LOCKED_9000 ROUTED(NH_LOCKED), WITH(SET(next_hops[NH_LOCKED].mtu, 9000))
 #define UNRESOLVED PASS(UNRESOLVED)
-#define SIZE(bytes) .payload = (bytes)-40
-
 static const struct row rows_next_hop[] = {
 	/* egress */
 	{ "egress by the port it came in by", ROUTED(NH_BACK), PASS(SAME_PORT) },

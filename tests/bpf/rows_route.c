@@ -116,15 +116,13 @@ static const struct row rows_route[] = {
 	{ "blackhole", BY_SOURCE, FROM_48(NH_ENTRY + SIXLANE_DROP_BLACKHOLE), DROP(BLACKHOLE) },
 	{ "no route for other sources", BY_SOURCE, NOT_FROM_48, PASS(NO_ROUTE) },
 	{ "on-link for a source", BY_SOURCE, FROM_48(NH_ON_LINK), .via = NEIGH_HOST },
-	{ "MTU for a source", BY_SOURCE, FROM_48(NH_LOCKED), .payload = 1400 - 40 + 1,
-	  PASS(TOO_BIG) },
-	{ "source group", BY_SOURCE, FROM_48(NH_GROUP), WITH(SET_GROUP(NH_ALT, UINT64_MAX)),
-	  VIA_ALT },
+	{ "MTU for a source", BY_SOURCE, FROM_48(NH_LOCKED), SIZE(1401), PASS(TOO_BIG) },
+	{ "group", BY_SOURCE, FROM_48(NH_GROUP), WITH(SET_GROUP(NH_ALT, UINT64_MAX)), VIA_ALT },
 	{ "route that expired for a source", BY_SOURCE, FROM_48(NH_GROUP),
 	  WITH(SET_GROUP(NH_ALT, 1)), PUNT(EXPIRES) },
 	{ "a set has neither expiry nor MTU", BY_SOURCE, .sources = { ELSE(NH_GATEWAY) },
 	  WITH(SET(next_hops[NH_SOURCES].expires_ns, 1), SET(next_hops[NH_SOURCES].mtu, 1280)),
-	  .payload = 1500 - 40 },
+	  SIZE(1500) },
 
 	/* what no daemon leaves but for a moment */
 	{ "source that a set does not know", BY_SOURCE,

@@ -54,14 +54,14 @@ static void expect_sample(uint32_t next_hop, enum neighbour via, const uint32_t 
 	neigh = draw(via);
 	wanted.next_hop = neigh->key.addr;
 	assert_int_equal(harness_send(PROG_AS_IS, &frame, NULL), XDP_REDIRECT);
-	assert_int_equal(harness_take_samples(&sample, 1), 1);
+	assert_int_equal(harness_take(RING_SAMPLES, &sample, 1), 1);
 	assert_memory_equal(&sample, &wanted, sizeof(wanted));
 	assert_int_equal(neigh->sample, 0);
 	assert_int_equal(neigh->used, 1);
 }
 
 /* Ports are only of a protocol that has some. */
-TEST(test_what_it_says, "what a sample says")
+TEST(test_contents, "contents of a sample")
 {
 	static const uint32_t none[FRAME_TAGS], tag[FRAME_TAGS] = { 0x8100000a };
 	struct frame frame = sampled_frame(none);
@@ -75,7 +75,7 @@ TEST(test_what_it_says, "what a sample says")
 	harness_install_route(NH_GATEWAY);
 	draw(NEIGH_GATEWAY);
 	harness_send(PROG_AS_IS, &frame, NULL);
-	assert_int_equal(harness_take_samples(&sample, 1), 1);
+	assert_int_equal(harness_take(RING_SAMPLES, &sample, 1), 1);
 	assert_int_equal(sample.next_header, 58);
 	assert_int_equal(sample.src_port | sample.dst_port, 0);
 }
@@ -87,7 +87,7 @@ static void expect_none(enum harness_prog prog, enum neighbour drawn)
 	draw(drawn);
 	frame_plain(&frame, 0, 0);
 	harness_send(prog, &frame, NULL);
-	assert_int_equal(harness_take_samples(NULL, 0), 0);
+	assert_int_equal(harness_take(RING_SAMPLES, NULL, 0), 0);
 	assert_int_equal(harness_maps.neighbours[world_neigh_slot(drawn)].sample, 1);
 }
 
@@ -123,7 +123,7 @@ TEST(test_when_it_is_drawn, "when a sample is drawn")
 			gateway->used = 0;
 		harness_send(PROG_AS_IS, &frame, NULL);
 	}
-	assert_int_equal(harness_take_samples(NULL, 0), 1);
+	assert_int_equal(harness_take(RING_SAMPLES, NULL, 0), 1);
 }
 
 /* struct scratch of bpf/scratch.h */

@@ -100,22 +100,14 @@ static int replace_call(struct bpf_program *prog, int helper, struct bpf_insn by
 
 static int alter(struct bpf_program *prog, enum harness_prog variant)
 {
-	static const struct bpf_insn r0_is_r1 = { .code = BPF_ALU | BPF_MOV | BPF_X,
-						  .dst_reg = BPF_REG_0,
-						  .src_reg = BPF_REG_1 };
-	static const struct bpf_insn r0_is_einval = { .code = BPF_ALU64 | BPF_MOV | BPF_K,
-						      .dst_reg = BPF_REG_0,
-						      .imm = -EINVAL };
+	const struct bpf_insn r0_is_r1 = { BPF_ALU | BPF_MOV | BPF_X, .src_reg = BPF_REG_1 };
+	const struct bpf_insn r0_is_einval = { BPF_ALU64 | BPF_MOV | BPF_K, .imm = -EINVAL };
 
-	switch (variant) {
-	case PROG_SHOWS_EGRESS:
-	case PROG_FRAGS_SHOWS_EGRESS:
+	if (variant == PROG_SHOWS_EGRESS || variant == PROG_FRAGS_SHOWS_EGRESS)
 		return replace_call(prog, BPF_FUNC_redirect, r0_is_r1);
-	case PROG_CANNOT_TRIM:
-		return replace_call(prog, BPF_FUNC_xdp_adjust_tail, r0_is_einval);
-	default:
-		return 0;
-	}
+	return variant == PROG_CANNOT_TRIM
+		       ? replace_call(prog, BPF_FUNC_xdp_adjust_tail, r0_is_einval)
+		       : 0;
 }
 
 int setup_arena(struct bpf_map *map, uint64_t at)

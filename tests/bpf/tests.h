@@ -34,6 +34,23 @@ void tests_add(const char *title, CMUnitTestFunction function, const struct row 
 	}
 void tests_add_rows(const struct row *rows, size_t n);
 
+/* Chance, in fuzz.c: the same seed gives the same run. A number may come from the environment. */
+uint64_t fuzz_env_number(const char *name, uint64_t otherwise);
+void fuzz_seed(uint64_t seed);
+uint32_t fuzz_below(uint32_t n);
+bool fuzz_one_in(uint32_t n);
+#define FUZZ_PICK(array) ((array)[fuzz_below(sizeof(array) / sizeof((array)[0]))])
+void fuzz_bytes(uint8_t *to, size_t n);
+
+/* An address that shares prefixes of many lengths with others. */
+void fuzz_addr(uint8_t addr[16]);
+
+/* To be installed. */
+void fuzz_world(struct world *world);
+
+/* A frame that comes in by a device of a world. */
+void fuzz_frame(const struct world *world, enum device dev, struct frame *frame);
+
 /* groups.c, for hash_bits.c too */
 #define GROUP_NOBODY (-1)
 /* Install a default route to NH_GROUP, of all members with one bucket each. */
