@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The words of what sixlane prints: no private ones, and no sentence of 25 words or more. And the worst of them are
-nowhere in the C code of bpf/ and user/, in comments and names.
+nowhere in the code of bpf/, user/ and tests/, in comments and names.
 
 What is printed are the string literals of user/**/*.c and of the list of verdicts. `lint_words.py --self-test` shows
 that each rule can fail; without arguments it does that first, then looks at the sources.
@@ -47,9 +47,9 @@ PRIVATE = {
     r"told|tells": "reported, shows",
     r"took off|taken off|takes? off": "detach, remove",
 }
-# Those that no comment and no name of C has either.
+# Those that no comment and no name has either.
 PRIVATE_IN_CODE = re.compile(
-    r"\b(?:fates?|hungry|starved|poison(?:ed|s)?|cure[ds]?|strays?|reap(?:s|ed)?|unwant(?:ed)?|voices?|source sets?"
+    r"\b(?:fates?|hungry|starved|poison(?:ed|s)?|cure[ds]?|strays?|reap(?:s|ed)?|unwant(?:ed)?|voices?|source sets?(?!\()"
     r"|pokes?|keeper|census|asleep|awake|foreign|wish(?:es|ed)?|foresee[ns]?|doubt(?:s|ed|ful)?|untold|heed(?:s|ed)?"
     r"|learnt|mixtures?)\b",
     re.IGNORECASE,
@@ -119,14 +119,14 @@ def complaints(text: str) -> Iterator[str]:
 
 
 def code_complaints(code: str) -> Iterator[str]:
-    """Private words in C, with the number of their line; an underscore separates words."""
+    """Private words in code, with the number of their line; an underscore separates words."""
     for number, line in enumerate(code.splitlines(), 1):
         for found in PRIVATE_IN_CODE.findall(line.replace("_", " ")):
             yield "%d: private word in the code: %s" % (number, found)
 
 
 def findings() -> Iterator[str]:
-    patterns = ["bpf/*.[ch]", "user/*.[ch]"]
+    patterns = ["bpf/*.[ch]", "user/*.[ch]", "user/*.py", "tests/*.[ch]", "tests/*.py", ":!tests/lint_words.py"]
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=REPO, check=True, capture_output=True, text=True)
     for name in listed.stdout.split():
         text = (REPO / name).read_text(encoding="utf-8")

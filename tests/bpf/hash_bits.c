@@ -43,9 +43,12 @@ static const struct influence influences[] = {
 	{ "L3, IPv6 in IPv6", L3, 41, OUTER, .next_counts = true },
 	{ "L3, ICMPv6 echo", L3, 58, 128, OUTER },
 	{ "L3, ICMPv6 unreachable", L3, 58, 1, QUOTED },
+	{ "L3, ICMPv6 too big", L3, 58, 2, QUOTED },
+	{ "L3, ICMPv6 time exceeded", L3, 58, 3, QUOTED },
 	{ "L3, ICMPv6 parameter problem", L3, 58, 4, QUOTED },
 	{ "L3, ICMPv6 of type 0", L3, 58, 0, OUTER },
 	{ "L3, ICMPv6 of type 5", L3, 58, 5, OUTER },
+	{ "L3, ICMPv6 of type 100", L3, 58, 100, OUTER },
 	{ "L3, ICMPv6 error about less than a header", L3, 58, 1, 47, OUTER },
 	{ "L3, ICMPv6 error about a header", L3, 58, 1, 48, QUOTED },
 

@@ -96,7 +96,7 @@ bool model_apply_exception(const struct packet *w, struct way *way, struct model
 		return false;
 	if (found->value.table != w->table)
 		return !fresh;
-	/* long ago, if ever: what the kernel learnt may hold longer than is known */
+	/* long ago, if ever: what the kernel learned may hold longer than is known */
 	if (found->value.expires_ns && found->value.expires_ns < 1000)
 		return !fresh && found->value.flags &
 					 (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE);

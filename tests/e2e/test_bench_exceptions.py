@@ -15,7 +15,7 @@ STAGES = ["before", "traffic", "learned", "forgotten"]
 
 @pytest.mark.parametrize("destinations, exceptions", [(70_000, 50), (1, 1)])
 def test_entries(destinations, exceptions):
-    """More destinations than a run takes at once, and a single one: no entry but those that were learnt."""
+    """More destinations than a run takes at once, and a single one: no entry but those that were learned."""
     rows = EXCEPTIONS.rows(*FEW, "--destinations", destinations, "--exceptions", exceptions, "--rounds", 1)
     found = {(row["engine"], row["mode"], row["pattern"]): row["median"] for row in rows if row["unit"] == "entries"}
     for engine in ("kernel", "sixlane"):

@@ -5,7 +5,7 @@ import struct
 
 import frames as fr
 import pytest
-from topology import FAR, FOREIGN_MAC, HOST_MAC, PORT_MAC, Net, Twins, host_addr, router_addr
+from topology import FAR, HOST_MAC, OTHER_MAC, PORT_MAC, Net, Twins, host_addr, router_addr
 
 A, B, C = (host_addr(host) for host in "abc")
 FAR_PREFIX = "2001:db8:f00::/40"
@@ -54,7 +54,7 @@ PACKETS = {
     "padding": ("forward", [FRAME + b"\xa5" * count for count in (1, 2, 3, 6, 18, 100)]),
     "wrong checksum": ("forward", [FRAME[:CHECKSUM] + b"\xee" + FRAME[CHECKSUM + 1 :]]),
     "other MAC": ("pass_other_mac", [fr.with_mac(FRAME, mac) for mac in (
-        FOREIGN_MAC, PORT_MAC["b"], HOST_MAC["a"], "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01")]),
+        OTHER_MAC, PORT_MAC["b"], HOST_MAC["a"], "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01")]),
     "hop-by-hop options": ("pass_hop_by_hop", [fr.hop_by_hop(FAR)]),
     "unknown VLAN": ("pass_vlan_unknown", [fr.tag(FRAME, *vids) for vids in ((5,), (4095,), (5, 6), (0, 5))]),
     "three tags": ("punt_vlan_depth", [fr.tag(FRAME, 0, 0, 0)]),
@@ -109,12 +109,12 @@ def test_in_order(net, hop):
 def test_egress_is_ingress(net):
     """The kernel forwards, and redirects the host to the shorter way."""
     net.r.route("add 2001:db8:e00::/40 via fe80::9 dev p0")
-    net.r.ip("neigh replace fe80::9 lladdr", FOREIGN_MAC, "dev p0 nud permanent")
+    net.r.ip("neigh replace fe80::9 lladdr", OTHER_MAC, "dev p0 nud permanent")
     net.sync()
     frame = fr.udp("2001:db8:e00::1")
     got = net.assert_passed([frame], "pass_same_port")["a"]
     assert [fr.icmp_type(f) for f in got].count(fr.REDIRECT) == 1
-    assert [f for f in got if fr.icmp_type(f) is None] == [fr.forwarded(frame, FOREIGN_MAC, PORT_MAC["a"])]
+    assert [f for f in got if fr.icmp_type(f) is None] == [fr.forwarded(frame, OTHER_MAC, PORT_MAC["a"])]
 
 
 def test_ping_and_traceroute(net):

@@ -24,7 +24,7 @@ PORT = {"a": "p0", "b": "p1", "c": "p2"}
 HOST_MAC = {h: "02:00:00:00:%02x:02" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 # Unicast and of no host: where packets to "elsewhere" go.
-FOREIGN_MAC = "02:00:00:00:ee:ee"
+OTHER_MAC = "02:00:00:00:ee:ee"
 # Of all random choices; a failing run prints it (conftest.py), and SIXLANE_SEED repeats it.
 SEED = int(os.environ.setdefault("SIXLANE_SEED", str(random.SystemRandom().getrandbits(32))))
 HOUR_MS = 3600 * 1000

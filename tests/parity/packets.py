@@ -10,7 +10,7 @@ import wire
 from model import number
 
 ETH_IPV6 = b"\x86\xdd"
-FOREIGN_MACS = ("02:00:00:00:ee:ee", "33:33:00:00:00:01", "ff:ff:ff:ff:ff:ff")
+OTHER_MACS = ("02:00:00:00:ee:ee", "33:33:00:00:00:01", "ff:ff:ff:ff:ff:ff")
 SPECIAL = (
     "::", "::1", "::2", "fe80::1", "fe80::9", "fe80::1234", "ff02::1", "ff05::2", "ff0e::1",
     "::ffff:192.0.2.1", "::192.0.2.1", "64:ff9b::1", "fec0::1", "2001:db8:a::", "2002::1",
@@ -153,7 +153,7 @@ class Packets:
         if choice < 0.30:
             return frame + bytes(rng.randint(1, 255) for _ in range(rng.randint(1, 40)))
         if choice < 0.40:
-            macs = FOREIGN_MACS + tuple(dev.mac for dev in self.model.devices)
+            macs = OTHER_MACS + tuple(dev.mac for dev in self.model.devices)
             return mac_bytes(rng.choice(macs)) + frame[6:]
         if choice < 0.52:
             kind, tci = rng.choice([0x8100, 0x8100, 0x88A8]), rng.choice([0, 0, 0x2000, 5, 4095, *self.model.vids])

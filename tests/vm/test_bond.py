@@ -12,7 +12,7 @@ from lans import (
     from_bond, packets, subnet, wait_for_slaves,
 )  # fmt: skip
 from tap import Flow
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC
+from topology import HOST_MAC, OTHER_MAC, PORT_MAC
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
 MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
@@ -39,7 +39,7 @@ def test_in(make_bonded, mode):
     working, idle = active(net) if mode == "active-backup" else ("bc", "")
     for h in working:
         net.assert_moved(from_bond(), "a", source=h)
-        net.assert_nothing(from_bond(dst_mac=FOREIGN_MAC), "pass_other_mac", h)
+        net.assert_nothing(from_bond(dst_mac=OTHER_MAC), "pass_other_mac", h)
     for h in idle:
         net.assert_nothing(from_bond(), "pass_bond_slave", h)
 
@@ -54,7 +54,7 @@ def test_generic_mode(make, mode, devices):
     twins.fast.router.attach("ip-generic", devices)
     twins.fast.start("--poll-ms", "20", attach=None)
     working = active(twins.fast)[0] if mode == "active-backup" else "bc"
-    frames = from_bond() + from_bond(count=2, hop_limit=1) + from_bond(dst_mac=FOREIGN_MAC)
+    frames = from_bond() + from_bond(count=2, hop_limit=1) + from_bond(dst_mac=OTHER_MAC)
     for h in "bc":
         _, rise = twins.fast.counted(lambda h=h: twins.assert_same(frames, h))
         if devices == ["bond0"]:

@@ -11,7 +11,7 @@ import frames as fr
 import pytest
 from frames import AD, Q, tag
 from lans import LanNet, LanTwins, forwarded, packets, subnet
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC
+from topology import HOST_MAC, OTHER_MAC, PORT_MAC
 
 TIME_EXCEEDED = 3
 
@@ -137,11 +137,11 @@ def test_answers_go_back_by_the_vlan(lans, name):
 def test_egress_is_ingress(lans):
     """By the very VLAN that it came in by: the kernel forwards, and sends a redirect."""
     link = LINKS["p0.5"]
-    lans.r.ip("neigh replace", subnet(5, 3), "lladdr", FOREIGN_MAC, "dev p0.5 nud permanent")
+    lans.r.ip("neigh replace", subnet(5, 3), "lladdr", OTHER_MAC, "dev p0.5 nud permanent")
     lans.sync()
     frames = frames_from(link, subnet(5, 3), 1)
     got, rise = lans.counted(lambda: lans.exchange(frames))
-    assert forwarded(frames[0], FOREIGN_MAC, PORT_MAC["a"], 5) in got["a"]
+    assert forwarded(frames[0], OTHER_MAC, PORT_MAC["a"], 5) in got["a"]
     lans.assert_rise(rise, 1, "kernel", "pass_same_port")
 
 

@@ -73,7 +73,7 @@ class Result:
     elapsed_ns: int  # from the first frame to the last
     received: int | None = None  # None: nobody counts
     latency_ns: dict[str, Any] | None = None  # of further frames: how many were "sent", "n" of them back; p50, p99, max
-    errors: list[str] = field(default_factory=list)  # that make the counts doubtful
+    errors: list[str] = field(default_factory=list)  # for which the counts may be wrong
 
 
 @dataclass

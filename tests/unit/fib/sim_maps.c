@@ -95,7 +95,7 @@ static int route_del(struct sim *sim, const struct sixlane_route_key *key)
 }
 
 /* A table that packets can get to, or may still be in, gets no entries. */
-static int source_set(struct sim *sim, const struct sixlane_route_key *key, uint32_t value)
+static int source_route_set(struct sim *sim, const struct sixlane_route_key *key, uint32_t value)
 {
 	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
 
@@ -329,7 +329,7 @@ static int set_entry(void *ctx, enum fib_map map, const void *key, const void *v
 	case FIB_MAP_ROUTES:
 		return route_set(ctx, key, *(const uint32_t *)value);
 	case FIB_MAP_SOURCES:
-		return source_set(ctx, key, *(const uint32_t *)value);
+		return source_route_set(ctx, key, *(const uint32_t *)value);
 	case FIB_MAP_NEIGH_INDEX:
 		return sim_neigh_index_set(ctx, key, *(const uint32_t *)value);
 	case FIB_MAP_PORT_INDEX:

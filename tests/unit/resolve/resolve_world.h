@@ -85,8 +85,8 @@ const struct world_result *world_lookup(const struct world *world, uint32_t tabl
 					const union sixlane_addr *src);
 
 /*
- * What resolve_prefix() says: "-", a verdict, or a kind, hops ("via 3*WEIGHT"), mtu, expiry. Of
- * sources "SRC FATE @LENGTH;" for each, the length only if it counts.
+ * The answer of resolve_prefix(): "-", a verdict, or a kind, hops ("via 3*WEIGHT"), mtu, expiry. Of
+ * sources "SRC TARGET @LENGTH;" for each, the length only if it counts.
  */
 #define WORLD_TEXT 1024
 void world_describe(struct world *world, uint32_t table, const char *dst, char text[WORLD_TEXT]);

@@ -42,7 +42,7 @@ static const struct kernel_route *first_of(const struct kernel_verdict *verdict)
 	return first;
 }
 
-/* The kernel chooses by what the datapath does not know, or not in such a mixture. */
+/* The kernel chooses by what the datapath does not know, or does not know in this combination. */
 static bool may_be_unclear(const struct kernel_verdict *verdict)
 {
 	const struct kernel_route *first = first_of(verdict);

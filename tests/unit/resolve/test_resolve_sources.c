@@ -166,7 +166,7 @@ static void test_deepest(void **state)
 	}
 	assert_int_equal(resolve_prefix(world->resolve, 254, &host, &target), 1);
 	assert_int_equal(target->kind, FIB_SOURCES);
-	/* Only the last is not in doubt; and what no source but ::/0 covers. */
+	/* Only the last source is certain, and what no source but ::/0 covers. */
 	assert_int_equal(target->n_sources, 3);
 	assert_int_equal(target->sources[0].target.hops[0].ifindex, 100);
 	assert_int_equal(target->sources[1].target.verdict, SIXLANE_PUNT_SOURCE_ROUTE);

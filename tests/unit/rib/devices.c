@@ -56,7 +56,7 @@ static const struct {
 	WORD("hop_limit", ipv6.hop_limit, 0),
 	WORD("disable_ipv6", ipv6.disabled, true),
 	WORD("ignore_linkdown", ipv6.ignore_linkdown, true),
-	WORD("heed_linkdown", ipv6.ignore_linkdown, false),
+	WORD("keep_linkdown", ipv6.ignore_linkdown, false),
 	WORD("force_forwarding", ipv6.force_forwarding, true),
 	WORD("own_addrs_only", ipv6.own_addrs_only, true),
 	WORD("features", xdp_features, 0),

@@ -186,9 +186,9 @@ int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
 	const union sixlane_addr first = { .bytes = { [15] = 1 } },
 				 second = { .bytes = { [15] = 2 } };
 	const struct sixlane_exception oper = { .flags = SIXLANE_EXCEPTION_OPERATOR, .mtu = 1300 },
-				       learnt = { .flags = SIXLANE_EXCEPTION_KERNEL };
+				       learned = { .flags = SIXLANE_EXCEPTION_KERNEL };
 
-	return fn(ctx, &first, &oper) ?: fn(ctx, &second, &learnt);
+	return fn(ctx, &first, &oper) ?: fn(ctx, &second, &learned);
 }
 
 static int exception_error;

@@ -82,7 +82,7 @@ static const struct row rows[] = {
 	{ "1 ignore_linkdown", "ignored" },
 	{ "1 carrier", "" },
 	{ "1 dormant", "ignored" },
-	{ "1 heed_linkdown", "" },
+	{ "1 keep_linkdown", "" },
 	{ "1 ignore_linkdown no_ipv6", "" },
 
 	/* by a message, or by the kernel's own links, which name devices that netlink does not */
