@@ -7,38 +7,8 @@
 #include "../../../user/daemon/apply.h"
 #include "../../../user/daemon/audit.h"
 #include "../../../user/daemon/daemon.h"
-#include "../../../user/lib/log.h"
+#include "../lib/logged.h"
 #include "../netlink/netlink_build.h"
-
-static int real_stderr, pipe_fds[2];
-
-static int setup(void **state)
-{
-	log_init("prog", LOG_INFO);
-	real_stderr = dup(STDERR_FILENO);
-	return real_stderr < 0 || pipe(pipe_fds) || dup2(pipe_fds[1], STDERR_FILENO) < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	dup2(real_stderr, STDERR_FILENO);
-	close(real_stderr);
-	close(pipe_fds[0]);
-	close(pipe_fds[1]);
-	return 0;
-}
-
-/* All that was logged since the last call. A byte behind it, so that read() never waits. */
-static const char *logged(void)
-{
-	static char text[4096];
-	ssize_t n;
-
-	assert_int_equal(write(pipe_fds[1], "", 1), 1);
-	n = read(pipe_fds[0], text, sizeof(text));
-	assert_true(n > 0 && !text[n - 1]);
-	return text;
-}
 
 /* Applies a message with an unknown attribute, as one of the first dump. */
 static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
@@ -85,8 +55,8 @@ static void unknown_attributes_are_logged_once(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(unknown_attributes_are_logged_once, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(unknown_attributes_are_logged_once, logged_setup,
+						logged_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,39 +7,7 @@
 #include <string.h>
 
 #include "../../../user/lib/log.h"
-
-static int real_stderr, pipe_fds[2];
-static char text[65536];
-
-static int setup(void **state)
-{
-	real_stderr = dup(STDERR_FILENO);
-	if (real_stderr < 0 || pipe(pipe_fds) < 0 || dup2(pipe_fds[1], STDERR_FILENO) < 0)
-		return -1;
-	log_init("prog", LOG_INFO);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	dup2(real_stderr, STDERR_FILENO);
-	close(real_stderr);
-	close(pipe_fds[0]);
-	close(pipe_fds[1]);
-	return 0;
-}
-
-/* All that was logged since the last call. A byte behind it, so that read() never waits. */
-static const char *logged(void)
-{
-	ssize_t n;
-
-	assert_int_equal(write(pipe_fds[1], "", 1), 1);
-	n = read(pipe_fds[0], text, sizeof(text));
-	assert_true(n > 0);
-	assert_int_equal(text[n - 1], '\0');
-	return text;
-}
+#include "logged.h"
 
 static void levels(void **state)
 {
@@ -102,6 +70,7 @@ static unsigned int lines(const char *all)
 static void storms_are_limited(void **state)
 {
 	struct log_ratelimit limit = { 0 };
+	char expected[80];
 	unsigned int burst;
 
 	for (unsigned int i = 0; i < 1000; i++)
@@ -111,13 +80,9 @@ static void storms_are_limited(void **state)
 	/* as if a minute had passed */
 	limit.window_start_ns -= 60000000000u;
 	log_limited(&limit, LOG_WARNING, "calm");
-	snprintf(text, sizeof(text), "prog: warning: calm (%u similar messages suppressed)\n",
-		 1000 - burst);
-	{
-		_cleanup_free_ char *expected = strdup(text);
-
-		assert_string_equal(logged(), expected);
-	}
+	snprintf(expected, sizeof(expected),
+		 "prog: warning: calm (%u similar messages suppressed)\n", 1000 - burst);
+	assert_string_equal(logged(), expected);
 	log_limited(&limit, LOG_WARNING, "calm");
 	assert_string_equal(logged(), "prog: warning: calm\n");
 }
@@ -144,13 +109,15 @@ static void each_place_has_its_own_limit(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(levels, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_line_whatever_is_in_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
-		cmocka_unit_test_setup_teardown(storms_are_limited, setup, teardown),
-		cmocka_unit_test_setup_teardown(dropped_messages_count_for_no_limit, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(each_place_has_its_own_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(levels, logged_setup, logged_teardown),
+		cmocka_unit_test_setup_teardown(one_line_whatever_is_in_it, logged_setup,
+						logged_teardown),
+		cmocka_unit_test_setup_teardown(errno_survives, logged_setup, logged_teardown),
+		cmocka_unit_test_setup_teardown(storms_are_limited, logged_setup, logged_teardown),
+		cmocka_unit_test_setup_teardown(dropped_messages_count_for_no_limit, logged_setup,
+						logged_teardown),
+		cmocka_unit_test_setup_teardown(each_place_has_its_own_limit, logged_setup,
+						logged_teardown),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
