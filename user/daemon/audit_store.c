@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * See audit.h: the tables with their pieces, and the places. The kernel may change routes before or
- * after the event that points at them, so a place is read several times.
+ * after the event that points at them, so a place is read several times after an event.
  *
- * All destinations whose routes may change without a message (rib_route_is_unsteady()) are places,
- * so that no event needs a search through the RIB. Only audit_places_run() removes places.
+ * All destinations with unsteady routes (rib.h) are places, so no event needs a search through the
+ * RIB. Only audit_places_run() removes places.
  */
 #include <errno.h>
 #include <linux/ipv6_route.h>
@@ -15,19 +15,20 @@
 #include "audit.h"
 #include "daemon.h"
 
-/* Delay of a reading after the event, or after the reading before, by the readings left. */
+/* Delay after the event, or after the last reading. The index is the number of readings left. */
 static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
-/* Checks of lifetimes fall on multiples of this, so that one does for many. Below RIB_RENEW_NS. */
+/* Lifetimes are checked at multiples of this, many at once. Less than RIB_RENEW_NS. */
 #define CHECK_NS (1000ull * NS_PER_MS)
-/* If events point at more places, all tables are read. */
+/* If events make more places pending, all tables are read. */
 #define MAX_EVENTS 1024u
-/* If more differ at once, messages were lost: all tables are dumped. */
+/* If differences make more places pending, messages were lost: all tables are dumped. */
 #define MAX_SOON 4096u
-/* A change may be read before its message is applied; the next try finds no difference then. */
+/* A change may be read before its message is applied. Then the next try finds no difference. */
 #define TRIES 3
 
-static const struct prefix all, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
+/* ::/0, and the key of a table's last piece. */
+static const struct prefix any, greatest = { .addr.halves = { ~0ull, ~0ull }, .len = 128 };
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -43,12 +44,12 @@ void audit_tables_free(struct audit *audit)
 	struct radix_node *piece;
 
 	for (size_t i = 0; i < audit->n_tables; i++)
-		while ((piece = radix_first_under(&audit->tables[i].pieces, &all)))
+		while ((piece = radix_first_under(&audit->tables[i].pieces, &any)))
 			radix_remove(&audit->tables[i].pieces, piece);
 	free(audit->tables);
 }
 
-/* Multiplication moves bits only upwards: without the shift upper halves could cancel out. */
+/* A product moves bits only upwards. The shift lets upper halves change the lower bits, too. */
 uint64_t audit_table_sum(uint64_t sum, const void *data, size_t bytes)
 {
 	const uint64_t *words = data;
@@ -63,11 +64,11 @@ struct radix_node *audit_table_node_after(const struct radix *radix,
 {
 	if (!radix)
 		return NULL;
-	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
+	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &any);
 }
 
-/* 0: the piece has lifetimes or exceptions, and is compared in any case. */
-static uint64_t sum_of(const struct kernel_cursor *from, const struct kernel_view *view)
+/* 0: compare it always: it is cut, or has lifetimes, exceptions or next-hop objects. */
+static uint64_t piece_sum(const struct kernel_cursor *from, const struct kernel_view *view)
 {
 	uint64_t sum = audit_table_sum(from->started + 2u * from->last.len, &from->last.addr,
 				       sizeof(from->last.addr));
@@ -86,22 +87,22 @@ bool audit_table_renew_piece(struct audit_table *table, const struct kernel_curs
 {
 	const struct prefix *last = view->end ? &greatest : &table->cursor.last;
 	struct radix *pieces = &table->pieces;
-	const uint64_t sum = sum_of(from, view);
+	const uint64_t sum = piece_sum(from, view);
 	struct audit_piece *piece;
-	bool known = sum != 0;
+	bool unchanged = sum != 0;
 
 	while ((piece = (struct audit_piece *)audit_table_node_after(pieces, from)) &&
 	       audit_table_compare(&piece->node.prefix, last) < 0) {
 		radix_remove(pieces, &piece->node); /* no piece ends there any more */
-		known = false;
+		unchanged = false;
 	}
 	piece = (struct audit_piece *)radix_find(pieces, last)
 			?: radix_add(pieces, last, sizeof(*piece));
 	if (!piece)
 		return false;
-	known &= sum == piece->sum;
+	unchanged &= sum == piece->sum;
 	piece->sum = sum;
-	return known;
+	return unchanged;
 }
 
 static struct audit_table *find_table(const struct audit *audit, uint32_t id)
@@ -117,7 +118,7 @@ void audit_table_invalidate(struct audit *audit, uint32_t id, const struct prefi
 	const struct audit_table *table = find_table(audit, id);
 	struct radix_node *piece = table ? radix_find(&table->pieces, dst) : NULL;
 
-	if (table && !piece)
+	if (table && !piece) /* then dst is not the last destination of its piece */
 		piece = radix_after(&table->pieces, dst);
 	if (piece)
 		((struct audit_piece *)piece)->sum = 0;
@@ -131,7 +132,7 @@ static void add_table(void *ctx, uint32_t id)
 	if (find_table(audit, id))
 		return;
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
-	if (!list) { /* tried again in a second */
+	if (!list) { /* the next listing tries again */
 		audit->listed_ns = 0;
 		return;
 	}
@@ -146,7 +147,7 @@ void audit_tables_list(struct sync *sync)
 	audit->listed_ns = sync->schedule.backlog ? audit->listed_ns : util_now_ns();
 	rib_each_table(sync->stores.rib, add_table, audit);
 	for (size_t i = 0; i < sync->stores.program.n; i++)
-		/* 0: no lookup, or by the table of a VRF, which the RIB lists */
+		/* 0: no lookup, or in the table of a VRF, which the RIB has */
 		if (sync->stores.program.rules[i].table)
 			add_table(audit, sync->stores.program.rules[i].table);
 	if (nexthops_count(sync->stores.nexthops))
@@ -163,8 +164,8 @@ struct audit_table *audit_tables_next(const struct audit *audit)
 	return next;
 }
 
-/* Start of the oldest reading of a table. */
-static uint64_t oldest_ns(const struct audit *audit)
+/* The lowest read_since_ns: everything in all listed tables was read after this. */
+static uint64_t oldest_read_ns(const struct audit *audit)
 {
 	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
 
@@ -173,10 +174,10 @@ static uint64_t oldest_ns(const struct audit *audit)
 	return since_ns;
 }
 
-/* Tables that came after the last listing have not been read. */
+/* Tables that are newer than the last listing have not been read. */
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
-	return util_earlier(oldest_ns(audit), audit->listed_ns);
+	return util_earlier(oldest_read_ns(audit), audit->listed_ns);
 }
 
 void audit_table_end_pass(struct audit *audit, struct audit_table *table)
@@ -184,22 +185,23 @@ void audit_table_end_pass(struct audit *audit, struct audit_table *table)
 	const uint64_t now_ns = util_now_ns();
 
 	if (!table->incomplete) {
-		/* one walk through the objects may miss some, two do not */
+		/* one walk may miss next-hop objects, two do not */
 		table->read_since_ns =
 			table->id == KERNEL_READER_OBJECTS ? table->before_ns : table->begin_ns;
 		table->before_ns = table->begin_ns;
 	}
 	table->begin_ns = 0;
+	/* a pass through all tables ends when all were read after the end of the last pass */
 	if (audit_read_since_ns(audit) <= audit->passed_ns)
 		return;
 	audit->passes++;
-	audit->pass_ns = now_ns - oldest_ns(audit);
+	audit->pass_ns = now_ns - oldest_read_ns(audit);
 	audit->passed_ns = now_ns;
 }
 
 /* --- one destination -------------------------------------------------------------------------- */
 
-/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is changing its tree there. */
+/* Read into audit->routes, and compare. 0 or -errno; -EAGAIN: the kernel is changing them. */
 static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst,
 		       enum rib_difference *difference)
 {
@@ -251,11 +253,10 @@ bool audit_place_read(struct sync *sync, uint32_t table, const struct prefix *ds
 }
 
 /*
- * Apply all messages, read a place, and take over what the kernel has if that differs. Messages
- * that come later may be older than what was read; they end in the same state. counted: a
- * difference is counted and logged.
+ * Apply all messages, read a place, and take over the kernel's routes if they differ. Messages
+ * about changes before the reading may come after it; the last one leads to the same routes.
  */
-static void correct(struct sync *sync, const struct audit_place *place, bool counted)
+static void read_and_correct(struct sync *sync, const struct audit_place *place, bool counted)
 {
 	enum rib_difference difference = RIB_SAME;
 	char text[PREFIX_STRLEN];
@@ -323,7 +324,7 @@ void audit_places_free(struct audit *audit)
 		drop_place(audit, TAILQ_FIRST(&audit->list));
 }
 
-/* Never later than it was due before. */
+/* Due at due_ns, unless it is due earlier already. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
 	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_check_ns;
@@ -332,19 +333,19 @@ static void set_due(struct audit *audit, struct audit_place *place, uint64_t due
 	*next_ns = util_earlier(*next_ns, place->due_ns);
 }
 
-/* When to check a place that is to be read before end_ns; UINT64_MAX: never. */
-static uint64_t check_ns(uint64_t now_ns, uint64_t end_ns)
+/* When to check a lifetime: within RIB_RENEW_NS before its end. UINT64_MAX: never. */
+static uint64_t lifetime_check_ns(uint64_t now_ns, uint64_t end_ns)
 {
 	const uint64_t from_ns = util_later(now_ns + RIB_RENEW_NS, end_ns) - RIB_RENEW_NS;
 
 	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / CHECK_NS + 1) * CHECK_NS;
 }
 
-/* --- soon ------------------------------------------------------------------------------------- */
+/* --- pending places --------------------------------------------------------------------------- */
 
-/* A place that is to be read. NULL: there are max already, or out of memory. */
-static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst,
-				    size_t max)
+/* A place that becomes or is pending. NULL: max are pending already, or no memory. */
+static struct audit_place *get_pending(struct audit *audit, uint32_t table,
+				       const struct prefix *dst, size_t max)
 {
 	const struct audit_place key = { .table = table, .dst = *dst };
 	struct audit_place *place = audit->n_soon < max ? find_place(audit, &key, true) : NULL;
@@ -368,7 +369,7 @@ void audit_place_read_soon(struct sync *sync, uint32_t table, const struct prefi
 		return;
 	}
 	if (!audit->all.n_left)
-		place = get_soon(audit, table, dst, MAX_EVENTS);
+		place = get_pending(audit, table, dst, MAX_EVENTS);
 	if (!place)
 		place = &audit->all;
 	place->n_left = N_READINGS;
@@ -377,7 +378,7 @@ void audit_place_read_soon(struct sync *sync, uint32_t table, const struct prefi
 
 int audit_place_add_difference(struct audit *audit, uint32_t table, const struct prefix *dst)
 {
-	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
+	struct audit_place *place = get_pending(audit, table, dst, MAX_SOON);
 
 	audit_table_invalidate(audit, table, dst);
 	if (!place)
@@ -395,11 +396,11 @@ void audit_place_begin(struct audit_place *place, uint64_t now_ns)
 
 /* --- routes that change without a message ----------------------------------------------------- */
 
-/* What may change at a place without a message. */
+/* How the routes of a place may change without a notification. */
 struct outlook {
-	bool unsteady; /* anything */
-	bool mtu;
-	bool advertised; /* a route was, by a router on the given device */
+	bool unsteady;	 /* a route is unsteady (rib.h) */
+	bool mtu;	 /* a route has an MTU */
+	bool advertised; /* a transient route is on the given device */
 	uint64_t end_ns; /* when the first route expires; UINT64_MAX: never */
 };
 
@@ -420,16 +421,16 @@ static struct outlook outlook_of(const struct stores *stores, const struct audit
 	return outlook;
 }
 
-/* Routes by next-hop objects have no device here, and are left to the passes. */
-void audit_place_read_unsteady(struct sync *sync, uint32_t advertised_by)
+/* Routes by next-hop objects have no device in the RIB. Only the passes read them. */
+void audit_place_read_unsteady(struct sync *sync, uint32_t ifindex)
 {
 	struct audit_place *place, *next;
 
 	for (place = TAILQ_FIRST(&sync->audit->list); place; place = next) {
-		const struct outlook outlook = outlook_of(&sync->stores, place, advertised_by);
+		const struct outlook outlook = outlook_of(&sync->stores, place, ifindex);
 
 		next = TAILQ_NEXT(place, in_list); /* it may move to the head */
-		if (advertised_by ? outlook.advertised : outlook.mtu)
+		if (ifindex ? outlook.advertised : outlook.mtu)
 			audit_place_read_soon(sync, place->table, &place->dst);
 	}
 }
@@ -447,53 +448,53 @@ void audit_place_route_changed(struct sync *sync, uint32_t table, const struct p
 	unsteady = outlook_of(&sync->stores, &key, 0).unsteady;
 	place = find_place(audit, &key, unsteady);
 	if (place)
-		set_due(audit, place, check_ns(util_now_ns(), 0));
+		set_due(audit, place, lifetime_check_ns(util_now_ns(), 0));
 	else if (unsteady)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* A place is due: read it for an event, or if a lifetime is about to end. */
+/* A place is due: read it if it is pending, or if a lifetime is about to end. */
 static void run_place(struct sync *sync, struct audit_place *place, uint64_t now_ns)
 {
 	struct audit *audit = sync->audit;
-	const bool wanted = place->n_left, counted = place->counted;
+	const bool pending = place->n_left, counted = place->counted;
 	struct outlook outlook = outlook_of(&sync->stores, place, 0);
 
 	place->counted = false;
 	audit_place_begin(place, now_ns);
-	if (wanted && !place->n_left) {
+	if (pending && !place->n_left) {
 		audit->n_soon--;
 		TAILQ_REMOVE(&audit->list, place, in_list);
 		TAILQ_INSERT_TAIL(&audit->list, place, in_list);
 	}
-	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
-		correct(sync, place, counted);
+	if (pending || outlook.end_ns < now_ns + RIB_RENEW_NS)
+		read_and_correct(sync, place, counted);
 	outlook = outlook_of(&sync->stores, place, 0);
-	set_due(audit, place, check_ns(now_ns, outlook.end_ns));
+	set_due(audit, place, lifetime_check_ns(now_ns, outlook.end_ns));
 	if (place->due_ns == UINT64_MAX && !outlook.unsteady)
 		drop_place(audit, place);
 }
 
-/* After an event only the places that are to be read are visited: they come first. */
+/* Idle places are visited only if one may be due: pending ones come first in the list. */
 void audit_places_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 	const uint64_t now_ns = util_now_ns();
-	const bool look = now_ns >= audit->next_check_ns;
+	const bool idle = now_ns >= audit->next_check_ns;
 	struct audit_place *place, *next;
 
-	if (!look && now_ns < audit->next_soon_ns)
+	if (!idle && now_ns < audit->next_soon_ns)
 		return;
 	audit->next_soon_ns = UINT64_MAX;
-	if (look)
+	if (idle)
 		audit->next_check_ns = UINT64_MAX;
-	for (place = TAILQ_FIRST(&audit->list); place && (look || place->n_left); place = next) {
+	for (place = TAILQ_FIRST(&audit->list); place && (idle || place->n_left); place = next) {
 		next = TAILQ_NEXT(place, in_list);
 		if (place->due_ns <= now_ns)
 			run_place(sync, place, now_ns);
 		else
-			set_due(audit, place, place->due_ns);
+			set_due(audit, place, place->due_ns); /* for next_soon_ns, next_check_ns */
 	}
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See entry.h. A route that is missing in the trie would let its packets use a shorter prefix, its
- * cover; so all covers of an absent entry punt.
+ * See entry.h for the terms and invariants.
  *
  * The flag of an entry is SIXLANE_ROUTE_EXCEPTIONS: some destination under the prefix may have an
- * exception. An entry copies the flag from its nearest cover in the trie when it is inserted, and
- * gives it to that cover before it is deleted.
+ * exception (exception.h). An insertion copies the flag from the nearest cover in the trie. Before
+ * a deletion that cover gets the flag, because it matches the packets afterwards.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +14,7 @@
 #include "fib.h"
 #include "nexthop.h"
 
-static const struct prefix all;
+static const struct prefix any; /* ::/0 */
 
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 {
@@ -89,9 +88,9 @@ void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entr
 	struct radix_node *at, *after;
 
 	FIB_HASH_EACH(struct fib_table, table, &fib->tables) {
-		/* The table may be freed with its last entry. */
-		for (at = radix_first_under(&table->entries, &all); at; at = after) {
-			after = radix_next_under(at, &all);
+		/* fn may free the last entry, and the table with it. */
+		for (at = radix_first_under(&table->entries, &any); at; at = after) {
+			after = radix_next_under(at, &any);
 			fn(fib, fib_entry_of(at));
 		}
 	}
@@ -100,16 +99,16 @@ void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entr
 void fib_table_free(void *entry)
 {
 	struct fib_table *table = entry;
-	struct radix_node *at = radix_first_under(&table->entries, &all), *after;
+	struct radix_node *at = radix_first_under(&table->entries, &any), *after;
 
 	for (; at; at = after) {
-		after = radix_next_under(at, &all);
+		after = radix_next_under(at, &any);
 		radix_remove(&table->entries, at);
 	}
 	free(table);
 }
 
-/* --- what the trie should have ---------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 uint32_t fib_entry_value(const struct radix_node *node)
 {
@@ -131,7 +130,7 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 	};
 }
 
-/* The id of the next hop that the trie should have for this entry; 0: no entry. */
+/* The id that the value should name; 0: the trie should not have the prefix. */
 static uint32_t wanted_id(const struct fib_entry *entry)
 {
 	if (!entry->next_hop)
@@ -143,6 +142,7 @@ static uint32_t wanted_id(const struct fib_entry *entry)
 
 /* --- flags ------------------------------------------------------------------------------------ */
 
+/* The nearest cover that the trie has. */
 static struct fib_entry *written_cover(const struct fib_entry *entry)
 {
 	struct fib_entry *cover = fib_entry_cover(entry);
@@ -164,7 +164,7 @@ void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry)
 	if (entry->flag)
 		return;
 	entry->flag = true;
-	/* An entry without a next hop that could not be deleted punts anyway. */
+	/* Without a next hop it is in the trie only because its deletion failed: it punts. */
 	if (entry->next_hop)
 		fib_entry_reconcile(fib, entry);
 }
@@ -172,15 +172,15 @@ void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry)
 /* --- writes ----------------------------------------------------------------------------------- */
 
 /*
- * The trie names id here from now on. The compiled FIB follows before the old id may come to mean
- * something else, or forwards again.
+ * The trie has accepted a value with this id, or for 0 the deletion. The compiled FIB still names
+ * the old next hop, so it changes before that is restored or freed.
  */
-static void set_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
+static void after_write(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	uint32_t old = entry->written;
 	bool flag = id && entry->flag;
-	bool same = id == old && flag == entry->flag_written && !entry->unrecognised;
-	bool stuck = entry->stuck;
+	bool unchanged = id == old && flag == entry->flag_written && !entry->unrecognised;
+	bool was_stuck = entry->stuck;
 
 	entry->stuck = false;
 	entry->unrecognised = false;
@@ -188,17 +188,18 @@ static void set_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	entry->flag_written = flag;
 	fib->n_written += (id != 0) - (old != 0);
 	/* A failure shows in fib_is_compiled(). */
-	if (!same)
+	if (!unchanged)
 		compiled_change(fib->compiled, entry->table->id, &entry->table->entries,
 				&entry->node.prefix, id && old);
-	if (stuck)
+	if (was_stuck)
 		fib_next_hop_restore(fib, old);
 	fib_next_hop_rename(fib, old, id);
 	if (fib->unused.next != &fib->unused)
 		fib_next_hop_free_unused(fib);
 }
 
-static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
+/* Insert or replace the value, with the flag that the entry should have. */
+static int write_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct sixlane_route_key key = key_of(entry);
 	const uint32_t value = sixlane_route_value(id, entry->node.prefix.len) |
@@ -206,23 +207,25 @@ static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	int err = fib_write_set(fib, FIB_MAP_ROUTES, &key, &value);
 
 	if (!err)
-		set_written(fib, entry, id);
+		after_write(fib, entry, id);
 	return err;
 }
 
+/* Replace the value, or insert it if the trie has room. An insertion copies the cover's flag. */
 static int put_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct fib_entry *cover;
 
 	if (entry->written)
-		return replace_value(fib, entry, id);
+		return write_value(fib, entry, id);
 	if (fib->no_room || fib->n_written >= fib->max_routes)
 		return -ENOSPC;
 	cover = written_cover(entry);
 	entry->flag |= cover ? cover->flag : fib->flag_uncovered;
-	return replace_value(fib, entry, id);
+	return write_value(fib, entry, id);
 }
 
+/* The cover gets the flag first. A deletion makes room for other insertions. */
 static int delete_value(struct fib *fib, struct fib_entry *entry)
 {
 	const struct sixlane_route_key key = key_of(entry);
@@ -233,7 +236,7 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 	err = fib_write_del(fib, FIB_MAP_ROUTES, &key);
 	if (err)
 		return err;
-	set_written(fib, entry, 0);
+	after_write(fib, entry, 0);
 	fib->no_room = false;
 	return 0;
 }
@@ -241,8 +244,8 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 /* --- absent entries --------------------------------------------------------------------------- */
 
 /*
- * The value can be neither replaced nor deleted, so the next hop that it refers to must not
- * forward. That affects all routes of this next hop.
+ * The value can be neither replaced nor deleted, so the next hop that it names must not forward.
+ * All routes of that next hop are punted, too.
  */
 static void punt_in_place(struct fib *fib, struct fib_entry *entry)
 {
@@ -256,7 +259,7 @@ void fib_update_gaps(struct fib *fib)
 {
 	bool gaps = fib->n_absent || fib->incomplete;
 
-	/* Until the flag in the map is known, only gaps are reported. */
+	/* An earlier daemon may have set it: until the first synchronisation, do not clear it. */
 	if (gaps == fib->gaps || (!fib->gaps_known && !gaps))
 		return;
 	fib->writer.set_gaps(fib->writer.ctx, gaps);
@@ -284,11 +287,14 @@ static void set_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 }
 
 /*
- * The new value could not be written, and the trie has a wrong one. Older kernels refuse even a
- * replacement in a full trie, so the old value is deleted and the new one inserted. If it cannot be
- * deleted, its next hop is made to punt. The covers punt meanwhile.
+ * The write has failed, and the trie may have a wrong value. Older kernels refuse even a
+ * replacement in a full trie, so delete the old value and insert the new one. If the deletion
+ * fails, punt its next hop in place.
+ *
+ * The entry counts as absent in between, so that its covers are punted. fib_entry_reconcile()
+ * counts again. A value that punts already may stay.
  */
-static void fall_back(struct fib *fib, struct fib_entry *entry)
+static void delete_and_insert(struct fib *fib, struct fib_entry *entry)
 {
 	if (!entry->written || (entry->written == FIB_ID_FULL && !entry->unrecognised))
 		return;
@@ -299,26 +305,27 @@ static void fall_back(struct fib *fib, struct fib_entry *entry)
 		put_value(fib, entry, wanted_id(entry));
 }
 
-/* Deletes the value; if that fails, makes it punt; if that fails, makes its next hop punt. */
-static void withdraw(struct fib *fib, struct fib_entry *entry)
+/* Delete the value, or else replace it by a punt, or else punt its next hop in place. */
+static void delete_or_punt(struct fib *fib, struct fib_entry *entry)
 {
 	if (delete_value(fib, entry) && entry->written != FIB_ID_FULL &&
 	    put_value(fib, entry, FIB_ID_FULL))
 		punt_in_place(fib, entry);
 }
 
-/* The trie must have the flag: without it packets would ignore an exception. */
+/* The value lacks a flag that it must have: packets would ignore an exception. */
 static bool lacks_flag(const struct fib_entry *entry)
 {
 	return entry->next_hop && entry->flag && !entry->flag_written;
 }
 
-/* The trie has the flag without need: slower, but right. */
-static bool has_spare_flag(const struct fib_entry *entry)
+/* The value has a flag that it need not have: packets are slower, but forwarded correctly. */
+static bool has_needless_flag(const struct fib_entry *entry)
 {
 	return entry->next_hop && entry->flag_written && !entry->flag;
 }
 
+/* The value is right, or rightly absent. A needless flag does not count. */
 static bool is_right(const struct fib_entry *entry)
 {
 	return wanted_id(entry) == entry->written && !entry->unrecognised && !lacks_flag(entry);
@@ -330,26 +337,27 @@ void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry)
 	int err = 0;
 
 	if (!id && entry->written)
-		withdraw(fib, entry);
-	else if (id && (!is_right(entry) || has_spare_flag(entry)))
+		delete_or_punt(fib, entry);
+	else if (id && (!is_right(entry) || has_needless_flag(entry)))
 		err = put_value(fib, entry, id);
-	else if (entry->stuck) /* its value is right again, so its next hop may forward */
-		set_written(fib, entry, id);
+	else if (entry->stuck) /* the old value is wanted again: its next hop may forward */
+		after_write(fib, entry, id);
 	if (err) {
+		/* fib_retry() then tries no other insertion */
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
 		if (!is_right(entry))
-			fall_back(fib, entry);
+			delete_and_insert(fib, entry);
 	}
 	set_absent(fib, entry, entry->next_hop && !entry->written);
 	fib->n_failed -= entry->failed;
-	entry->failed = !is_right(entry) || has_spare_flag(entry) ||
+	entry->failed = !is_right(entry) || has_needless_flag(entry) ||
 			(entry->next_hop && !entry->next_hop->id);
 	fib->n_failed += entry->failed;
 }
 
 /* --- setting a prefix ------------------------------------------------------------------------- */
 
-/* There is no memory to remember dst: its covers are punted until the next synchronisation. */
+/* There is no memory for an entry of dst: punt its covers until the next synchronisation. */
 static void set_incomplete(struct fib *fib, uint32_t table, const struct prefix *dst)
 {
 	struct fib_entry *cover = fib_entry_match(fib, table, dst);
@@ -373,7 +381,7 @@ static void set_next_hop(struct fib *fib, struct fib_entry *entry, struct fib_ne
 		fib_next_hop_put(fib, old);
 }
 
-/* The entry at dst, added if there is none. NULL: no memory. */
+/* The entry of dst in the table with this id; a new one if there is none. NULL: no memory. */
 static struct fib_entry *get_entry(struct fib *fib, uint32_t id, const struct prefix *dst)
 {
 	struct fib_entry *entry = entry_find(fib, id, dst);
@@ -416,7 +424,7 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 	entry->generation = fib->generation & FIB_GENERATION_MASK;
 	key = fib_key_make(&fib->scratch, target);
 	next_hop = key ? fib_next_hop_find(fib, key) ?: fib_next_hop_make(fib, key) : NULL;
-	if (!next_hop) {
+	if (!next_hop) { /* no memory: the prefix is punted */
 		fib->full->refs++;
 		set_next_hop(fib, entry, fib->full);
 		return -ENOMEM;

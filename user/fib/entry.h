@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables, and their prefixes: an entry for each prefix that is in the trie or should be. Keeps its
- * value in the trie and in the compiled FIB as it should be, and its covers right while that fails.
+ * The routing tables and their prefixes: an entry for each prefix that sl_routes has or should
+ * have. Writes values to sl_routes and the compiled FIB. If sl_routes refuses one, packets punt.
+ *
+ * Terms
+ * - The trie is the map sl_routes, the kernel's LPM trie.
+ * - The value of an entry is what the trie stores for it: the id of a next hop, and a flag.
+ * - A cover of an entry has a shorter prefix of the same table, which contains the entry's.
+ * - An absent entry has a next hop, but the trie does not have it: the insertion failed.
+ * - An entry that is punted names FIB_ID_FULL, whose verdict is PUNT_MAP_FULL.
  *
  * Invariants
- * - An absent entry is counted in all entries that cover it in its table, and these are
- *   PUNT_MAP_FULL. SIXLANE_META_GAPS does the same for other tables.
- * - Covers are punted before an entry leaves the trie against its will, and restored after it is
- *   back.
- * - Of every destination that was given to fib_set_exception_flag(), the longest prefix in the trie
- *   that covers it has SIXLANE_ROUTE_EXCEPTIONS. If none covers it, the next prefix that comes
- *   without a cover has the flag.
+ * - All covers of an absent entry are punted, so that its packets do not follow a shorter prefix.
+ *   For this each cover counts the absent entries that it covers.
+ * - SIXLANE_META_GAPS is set while an entry is absent, or lacked memory. Then a lookup that finds
+ *   nothing does not go on to the table of the next rule.
+ * - If a value can be changed only by deletion and insertion, the covers are punted from before the
+ *   deletion until after the insertion.
+ * - fib_set_exception_flag() sets SIXLANE_ROUTE_EXCEPTIONS at the longest prefix in the trie that
+ *   matches the destination. If none matches, prefixes inserted without a cover get the flag.
  */
 #ifndef USER_FIB_ENTRY_H
 #define USER_FIB_ENTRY_H
@@ -23,23 +31,23 @@ struct fib_table {
 	struct radix entries;
 };
 
-/* A synchronisation sets or drops every entry, so that no generation is older than a few. */
+/* Every synchronisation sets or withdraws all entries, so a few generations exist at a time. */
 #define FIB_GENERATION_BITS 12
 #define FIB_GENERATION_MASK ((1u << FIB_GENERATION_BITS) - 1)
 _Static_assert(SIXLANE_MAX_NEXT_HOPS <= SIXLANE_ROUTE_ID_MASK + 1, "written holds an id");
 
 struct fib_entry {
-	struct radix_node node;
+	struct radix_node node; /* first: radix_remove() frees the entry by it */
 	struct fib_table *table;
-	struct fib_next_hop *next_hop; /* NULL: withdrawn, or adopted and not understood */
-	uint64_t written : 20;	       /* id that the trie names here, 0: not in the trie */
-	bool flag_written : 1;	       /* with SIXLANE_ROUTE_EXCEPTIONS */
-	bool flag : 1;		       /* it should have that flag, once it is in the trie */
-	bool absent : 1;	       /* has a next hop, not in the trie, counted in its covers */
-	bool failed : 1;	       /* the trie does not say what it should */
-	bool stuck : 1;	       /* names the wrong next hop, which is punted in place for it */
-	bool unrecognised : 1; /* adopted with a value that we would not have written */
-	bool stale : 1; /* may cover prefixes that are not remembered: punted until synchronised */
+	struct fib_next_hop *next_hop; /* wanted; NULL: no route, or an unknown adopted value */
+	uint64_t written : 20; /* id of a next hop in the trie's value; 0: not in the trie */
+	bool flag_written : 1; /* the trie's value has SIXLANE_ROUTE_EXCEPTIONS */
+	bool flag : 1;	       /* the value should have it, once the entry is in the trie */
+	bool absent : 1;       /* see above */
+	bool failed : 1;       /* for fib_retry(): a wrong value, or a next hop without an id */
+	bool stuck : 1; /* the value is wrong and cannot change: its next hop is punted in place */
+	bool unrecognised : 1; /* adopted with a value that this daemon would not have written */
+	bool stale : 1; /* may cover a prefix that lacked memory: punted until synchronised */
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
 	uint64_t absent_below : 25;		   /* absent entries that this one covers */
 };
@@ -55,29 +63,33 @@ static inline struct fib_entry *fib_entry_of(const struct radix_node *node)
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id);
 /* dst must not be in the table. NULL: no memory. */
 struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const struct prefix *dst);
-/* The longest entry that covers dst; NULL: none. */
+/* The entry with the longest prefix that contains dst, perhaps dst itself. NULL: none. */
 struct fib_entry *fib_entry_match(const struct fib *fib, uint32_t table, const struct prefix *dst);
-/* The next shorter one that covers it; NULL: none. */
+/* The nearest cover: the one with the longest prefix. NULL: none. */
 struct fib_entry *fib_entry_cover(const struct fib_entry *entry);
-/* The prefix has no route any more. */
+/* The prefix has no route any more: delete its value, and free the entry if that succeeds. */
 void fib_entry_withdraw(struct fib *fib, struct fib_entry *entry);
-/* Free a withdrawn entry that has left the trie, and its table if that is empty then. */
+/* Free an entry without next hop and value. Free its table if that was the last entry. */
 void fib_entry_free_if_unused(struct fib *fib, struct fib_entry *entry);
-/* Calls fn for every entry; it may free its own. */
+/* Call fn for every entry. fn may free the entry that it gets. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
-/* For fib_hash_free(). */
+/* For fib_hash_free(): frees a table and its entries, and writes nothing. */
 void fib_table_free(void *table);
 
-/* Make the trie have the value that the entry wants. What fails is counted, and retried later. */
+/* Write the wanted value, if the trie has another. Failures are counted for fib_retry(). */
 void fib_entry_reconcile(struct fib *fib, struct fib_entry *entry);
-/* Set the flag of the entry if it is in the trie, else that of its nearest cover there. NULL: no
- * entry covers the destination. */
+/*
+ * Set the flag of the entry, or of its nearest cover in the trie if the trie does not have the
+ * entry. NULL: no entry matches the destination.
+ */
 void fib_entry_set_flag(struct fib *fib, struct fib_entry *entry);
-/* Write SIXLANE_META_GAPS if it is not as written last. */
+/* Write SIXLANE_META_GAPS if it differs from the last write. */
 void fib_update_gaps(struct fib *fib);
 
-/* The value that the trie has at an entry; 0: none. Adopted values that were not recognised, and
- * not replaced yet, are punted in the compiled FIB. A compiled_value_fn. */
+/*
+ * A compiled_value_fn: the value of an entry in the compiled FIB; 0: none. It is the trie's, but
+ * an adopted value that was not recognised is a punt there until it is replaced.
+ */
 uint32_t fib_entry_value(const struct radix_node *node);
 
 #endif

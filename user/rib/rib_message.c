@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages change the routes of a destination as fib6_add_rt2node and fib6_del_route do in the
- * kernel.
+ * Applies RTM_NEWROUTE and RTM_DELROUTE to the list of routes of a destination, with the same
+ * result as fib6_add_rt2node() and fib6_del_route() in the kernel.
+ *
+ * Terms
+ * - The key of a route is its source prefix and metric.
+ * - A set is a multipath route that others of its key can join. fib6 stores its hops as linked
+ *   routes. A route with one gateway is a set of one hop (rib_route_is_set()).
+ * - All other routes are single.
+ * - A stale set lacks something that a message or a dump did not show (rib.h).
+ * - flags are those of a notification; 0: the message is part of a dump.
+ * - A message confirms the stored route that it shows. A run is consecutive messages for one
+ *   destination.
  *
  * Invariants
  * - A list is in ascending order of metric, equal metrics in the order of fib6.
- * - For each key (source prefix and metric) there is at most one multipath set. A single gateway is
- *   a set of one. fib6 stores the hops of a set as linked routes.
+ * - A list has at most one set for each key.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -21,15 +30,15 @@ struct outcome {
 	bool changed;
 };
 
-/* In this order, routes by one object that differ never seem equal in between. */
+/* Insert first: between removal and insertion the object's other routes could seem all equal. */
 static void list_replace(struct rib_table *table, struct rib_route **link, struct rib_route *route)
 {
 	rib_insert(table, link, route);
 	rib_remove(table, &route->next);
 }
 
-/* After the last one of this metric or a lower one, where fib6 inserts a new route. */
-static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
+/* Where fib6 inserts a new route: after all routes of this metric or a lower one. */
+static struct rib_route **list_position(struct rib_route **list, uint32_t metric)
 {
 	struct rib_route **link = list;
 
@@ -39,8 +48,9 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 }
 
 /*
- * A dump has the routes of a key in fib6's order, which may have changed while messages were lost.
- * Move *link, its current route, after those that this run has confirmed, and before the rest.
+ * The message of a dump shows *link. A dump has fib6's order, but the list may not, if messages
+ * were lost. So move *link: of its metric, after the routes that this run has confirmed, and before
+ * the others. Returns its new link.
  */
 static struct rib_route **list_reorder(const struct rib_table *table, struct rib_route **list,
 				       struct rib_route **link)
@@ -61,9 +71,9 @@ static struct rib_route **list_reorder(const struct rib_table *table, struct rib
 	return at;
 }
 
-/* The first with route's key that is a set, or that is none. NULL: there is none. */
-static struct rib_route **list_find_kind(struct rib_route **list, const struct route *route,
-					 bool set)
+/* The first route with the key of `route`: the set, or with set false a single one. NULL: none. */
+static struct rib_route **list_find_key(struct rib_route **list, const struct route *route,
+					bool set)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
 		if (rib_route_same_key(*link, route) && (*link)->set == set)
@@ -72,7 +82,7 @@ static struct rib_route **list_find_kind(struct rib_route **list, const struct r
 	return NULL;
 }
 
-/* The first that fib6 considers the same as route, which is not a set. NULL: none. */
+/* The first single route that fib6 considers a duplicate of `route`. NULL: none. */
 static struct rib_route **list_find_same(struct rib_route **list, const struct route *route)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
@@ -83,8 +93,9 @@ static struct rib_route **list_find_same(struct rib_route **list, const struct r
 }
 
 /*
- * The route that a dump's message means, among those that this run has not confirmed: an equal one,
- * else any. A route that replaced its twin exists twice. NULL: it is a new route.
+ * The single route that a dump's message shows: of the duplicates that this run has not confirmed,
+ * an equal one, or else the first. There can be several, because fib6 does not look for duplicates
+ * when it replaces a route. NULL: it is a new route.
  */
 static struct rib_route **list_find_dumped(struct rib_route **list, const struct route *route,
 					   uint32_t run)
@@ -113,7 +124,7 @@ static bool set_stale(struct rib_route *set, bool stale)
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
 
-/* Insert copy at link, or replace *link. Frees copy on errors. */
+/* Insert copy at link, or replace *link. Frees copy on errors. copy NULL: -ENOMEM. */
 static struct outcome put(struct rib_table *table, struct rib_route **link, bool replace,
 			  struct rib_route *copy)
 {
@@ -129,13 +140,15 @@ static struct outcome put(struct rib_table *table, struct rib_route **link, bool
 }
 
 /*
- * The message's hops in fib6's order. An announcement starts with the added hop, which fib6 has
- * last; known hops keep their order. *missed: an old hop is missing. *complete: the attributes are
- * those of the added hop, which comes first. Several hops appended at once are announced with the
- * attributes of an old one.
+ * Store the message's hops in out, in fib6's order: old hops in their old order, then added ones. A
+ * notification begins with the added hop instead, and has its attributes. But if one request
+ * appended several hops, the notification begins with an old one.
+ *
+ * *missed: the message lacks an old hop. *added_first: it has the attributes of the added hop, or
+ * adds none.
  */
 static void order_hops(const struct rib_route *old, const struct route *route,
-		       struct route_hop *out, bool *missed, bool *complete)
+		       struct route_hop *out, bool *missed, bool *added_first)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 	uint16_t n = 0;
@@ -149,7 +162,7 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 		else
 			out[n++] = route->hops[j];
 	}
-	*complete = !taken[0] || n == route->n_hops;
+	*added_first = !taken[0] || n == route->n_hops;
 	for (uint16_t j = 0; j < route->n_hops; j++) {
 		if (!taken[j])
 			out[n++] = route->hops[j];
@@ -157,8 +170,8 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 }
 
 /*
- * A set is announced with all hops, and the attributes of one. The set is stale if these differ
- * from the known ones, or if a dump has several hops.
+ * A message has all hops of a set, but the attributes of one hop only. The set becomes stale if
+ * these may differ from those of other hops. From a dump it is stale if it has several hops.
  */
 static struct outcome set_update(struct rib_table *table, struct rib_route **link,
 				 const struct route *route, uint16_t flags)
@@ -166,11 +179,11 @@ static struct outcome set_update(struct rib_table *table, struct rib_route **lin
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct outcome outcome = { 0 };
-	bool missed, complete, stale;
+	bool missed, added_first, stale;
 
-	order_hops(old, route, hops, &missed, &complete);
+	order_hops(old, route, hops, &missed, &added_first);
 	if (flags)
-		stale = old->stale || old->unlike || !complete ||
+		stale = old->stale || old->unlike || !added_first ||
 			!rib_route_same_attributes(old, route);
 	else
 		stale = route->n_hops > 1;
@@ -190,6 +203,7 @@ static struct outcome set_update(struct rib_table *table, struct rib_route **lin
 	return outcome;
 }
 
+/* For routes with the same number of hops. */
 static bool same_order(const struct rib_route *a, const struct route *b)
 {
 	for (uint16_t i = 0; i < b->n_hops; i++) {
@@ -199,37 +213,41 @@ static bool same_order(const struct rib_route *a, const struct route *b)
 	return true;
 }
 
-/* fib6 replaces the first set, with all its siblings, else the first route. */
+/* fib6 replaces the set of the key, with all its siblings, or else the first single route. */
 static struct outcome set_replace(struct rib_table *table, struct rib_route **list,
 				  const struct route *route)
 {
-	struct rib_route **link = list_find_kind(list, route, true);
+	struct rib_route **link = list_find_key(list, route, true);
 	struct outcome outcome = { 0 };
 	struct rib_route *copy;
 	bool stale;
 
 	if (!link)
-		link = list_find_kind(list, route, false);
-	/* a dump may have left out routes beside a set */
+		link = list_find_key(list, route, false);
+	/* a dump may have left out routes next to the set */
 	stale = link && (*link)->stale;
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		rib_confirm(table, *link);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
-		outcome = put(table, link ? link : list_end(list, route->metric), link, copy);
+		outcome = put(table, link ? link : list_position(list, route->metric), link, copy);
 		if (outcome.err)
 			return outcome;
 		outcome.changed |= set_stale(copy, stale);
 	}
 	if (stale)
 		outcome.err = -EINPROGRESS;
-	/* Multipath requests always set "replace", single-path ones only if they replaced. */
+	/* With one path NLM_F_REPLACE proves that a route was replaced, with several it does not.
+	 */
 	else if (!link && route->n_hops == 1)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
 
-/* Remove gateways of router advertisements that are hops of a set, see rib_route_is_set(). */
+/*
+ * A daemon's routes of RTPROT_RA join a set, but look single until there are two hops
+ * (rib_route_is_set()). Remove the single ones that are hops of the set now.
+ */
 static void drop_hops_of_set(struct rib_table *table, struct rib_route **list,
 			     const struct route *route)
 {
@@ -251,7 +269,7 @@ static void drop_hops_of_set(struct rib_table *table, struct rib_route **list,
 static struct outcome add_set(struct rib_table *table, struct rib_route **list,
 			      const struct route *route, uint16_t flags)
 {
-	struct rib_route **link = list_find_kind(list, route, true), *copy;
+	struct rib_route **link = list_find_key(list, route, true), *copy;
 	struct outcome outcome;
 
 	if (!flags && link)
@@ -262,7 +280,7 @@ static struct outcome add_set(struct rib_table *table, struct rib_route **list,
 		outcome = set_update(table, link, route, flags);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
-		outcome = put(table, list_end(list, route->metric), false, copy);
+		outcome = put(table, list_position(list, route->metric), false, copy);
 		if (!outcome.err && !flags && set_stale(copy, route->n_hops > 1))
 			outcome.err = -EINPROGRESS;
 	}
@@ -272,30 +290,32 @@ static struct outcome add_set(struct rib_table *table, struct rib_route **list,
 }
 
 /*
- * The victim of a replacement by a route that is no set. Routes by a next-hop object that changed
- * are announced as replaced by themselves. *again: the destination must be read, because several
- * routes could be the victim, or because a stale set may hide some. An old message that is replayed
- * after a newer dump can bring back a deleted route.
+ * The stored route that the single `route` has replaced in fib6. If a next-hop object changes, the
+ * kernel notifies of its routes as if they replaced themselves. NULL: none.
+ *
+ * *reread: the destination must be read from the kernel. Several routes may be the replaced one, or
+ * a stale set may hide it. If there is none, the message may be older than the last dump, and
+ * `route` deleted since.
  */
-static struct rib_route **single_victim(struct rib_route **list, const struct route *route,
-					bool *again)
+static struct rib_route **find_replaced(struct rib_route **list, const struct route *route,
+					bool *reread)
 {
 	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
-	struct rib_route **set = list_find_kind(list, route, true);
-	struct rib_route **first = list_find_kind(list, route, false);
+	struct rib_route **set = list_find_key(list, route, true);
+	struct rib_route **first = list_find_key(list, route, false);
 	const bool stale = set && (*set)->stale;
 
-	*again = stale || (first && list_find_kind(&(*first)->next, route, false));
+	*reread = stale || (first && list_find_key(&(*first)->next, route, false));
 	if (!link)
 		link = first;
 	if (!link && !stale)
 		link = set;
-	*again |= !link;
+	*reread |= !link;
 	return link;
 }
 
-/* They seem the same, but fib6 may have both. */
-static bool may_be_unlike(const struct rib_route *a, const struct route *b)
+/* They look like duplicates, but fib6 may have both: the RIB does not store all that differs. */
+static bool may_be_distinct(const struct rib_route *a, const struct route *b)
 {
 	return b->encap || b->unknown || a->unknown;
 }
@@ -305,13 +325,13 @@ static struct outcome add_single(struct rib_table *table, struct rib_route **lis
 {
 	struct rib_route **link, *old;
 	struct outcome outcome = { 0 };
-	bool again = false;
+	bool reread = false;
 
 	if (flags & NLM_F_REPLACE) {
-		link = single_victim(list, route, &again);
+		link = find_replaced(list, route, &reread);
 	} else if (flags) {
 		link = list_find_same(list, route);
-		again = link && may_be_unlike(*link, route);
+		reread = link && may_be_distinct(*link, route);
 	} else {
 		link = list_find_dumped(list, route, table->rib->run);
 		if (link)
@@ -321,15 +341,15 @@ static struct outcome add_single(struct rib_table *table, struct rib_route **lis
 	if (old && rib_route_equal(old, route)) {
 		rib_confirm(table, old);
 	} else {
-		link = old ? link : list_end(list, route->metric);
+		link = old ? link : list_position(list, route->metric);
 		outcome = put(table, link, old, rib_route_new(route, route->hops, route->n_hops));
 	}
-	if (!outcome.err && again)
+	if (!outcome.err && reread)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
 
-/* Consecutive messages for one destination are one run. */
+/* A message for another destination than the last one begins a run. */
 static void count_run(struct rib *rib, const struct route *route)
 {
 	if (rib->last_table == route->table && prefix_equal(&rib->last_dst, &route->dst))
@@ -363,9 +383,9 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
 
-/* Store in left the hops of from that are not in gone. *unknown: gone has other hops. */
+/* Store in left the hops of from that gone lacks. *extra: gone has hops that from lacks. */
 static uint16_t subtract_hops(const struct rib_route *from, const struct route *gone,
-			      struct route_hop *left, bool *unknown)
+			      struct route_hop *left, bool *extra)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 	uint16_t n = 0, matched = 0;
@@ -376,13 +396,13 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
 		else
 			matched++;
 	}
-	*unknown = matched < gone->n_hops;
+	*extra = matched < gone->n_hops;
 	return n;
 }
 
 /*
- * Reduce a set to the hops that are left. If they may be unlike, their attributes are unknown. A
- * stale set without hops stays as a trace.
+ * Reduce a set to the n hops in left. It becomes stale if hops may differ in their attributes: the
+ * message does not show those of the hops left. n is 0 only for a stale set: rib_route_is_trace().
  */
 static struct outcome set_shrink(struct rib_table *table, struct rib_route **link,
 				 const struct route *route, const struct route_hop *left,
@@ -398,7 +418,7 @@ static struct outcome set_shrink(struct rib_table *table, struct rib_route **lin
 		return outcome;
 	set_stale(copy, stale);
 	if (stale)
-		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump is right about one hop */
+		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump shows one hop in full */
 	return outcome;
 }
 
@@ -409,13 +429,14 @@ static struct outcome del_hops(struct rib_table *table, struct rib_route **link,
 	struct rib_route *old = *link;
 	struct route_hop left[ROUTE_MAX_HOPS];
 	struct outcome outcome = { .changed = true };
-	bool unknown, missed;
+	bool extra, missed;
 	uint16_t n;
 
-	n = subtract_hops(old, route, left, &unknown);
+	n = subtract_hops(old, route, left, &extra);
 	if (n == old->n_hops)
 		return (struct outcome){ .err = -EAGAIN };
-	missed = unknown || (n && (old->truncated || route->n_hops > 1));
+	/* fib6 deletes one hop, or all: else a message was missed, or the set is truncated */
+	missed = extra || (n && (old->truncated || route->n_hops > 1));
 	if (!n && !old->stale) {
 		missed |= old->truncated && !route->truncated;
 		rib_remove(table, link);
@@ -434,8 +455,8 @@ static struct outcome del(struct rib_table *table, struct rib_route **list,
 	struct outcome outcome = { .err = -EAGAIN };
 
 	if (!route->next_hop_id && route->n_hops)
-		set = list_find_kind(list, route, true);
-	/* If the message names no hop of the set, it means another route. */
+		set = list_find_key(list, route, true);
+	/* If the message names no hop of the set, it is about a single route. */
 	if (set)
 		outcome = del_hops(table, set, route);
 	if (outcome.changed || outcome.err != -EAGAIN)
@@ -443,7 +464,7 @@ static struct outcome del(struct rib_table *table, struct rib_route **list,
 	link = list_find_same(list, route);
 	if (!link)
 		return outcome;
-	/* of two that look the same either may be gone */
+	/* fib6 may have deleted either of two duplicates */
 	outcome.err = list_find_same(&(*link)->next, route) ? -EAGAIN : 0;
 	outcome.changed = true;
 	rib_remove(table, link);
