@@ -31,7 +31,7 @@ struct audit *audit_new(void)
 
 	if (!audit)
 		return NULL;
-	audit->all.due_ns = audit->next_soon_ns = audit->next_check_ns = UINT64_MAX;
+	audit->all.due_ns = audit->next_pending_ns = audit->next_check_ns = UINT64_MAX;
 	TAILQ_INIT(&audit->list);
 	if (kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
 		log_warning(
@@ -287,7 +287,7 @@ void audit_run(struct sync *sync)
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	const uint64_t next_place_ns = util_earlier(audit->next_soon_ns, audit->next_check_ns);
+	const uint64_t next_place_ns = util_earlier(audit->next_pending_ns, audit->next_check_ns);
 	const uint64_t next_ns = util_earlier(audit->all.due_ns, next_place_ns);
 
 	if (!audit->reader)

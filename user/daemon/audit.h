@@ -71,11 +71,11 @@ struct audit {
 
 	/* the places: first pending ones, then idle ones */
 	TAILQ_HEAD(audit_places, audit_place) list;
-	void *places;		/* the same, as a tree of tsearch() */
-	size_t n_soon;		/* pending places */
-	uint64_t next_soon_ns;	/* no pending place is due earlier */
-	uint64_t next_check_ns; /* no idle place is due earlier */
-	struct audit_place all; /* in no list; pending if all tables are to be read */
+	void *places;		  /* the same, as a tree of tsearch() */
+	size_t n_pending;	  /* pending places */
+	uint64_t next_pending_ns; /* no pending place is due earlier */
+	uint64_t next_check_ns;	  /* no idle place is due earlier */
+	struct audit_place all;	  /* in no list; pending if all tables are to be read */
 	uint64_t corrected[RIB_N_DIFFERENCES];
 };
 

@@ -327,7 +327,7 @@ void audit_places_free(struct audit *audit)
 /* Due at due_ns, unless it is due earlier already. */
 static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
 {
-	uint64_t *next_ns = place->n_left ? &audit->next_soon_ns : &audit->next_check_ns;
+	uint64_t *next_ns = place->n_left ? &audit->next_pending_ns : &audit->next_check_ns;
 
 	place->due_ns = util_earlier(place->due_ns, due_ns);
 	*next_ns = util_earlier(*next_ns, place->due_ns);
@@ -348,11 +348,11 @@ static struct audit_place *get_pending(struct audit *audit, uint32_t table,
 				       const struct prefix *dst, size_t max)
 {
 	const struct audit_place key = { .table = table, .dst = *dst };
-	struct audit_place *place = audit->n_soon < max ? find_place(audit, &key, true) : NULL;
+	struct audit_place *place = audit->n_pending < max ? find_place(audit, &key, true) : NULL;
 
 	if (place && !place->n_left) {
 		place->n_left = 1;
-		audit->n_soon++;
+		audit->n_pending++;
 		TAILQ_REMOVE(&audit->list, place, in_list);
 		TAILQ_INSERT_HEAD(&audit->list, place, in_list);
 	}
@@ -465,7 +465,7 @@ static void run_place(struct sync *sync, struct audit_place *place, uint64_t now
 	place->counted = false;
 	audit_place_begin(place, now_ns);
 	if (pending && !place->n_left) {
-		audit->n_soon--;
+		audit->n_pending--;
 		TAILQ_REMOVE(&audit->list, place, in_list);
 		TAILQ_INSERT_TAIL(&audit->list, place, in_list);
 	}
@@ -485,9 +485,9 @@ void audit_places_run(struct sync *sync)
 	const bool idle = now_ns >= audit->next_check_ns;
 	struct audit_place *place, *next;
 
-	if (!idle && now_ns < audit->next_soon_ns)
+	if (!idle && now_ns < audit->next_pending_ns)
 		return;
-	audit->next_soon_ns = UINT64_MAX;
+	audit->next_pending_ns = UINT64_MAX;
 	if (idle)
 		audit->next_check_ns = UINT64_MAX;
 	for (place = TAILQ_FIRST(&audit->list); place && (idle || place->n_left); place = next) {
@@ -495,6 +495,6 @@ void audit_places_run(struct sync *sync)
 		if (place->due_ns <= now_ns)
 			run_place(sync, place, now_ns);
 		else
-			set_due(audit, place, place->due_ns); /* for next_soon_ns, next_check_ns */
+			set_due(audit, place, place->due_ns); /* for the earliest of each kind */
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The routing tables and their prefixes: an entry for each prefix that sl_routes has or should
- * have. Writes values to sl_routes and the compiled FIB. If sl_routes refuses one, packets punt.
+ * have. Writes values to sl_routes and the compiled FIB. If sl_routes refuses one, packets are
+ * punted.
  *
  * Terms
  * - The trie is the map sl_routes, the kernel's LPM trie.
