@@ -136,11 +136,12 @@ int compiled_begin(struct compiled *compiled)
 
 int compiled_add(struct compiled *compiled, uint32_t id, const struct radix *routes)
 {
+	const compiled_value_fn value = compiled->value;
 	struct compiled_table *table = get_table(compiled, id);
 
 	if (!table)
 		return fail(compiled, -ENOMEM);
-	table->root = build_table(compiled, routes, compiled->value);
+	table->root = build_table(compiled, routes, value);
 	table->changes = 0;
 	table->planned = routes->entries;
 	return table->root ? 0 : fail(compiled, -ENOSPC);

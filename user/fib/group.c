@@ -140,16 +140,16 @@ static bool write_weighted(struct fib *fib, const struct fib_group *group,
 			   const struct fib_key_hop *hops)
 {
 	uint32_t n = group->n_buckets;
-	_cleanup_free_ union sixlane_nh_bucket *buckets = calloc(n, sizeof(*buckets));
+	union sixlane_nh_bucket *buckets = calloc(n, sizeof(*buckets));
+	const bool built = buckets && !fib_alias_build(hops, n, buckets);
 
-	if (!buckets || fib_alias_build(hops, n, buckets))
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; built && i < n; i++) {
 		buckets[i].below = (uint16_t)group->members[buckets[i].below]->id;
 		buckets[i].above = (uint16_t)group->members[buckets[i].above]->id;
 		fib_write_bucket(fib, group->first_bucket + i, buckets[i]);
 	}
-	return true;
+	free(buckets);
+	return built;
 }
 
 struct fib_group *fib_group_new_hashed(struct fib *fib, const struct fib_key_hop *hops, uint32_t n,

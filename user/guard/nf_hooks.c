@@ -304,7 +304,9 @@ int nf_hooks_read(struct nf_hooks *out)
 	unsupported = is_unsupported(r);
 	if (r < 0 && !unsupported)
 		return r;
-	*out = unsupported ? (struct nf_hooks){ .known = false } : hooks;
+	if (unsupported)
+		hooks = (struct nf_hooks){ .known = false };
+	*out = hooks;
 	return 0;
 }
 
@@ -334,7 +336,9 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 		r = -ENODEV;
 	if (r < 0 && r != -EINVAL)
 		return r;
-	*out = r < 0 ? (struct nf_hooks){ .known = false } : hooks;
+	if (r < 0)
+		hooks = (struct nf_hooks){ .known = false };
+	*out = hooks;
 	return 0;
 }
 
@@ -392,15 +396,18 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 }
 
 /* After the heading, each CPU's line begins with the number of the namespace's connections. */
+static int read_connections(FILE *file, unsigned int *n)
+{
+	return fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", n) != 1 ? -EIO : 0;
+}
+
 int nf_hooks_guess_defragments(bool *out)
 {
 	_cleanup_fclose_ FILE *file = fopen(CONNTRACK_STATISTICS, "re");
 	unsigned int n = 0;
+	int r = file ? read_connections(file, &n) : errno == ENOENT ? 0 : -errno;
 
-	if (!file && errno != ENOENT)
-		return -errno;
-	if (file && (fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", &n) != 1))
-		return -EIO;
-	*out = n > 0;
-	return 0;
+	if (r == 0)
+		*out = n > 0;
+	return r;
 }
