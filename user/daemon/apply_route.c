@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWROUTE and RTM_DELROUTE into the RIB, and each prefix that changed there into the FIB: what
- * the kernel would do with packets to it (its target) is resolved, and becomes the desired state of
- * the maps. What a message leaves out is read from the kernel's own table (audit_store.c).
+ * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which hands each changed prefix to apply_prefix.c.
+ * What a message leaves out is read from the kernel's own table (audit_store.c).
  */
 #include "apply.h"
 
@@ -11,84 +10,9 @@
 
 #include "../lib/kernel.h"
 #include "../netlink/parse.h"
-#include "../resolve/resolve.h"
 #include "audit.h"
 #include "exceptions_store.h"
 #include "ports.h"
-
-/* --- a prefix --------------------------------------------------------------------------------- */
-
-/* Gives each egress device of the target a slot in sl_ports. */
-static void add_egress_ports(struct sync *sync, const struct fib_target *target)
-{
-	for (size_t i = 0; i < target->n_hops; i++)
-		if (!fib_port_slot(sync->fib, target->hops[i].ifindex))
-			ports_add_egress(sync, target->hops[i].ifindex);
-	/* source-specific routes */
-	for (size_t i = 0; i < target->n_sources; i++)
-		add_egress_ports(sync, &target->sources[i].target);
-}
-
-/*
- * The target for the FIB: a punt while the prefix is in quarantine, since the parity check saw XDP
- * and the kernel choose different next hops, else the given one. A prefix that is gone leaves the
- * quarantine.
- */
-static const struct fib_target *target_or_quarantine(struct quarantine *quarantine, uint32_t table,
-						     const struct prefix *dst,
-						     const struct fib_target *target)
-{
-	static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
-
-	if (!quarantine->n_active)
-		return target;
-	if (target)
-		return quarantine_has(quarantine, table, dst) ? &punt : target;
-	quarantine_end(quarantine, table, dst, util_now_ns());
-	return NULL;
-}
-
-void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
-{
-	struct sync *sync = ctx;
-	const struct fib_target *target = NULL;
-	/* 1: a target; 0: the prefix has no route; or -errno */
-	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
-
-	if (ret > 0)
-		add_egress_ports(sync, target);
-	if (sync->exceptions->store.entries)
-		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
-	if (ret >= 0)
-		ret = fib_set(
-			sync->fib, table, dst,
-			target_or_quarantine(&sync->quarantine, table, dst, ret ? target : NULL));
-	/* What does not fit into the maps is retried by fib/. */
-	if (ret == -ENOMEM)
-		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
-}
-
-void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
-{
-	struct sync *sync = ctx;
-
-	audit_place_route_changed(sync, table, dst);
-	/* A synchronisation applies all prefixes at its end. */
-	if (!sync->schedule.quiet)
-		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
-}
-
-void apply_all_prefixes(struct sync *sync)
-{
-	resolve_each(sync->stores.resolve, apply_prefix, sync);
-}
-
-void apply_prefixes_in(struct sync *sync, uint32_t table)
-{
-	resolve_each_in(sync->stores.resolve, table, apply_prefix, sync);
-}
-
-/* --- a message -------------------------------------------------------------------------------- */
 
 /*
  * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
