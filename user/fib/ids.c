@@ -137,10 +137,12 @@ void fib_ids_give_unused(struct fib_ids *ids, uint32_t first, uint32_t n)
 
 void fib_ids_adopt_all(struct fib_ids *ids)
 {
-	for (uint32_t i = 0; i < ids->n_words; i++)
-		ids->waiting[i] = ~ids->busy[i];
-	memset(ids->busy, 0xff, ids->n_words * sizeof(*ids->busy));
 	ids->n_waiting = ids->limit;
+	for (uint32_t i = 0; i < ids->n_words; i++) {
+		ids->n_waiting -= (uint32_t)__builtin_popcountll(ids->busy[i]);
+		ids->waiting[i] = ~ids->busy[i];
+	}
+	memset(ids->busy, 0xff, ids->n_words * sizeof(*ids->busy));
 }
 
 bool fib_ids_adopt(struct fib_ids *ids, uint32_t first, uint32_t n)
