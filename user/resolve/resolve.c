@@ -159,11 +159,6 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
 
 /* --- tables with source-specific routes ------------------------------------------------------ */
 
-/*
- * Without source-specific routes a target depends on the routes of its own prefix alone, so that a
- * change in a full table costs one lookup. With them, it also depends on the covers that a lookup
- * passes.
- */
 static bool is_listed(const struct resolve *resolve, uint32_t table)
 {
 	const uint32_t *tables = resolve->source_tables.items;
@@ -224,7 +219,7 @@ static void visit_both(const struct walk *walk, const struct radix *left, const 
 	}
 }
 
-/* --- one table ------------------------------------------------------------------------------ */
+/* --- what a change in one table affects ----------------------------------------------------- */
 
 /* Every packet that matches it ends there, so that its covers do not matter. */
 static bool is_final(const struct resolve *resolve, const struct rib_dest *dest)
@@ -258,7 +253,11 @@ static void visit_cover(const struct walk *walk, const struct radix *radix,
 		visit(walk, &node->prefix);
 }
 
-/* dst, and what a lookup under dst may fall through from. */
+/*
+ * dst, and what a lookup under dst may fall through from. Without source-specific routes a target
+ * depends on the routes of its own prefix alone, so that a change in a full table costs one lookup.
+ * With them, it also depends on the covers that a lookup passes.
+ */
 static void visit_table(struct resolve *resolve, const struct walk *walk, const struct prefix *dst)
 {
 	const struct radix *radix = rib_table(resolve->view->rib, walk->table);

@@ -57,8 +57,7 @@ static inline const struct rib_dest *resolve_dest_of(const struct radix_node *no
 /* The order of a trie walk: by address, shorter prefixes before longer ones. */
 int resolve_compare(const struct prefix *a, const struct prefix *b);
 
-/* --- one node: select.c ------------------------------------------------------------------------
- */
+/* --- one node: select.c ----------------------------------------------------------------------- */
 
 /*
  * rt6_select() and fib6_select_path() over n items, which are one node. True and *out, or false if
@@ -70,8 +69,7 @@ bool resolve_select(struct resolve *resolve, const struct resolve_item *items, s
 /* resolve_select() would find a route among those that are not source-specific. */
 bool resolve_plain_usable(const struct resolve *resolve, const struct rib_dest *dest);
 
-/* --- source-specific routes: sources.c ----------------------------------------------------------
- */
+/* --- source-specific routes: sources.c -------------------------------------------------------- */
 
 /*
  * Set resolve->target. 1; 0 if neither the destination nor a cover of it has a source-specific

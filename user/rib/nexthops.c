@@ -25,8 +25,7 @@ static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
 	}
 }
 
-/* --- objects and the values of their routes ----------------------------------------------------
- */
+/* --- objects and the values of their routes --------------------------------------------------- */
 
 /* The caller frees it. */
 static void object_take(struct nexthops *nexthops, struct nexthop_object *object)
