@@ -44,7 +44,6 @@ static struct fib_object_def *def_new(const struct fib_object *object)
 	const size_t n_buckets = forwards ? object->n_buckets : 0;
 	struct fib_object_def *def = calloc(1, sizeof(*def) + n_hops * sizeof(def->hops[0]) +
 						       n_buckets * sizeof(uint16_t));
-
 	uint16_t *members;
 
 	if (!def)

@@ -38,7 +38,6 @@ static uint8_t find(struct walk *walk, uint32_t number, const struct rule *rule,
 {
 	const struct chain *chain = &walk->rules->chains[number];
 	const char *table = walk->rules->tables[chain->table];
-
 	char handle[sizeof(", rule handle ") + 20] = "";
 
 	if (rule && rule->handle)
