@@ -74,7 +74,7 @@ def tables(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def fenced(text: str) -> str:
     """The code blocks without a language: pictures."""
-    return "\n".join(re.findall(r"^```\n(.*?)^```", text, re.M | re.S))
+    return "\n".join(body for language, body in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if not language)
 
 
 def check_lengths(docs: Docs) -> Iterator[str]:
@@ -257,6 +257,7 @@ BAD = (
     (check_maps, "bpf/maps.h", ""),
     (check_paths, README, "`user/b.c`\n"),
     (check_paths, README, "`b.c`\n"),
+    (check_paths, README, "```sh\nmake\n```\n```\nbpf/ b.c\n```\n"),
     (check_paths, README, "[here](user/b.c)\n"),
     (check_paths, RESULTS, "[here](../b.c)\n"),
     (check_paths, README, "```\n b.c\n```\n"),
