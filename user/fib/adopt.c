@@ -429,7 +429,7 @@ void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets)
 {
 	if (!fib->adopted)
 		return;
-	/* Before interpreting, which gives back what is of no use: no id may be in a pool twice. */
+	/* Before interpreting, which gives back what is of no use. */
 	adopt_ids(fib);
 	fib->adopted_buckets = buckets;
 	FIB_HASH_EACH(struct fib_source_table, table, &fib->source_tables)
