@@ -167,6 +167,13 @@ static void test_adopted_ranges(void **state)
 	assert_true(fib_ids_take(&fib, &fib.buckets, SIXLANE_MAX_NH_BUCKETS - 5, &a));
 	assert_int_equal(a, 4);
 	assert_int_equal(graces, 1);
+	/* Nothing waits here: a grace period would be in vain. */
+	assert_int_equal(fib_ids_init(&fib.port_ids, 1, 64), 0);
+	fib_ids_adopt_all(&fib.port_ids);
+	assert_true(fib_ids_adopt(&fib.port_ids, 1, 63));
+	assert_int_equal(fib_ids_take_one(&fib, &fib.port_ids), 0);
+	assert_int_equal(graces, 1);
+	fib_ids_free(&fib.port_ids);
 	fib_ids_free(&fib.buckets);
 }
 
