@@ -156,8 +156,7 @@ struct sixlane_operator {
 };
 _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 
-/* --- sl_icmp_events: RINGBUF of sixlane_icmp_event ---------------------------------------------
- */
+/* --- sl_icmp_events: RINGBUF of sixlane_icmp_event ------------------------------------------- */
 
 #define SIXLANE_ICMP_EVENTS_BYTES 262144u
 

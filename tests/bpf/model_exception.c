@@ -200,8 +200,7 @@ void model_icmp_event(struct packet *w, struct model_result *result)
 		(result->verdict != SIXLANE_PASS_OTHER_MAC || result->icmp_event.type == 134);
 }
 
-/* --- packets over an MTU ------------------------------------------------------------------------
- */
+/* --- packets over an MTU --------------------------------------------------------------------- */
 
 static bool is_first_of_prefix(const uint8_t *addr, uint32_t len)
 {

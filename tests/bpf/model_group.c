@@ -177,8 +177,7 @@ enum sixlane_verdict model_choose(struct packet *w)
 	return kind == SIXLANE_NH_EQUAL_METRIC ? choose_first(w) : SIXLANE_PUNT_ROUTE;
 }
 
-/* --- which slave of a bond takes a tagged frame (bond_xmit_hash()) ------------------------------
- */
+/* --- which slave of a bond takes a tagged frame (bond_xmit_hash()) --------------------------- */
 
 enum { AH = 51, ICMP = 1, ICMPV6 = 58 };
 
