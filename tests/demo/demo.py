@@ -24,11 +24,11 @@ sys.path[:0] = [HERE, os.path.join(REPO, "tests", "lab"), os.path.join(REPO, "us
 import lab  # noqa: E402
 
 os.environ.setdefault("SIXLANE", lab.SIXLANE)
-import memory  # noqa: E402
 import packets as pk  # noqa: E402
 import tables  # noqa: E402
 from bird import Bird  # noqa: E402
 from common import BenchError, cpus, find  # noqa: E402
+from daemon import memory_of  # noqa: E402
 from router import A_MAC, GATEWAYS, P0_MAC, Router  # noqa: E402
 
 DEADLINE_S = 90
@@ -262,8 +262,9 @@ def print_table(flow, runs, sync):
     row("sync time, netlink to maps", "%.0f ms" % sync["sync_ms"])
     row("sync time, from the daemon's start", "%.0f ms" % sync["wall_ms"])
     pid = flow.sixlane.daemon.pid
-    row("memory of sixlaned (RSS)", "%.1f MB" % (memory.of_process(pid)["rss"] / 1e6))
-    row("memory of the maps", "%.1f MB" % (memory.of_maps(pid) / 1e6))
+    taken = memory_of(pid)
+    row("memory of sixlaned (RSS)", "%.1f MB" % (taken["rss"] / 1e6))
+    row("memory of the maps", "%.1f MB" % (taken["maps"] / 1e6))
     print("\n  passed to the kernel, by reason, ping and traceroute included:")
     for name, packets in flow.sixlane.stats().items():
         if packets and name != "forward":
