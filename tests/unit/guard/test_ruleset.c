@@ -59,6 +59,9 @@ static const struct {
 	{ "port and device in a set",
 	  "base forward accept; set s 20; add s #22 . wan0; port . iifname @s drop", NULL, "drop",
 	  NULL },
+	{ "device and port in a map, drop",
+	  "base forward accept; set m 20; add m wan0 . #22 : drop; iifname . port vmap m", NULL,
+	  "drop", NULL },
 	{ "device and port in a map: a match is possible, not sure",
 	  "base forward accept; set m 20; add m wan0 . #22 : accept\n"
 	  "iifname . port vmap m; iifname = wan0 drop",
