@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The structure of the C sources, for make lint: calls and includes form no circle, headers are short, and the packet
-program is a list.
+"""The structure of the sources, for make lint: calls and includes of C form no circle, headers are short, the packet
+program is a list, and what Python imports exists.
 
 Usage: lint_structure.py BUILD   (a build folder with the objects of user/)
        lint_structure.py --self-test
@@ -11,6 +11,7 @@ user/ has its own main.c, whose symbols nobody else may need.
 """
 from __future__ import annotations
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 REPO = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = "bpf/sixlane.bpf.c"
 MAX_HEADER_LINES = 200
+# Python packages that tests/deps.sh installs, and one that only its oracle needs.
+PACKAGES = {"numpy", "matplotlib", "pytest", "scapy", "nftables", "MLRsearch"}
 
 Graph = dict[str, dict[str, set[str]]]  # file -> file that it needs -> the symbols that it needs there
 
@@ -118,13 +121,46 @@ def program_complaints(text: str) -> Iterator[str]:
             yield "%s:%d: a label or a jump to one: %s" % (PROGRAM, number, line.strip())
 
 
+def bound(tree: ast.Module) -> set[str]:
+    """The names that a module binds, wherever it does."""
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names |= {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    aliases = [a for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names]
+    return names | {a.asname or a.name for a in aliases}
+
+
+def import_complaints(texts: dict[str, str]) -> Iterator[str]:
+    """Modules that no file here is, and names that a module of ours does not have. texts: of all Python files."""
+    trees = {name: ast.parse(text) for name, text in texts.items()}
+    modules: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        modules.setdefault(pathlib.PurePath(name).stem, set()).update(bound(tree))
+    known = sys.stdlib_module_names | PACKAGES | modules.keys() | {pathlib.PurePath(n).parent.name for n in texts}
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                wanted = [node.module or ""]
+                lacks = {a.name for a in node.names} - modules.get(wanted[0], set())
+            elif isinstance(node, ast.Import):
+                wanted, lacks = [a.name for a in node.names], set()
+            else:
+                continue
+            for module in wanted:
+                if module.partition(".")[0] not in known:
+                    yield "%s:%d: no module %s" % (name, node.lineno, module)
+                elif module in modules and module not in sys.stdlib_module_names:
+                    yield from ("%s:%d: no %s in %s" % (name, node.lineno, lack, module) for lack in sorted(lacks))
+
+
 def check(build: pathlib.Path) -> list[str]:
     texts = {str(path.relative_to(REPO)): path.read_text(encoding="utf-8") for path in headers()}
     wrong = list(complaints(calls(build), "calls")) + list(complaints(includes(texts), "includes"))
     for name, text in texts.items():
         if text.count("\n") > MAX_HEADER_LINES:
             wrong.append("%s: %d lines; a header has at most %d" % (name, text.count("\n"), MAX_HEADER_LINES))
-    return wrong + list(program_complaints((REPO / PROGRAM).read_text(encoding="utf-8")))
+    wrong += program_complaints((REPO / PROGRAM).read_text(encoding="utf-8"))
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=REPO, check=True, capture_output=True, text=True)
+    return wrong + list(import_complaints({n: (REPO / n).read_text("utf-8") for n in listed.stdout.split()}))
 
 
 def self_test() -> list[str]:
@@ -140,6 +176,8 @@ def self_test() -> list[str]:
         (circles(includes({"bpf/a.h": '#include "abi/b.h"\n', "bpf/abi/b.h": '#include "../a.h"\n'})),
          [["bpf/a.h", "bpf/abi/b.h"]]),
         (len(list(program_complaints(jumps))), 2),
+        (list(import_complaints({"a.py": "import os, b, gone", "b.py": "from a import os\nfrom a import c"})),
+         ["a.py:1: no module gone", "b.py:2: no c in a"]),
     ]  # fmt: skip
     return ["self-test: %r instead of %r" % (got, want) for got, want in tests if got != want]
 
