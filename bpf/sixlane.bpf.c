@@ -38,12 +38,22 @@
  */
 static __always_inline enum sixlane_verdict choose_next_hop(struct packet *pkt)
 {
+	const __u32 exceptional = (pkt->route & ROUTE_FLAGS) | pkt->check_punted;
+	enum sixlane_verdict verdict;
+
 	/* type 0: one next hop that forwards */
-	if (likely(!(pkt->nh_entry.type | (pkt->route & ROUTE_FLAGS) | pkt->check_punted)))
+	if (likely(!(pkt->nh_entry.type | exceptional)))
 		return SIXLANE_FORWARD;
-	return TRACE_STEP(member, pkt, group_choose(pkt)) ?:
-	       exception_apply(pkt) ?:
-	       nexthop_check_type(pkt);
+	verdict = TRACE_STEP(member, pkt, group_choose(pkt));
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	/*
+	 * A member with a port forwards. Not likely(), which costs the verifier a sixth more
+	 * instructions.
+	 */
+	if (pkt->egress_port && !exceptional)
+		return SIXLANE_FORWARD;
+	return exception_apply(pkt) ?: nexthop_check_type(pkt);
 }
 
 /* Turns the frame into the one that is sent: VLAN tags, MACs, hop limit. */
