@@ -8,6 +8,7 @@
 
 #include "../rib/radix.h"
 
+struct fib_target;
 struct nlmsghdr;
 struct stores;
 struct sync;
@@ -36,13 +37,17 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh);
 
 /* --- callbacks: something changed in a store, or is to be written again. ctx: struct sync */
 
-void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst);
-void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst);
+/* See rib_changed_fn. */
+void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
+/* See resolve_each_fn. */
+void apply_target(void *ctx, uint32_t table, const struct prefix *dst, int error,
+		  const struct fib_target *target);
 void apply_next_hop_changed(void *ctx, uint32_t id);
 
 /* --- from the stores into the FIB */
 
-/* All prefixes of a table; of all tables. */
+/* One prefix; all prefixes of a table; of all tables. */
+void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst);
 void apply_prefixes_in(struct sync *sync, uint32_t table);
 void apply_all_prefixes(struct sync *sync);
 void apply_all_next_hops(struct sync *sync);

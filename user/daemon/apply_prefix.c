@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the RIB to the FIB: what the kernel would do with packets to a prefix (its target) is
- * resolved, and becomes the desired state of the maps. Knows no messages.
+ * From the RIB to the FIB: what the kernel would do with packets to a prefix (its target) becomes
+ * the desired state of the maps. Knows no messages.
  */
 #include "apply.h"
 
 #include <errno.h>
 
 #include "../resolve/resolve.h"
-#include "audit.h"
 #include "exceptions_store.h"
 #include "ports.h"
 
@@ -42,42 +41,37 @@ static const struct fib_target *target_or_quarantine(struct quarantine *quaranti
 	return NULL;
 }
 
-void apply_prefix(void *ctx, uint32_t table, const struct prefix *dst)
+void apply_target(void *ctx, uint32_t table, const struct prefix *dst, int error,
+		  const struct fib_target *target)
 {
 	struct sync *sync = ctx;
-	const struct fib_target *target = NULL;
-	/* 1: a target; 0: the prefix has no route; or -errno */
-	int ret = resolve_prefix(sync->stores.resolve, table, dst, &target);
 
-	if (ret > 0)
+	if (target)
 		add_egress_ports(sync, target);
 	if (sync->exceptions->store.entries)
-		exceptions_target_changes(sync, table, dst, ret > 0 ? target : NULL);
-	if (ret >= 0)
-		ret = fib_set(
-			sync->fib, table, dst,
-			target_or_quarantine(&sync->quarantine, table, dst, ret ? target : NULL));
+		exceptions_target_changes(sync, table, dst, target);
+	if (!error)
+		error = fib_set(sync->fib, table, dst,
+				target_or_quarantine(&sync->quarantine, table, dst, target));
 	/* What does not fit into the maps is retried by fib/. */
-	if (ret == -ENOMEM)
+	if (error == -ENOMEM)
 		schedule_tables(&sync->schedule, SCHEDULE_LATER_NS);
 }
 
-void apply_prefix_changed(void *ctx, uint32_t table, const struct prefix *dst)
+void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct sync *sync = ctx;
+	const struct fib_target *target;
+	const int error = resolve_prefix(sync->stores.resolve, table, dst, &target);
 
-	audit_place_route_changed(sync, table, dst);
-	/* A synchronisation applies all prefixes at its end. */
-	if (!sync->schedule.quiet)
-		resolve_affected(sync->stores.resolve, table, dst, apply_prefix, sync);
+	apply_target(sync, table, dst, error, target);
 }
 
 void apply_all_prefixes(struct sync *sync)
 {
-	resolve_each(sync->stores.resolve, apply_prefix, sync);
+	resolve_each(sync->stores.resolve, apply_target, sync);
 }
 
 void apply_prefixes_in(struct sync *sync, uint32_t table)
 {
-	resolve_each_in(sync->stores.resolve, table, apply_prefix, sync);
+	resolve_each_in(sync->stores.resolve, table, apply_target, sync);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWROUTE and RTM_DELROUTE into the RIB, which hands each changed prefix to apply_prefix.c.
- * What a message leaves out is read from the kernel's own table (audit_store.c).
+ * RTM_NEWROUTE and RTM_DELROUTE into the RIB. Each prefix whose target this may change is resolved,
+ * and apply_prefix.c takes the target. What a message leaves out is read from the kernel's own
+ * table (audit_store.c).
  */
 #include "apply.h"
 
@@ -10,6 +11,7 @@
 
 #include "../lib/kernel.h"
 #include "../netlink/parse.h"
+#include "../resolve/resolve.h"
 #include "audit.h"
 #include "exceptions_store.h"
 #include "ports.h"
@@ -131,12 +133,23 @@ static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
+void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct sync *sync = ctx;
+
+	audit_place_route_changed(sync, table, dst);
+	/* A synchronisation applies all prefixes at its end. */
+	if (!sync->schedule.quiet)
+		resolve_affected(sync->stores.resolve, table, dst, apply_target, sync);
+}
+
 int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	const bool object_sources = rib_object_sources(sync->stores.rib);
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
 	uint64_t end_ns = 0;
+	bool changed;
 	int ret = parse_route(nlh, &route, hops);
 
 	if (ret)
@@ -151,9 +164,12 @@ int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		/* fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
 		ret = rib_add(sync->stores.rib, &route,
-			      sync->schedule.dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
+			      sync->schedule.dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE,
+			      &changed);
 	else
-		ret = rib_del(sync->stores.rib, &route);
+		ret = rib_del(sync->stores.rib, &route, &changed);
+	if (changed)
+		apply_route_changed(sync, route.table, &route.dst);
 	if (ret != -ENOMEM) {
 		const int error = apply_unannounced(sync, nlh, &route, hops);
 

@@ -130,8 +130,8 @@ bool exceptions_is_exact(const struct sync *sync, const struct exception_dest *d
 		return false;
 	if (!is_resolved(&sync->stores, dest) ||
 	    !routes_by(&sync->stores, finding, &dest->node.prefix) ||
-	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) <= 0 ||
-	    !target_matches(target, finding) || !express(finding, util_now_ns(), out))
+	    resolve_prefix(sync->stores.resolve, finding->table, &finding->prefix, &target) ||
+	    !target || !target_matches(target, finding) || !express(finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;

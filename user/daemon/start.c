@@ -38,7 +38,7 @@ static int new_stores(struct sync *sync)
 {
 	struct stores *stores = &sync->stores;
 
-	stores->rib = rib_new(apply_prefix_changed, sync);
+	stores->rib = rib_new(apply_route_changed, sync);
 	stores->neighs = neighs_new();
 	stores->nexthops = nexthops_new(apply_next_hop_changed, sync);
 	stores->view = (struct resolve_view){ .rib = stores->rib, .links = &stores->links };

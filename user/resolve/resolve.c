@@ -142,7 +142,7 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
 		   const struct fib_target **out)
 {
 	const struct rib_dest *dest;
-	int ret;
+	int ret; /* 1: a target; 0: none; or -errno */
 
 	if (table == RT_TABLE_MAIN && resolve->view->local_first) {
 		ret = resolve_overlaid(resolve, dst);
@@ -152,9 +152,8 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
 		dest = rib_find(resolve->view->rib, table, dst);
 		ret = dest ? resolve_dest(resolve, dest) : 0;
 	}
-	if (ret > 0)
-		*out = &resolve->target;
-	return ret;
+	*out = ret > 0 ? &resolve->target : NULL;
+	return ret < 0 ? ret : 0;
 }
 
 /* --- tables with source-specific routes ------------------------------------------------------ */
@@ -188,6 +187,7 @@ static bool has_sources(struct resolve *resolve, uint32_t table)
 
 /* A table, and whom to call for its prefixes. */
 struct walk {
+	struct resolve *resolve;
 	uint32_t table;
 	resolve_each_fn fn;
 	void *ctx;
@@ -195,7 +195,10 @@ struct walk {
 
 static void visit(const struct walk *walk, const struct prefix *dst)
 {
-	walk->fn(walk->ctx, walk->table, dst);
+	const struct fib_target *target;
+	const int error = resolve_prefix(walk->resolve, walk->table, dst, &target);
+
+	walk->fn(walk->ctx, walk->table, dst, error, target);
 }
 
 /* All prefixes of two tables under a prefix, longer before shorter. */
@@ -258,8 +261,9 @@ static void visit_cover(const struct walk *walk, const struct radix *radix,
  * depends on the routes of its own prefix alone, so that a change in a full table costs one lookup.
  * With them, it also depends on the covers that a lookup passes.
  */
-static void visit_table(struct resolve *resolve, const struct walk *walk, const struct prefix *dst)
+static void visit_table(const struct walk *walk, const struct prefix *dst)
 {
+	struct resolve *resolve = walk->resolve;
 	const struct radix *radix = rib_table(resolve->view->rib, walk->table);
 	const struct radix_node *node = NULL;
 	bool by_source = has_sources(resolve, walk->table);
@@ -278,10 +282,11 @@ static void visit_table(struct resolve *resolve, const struct walk *walk, const 
 void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst,
 		      resolve_each_fn fn, void *ctx)
 {
-	const struct walk walk = { table, fn, ctx }, overlaid = { RT_TABLE_MAIN, fn, ctx };
+	const struct walk walk = { resolve, table, fn, ctx };
+	const struct walk overlaid = { resolve, RT_TABLE_MAIN, fn, ctx };
 	const struct rib *rib = resolve->view->rib;
 
-	visit_table(resolve, &walk, dst);
+	visit_table(&walk, dst);
 	if (table != RT_TABLE_LOCAL || !resolve->view->local_first)
 		return;
 	/* Local is looked up first, whatever the lengths, so that all below dst is affected. */
@@ -292,27 +297,21 @@ void resolve_affected(struct resolve *resolve, uint32_t table, const struct pref
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
-struct each {
-	struct resolve *resolve;
-	struct walk walk;
-};
-
-static void each_table(void *ctx, uint32_t table)
+static void visit_all_in(void *ctx, uint32_t table)
 {
 	static const struct prefix all;
-	struct each *each = ctx;
-	const struct rib *rib = each->resolve->view->rib;
+	struct walk *walk = ctx;
 
-	has_sources(each->resolve, table);
-	each->walk.table = table;
+	has_sources(walk->resolve, table);
+	walk->table = table;
 	if (table != RT_TABLE_MAIN)
-		visit_both(&each->walk, rib_table(rib, table), NULL, &all);
+		visit_both(walk, rib_table(walk->resolve->view->rib, table), NULL, &all);
 }
 
 void resolve_each_in(struct resolve *resolve, uint32_t table, resolve_each_fn fn, void *ctx)
 {
 	static const struct prefix all;
-	const struct walk walk = { table, fn, ctx };
+	const struct walk walk = { resolve, table, fn, ctx };
 
 	visit_both(&walk, rib_table(resolve->view->rib, table), NULL, &all);
 }
@@ -320,12 +319,12 @@ void resolve_each_in(struct resolve *resolve, uint32_t table, resolve_each_fn fn
 void resolve_each(struct resolve *resolve, resolve_each_fn fn, void *ctx)
 {
 	static const struct prefix all;
-	struct each each = { resolve, { RT_TABLE_MAIN, fn, ctx } };
+	struct walk walk = { resolve, RT_TABLE_MAIN, fn, ctx };
 	const struct rib *rib = resolve->view->rib;
 
 	resolve->n_source_tables = 0;
 	resolve->source_tables_incomplete = false;
 	/* Local's prefixes are in main, or no longer are: the rules may just have changed. */
-	visit_both(&each.walk, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), &all);
-	rib_each_table(rib, each_table, &each);
+	visit_both(&walk, rib_table(rib, RT_TABLE_LOCAL), rib_table(rib, RT_TABLE_MAIN), &all);
+	rib_each_table(rib, visit_all_in, &walk);
 }

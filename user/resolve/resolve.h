@@ -30,14 +30,15 @@ void resolve_free(struct resolve *resolve);
 
 /*
  * The target of packets for which dst is the longest prefix in the table (with local_first and
- * main: in local and main together). 1 and *out, valid until the next call; 0 if dst needs no entry
- * because its covers give the answer; -ENOMEM.
+ * main: in local and main together). *out is valid until the next call; NULL if dst needs no entry
+ * because its covers give the answer. 0; -ENOMEM: *out is NULL.
  */
 int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix *dst,
 		   const struct fib_target **out);
 
-/* Called for longer prefixes before their covers. */
-typedef void (*resolve_each_fn)(void *ctx, uint32_t table, const struct prefix *dst);
+/* Called for longer prefixes before their covers. error and target: as of resolve_prefix(). */
+typedef void (*resolve_each_fn)(void *ctx, uint32_t table, const struct prefix *dst, int error,
+				const struct fib_target *target);
 
 /*
  * The routes of dst in table changed, or links_ignored() of their devices: fn is called for every

@@ -60,14 +60,19 @@ struct rib_dest *rib_dest_open(struct rib *rib, uint32_t id, const struct prefix
 	return dest || !create ? dest : radix_add(&(*table)->radix, dst, sizeof(*dest));
 }
 
-void rib_dest_close(struct rib_table *table, struct rib_dest *dest, bool changed)
+void rib_dest_close(struct rib_table *table, struct rib_dest *dest)
+{
+	if (!dest->routes)
+		radix_remove(&table->radix, &dest->node);
+}
+
+void rib_dest_close_changed(struct rib_table *table, struct rib_dest *dest)
 {
 	const struct prefix dst = dest->node.prefix;
 	const struct rib *rib = table->rib;
 
-	if (!dest->routes)
-		radix_remove(&table->radix, &dest->node);
-	if (changed && rib->changed)
+	rib_dest_close(table, dest);
+	if (rib->changed)
 		rib->changed(rib->ctx, table->id, &dst);
 }
 
@@ -391,7 +396,8 @@ static void prune_table(struct rib_table *table, const struct picker *picker)
 			else
 				link = &(*link)->next;
 		}
-		rib_dest_close(table, dest, table->rib->routes != routes);
+		if (table->rib->routes != routes)
+			rib_dest_close_changed(table, dest);
 	}
 }
 

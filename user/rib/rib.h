@@ -51,10 +51,13 @@ struct rib_dest {
 
 struct rib;
 
-/* Something changed at a prefix (which may be gone by now). */
+/* The routes to dst (which may be gone by now) changed. */
 typedef void (*rib_changed_fn)(void *ctx, uint32_t table, const struct prefix *dst);
 
-/* changed may be NULL. NULL on lack of memory. */
+/*
+ * changed may be NULL. It is called for each destination that rib_put(), rib_prune() or rib_sweep()
+ * changed; rib_add() and rib_del() return that. NULL on lack of memory.
+ */
 struct rib *rib_new(rib_changed_fn changed, void *ctx);
 void rib_free(struct rib *rib);
 
@@ -64,21 +67,22 @@ void rib_free(struct rib *rib);
 /*
  * Apply one RTM_NEWROUTE. nlm_flags: those of a notification, never 0; or 0 for a dump's message.
  * Cloned routes are ignored. A repeated message changes nothing, even if its expires_ns is later by
- * less than RIB_LIFETIME_SLACK_NS; the earlier end is the safe one. Returns:
+ * less than RIB_LIFETIME_SLACK_NS; the earlier end is the safe one. *changed: whether the
+ * destination's routes changed. Returns:
  * - 0;
  * - -ENOMEM: nothing changed;
  * - -EAGAIN: a message was missed. The route was applied, and the caller must read the destination
  *   from the kernel (rib_put(), or a dump);
  * - -EINPROGRESS: the message does not show all that changed, and the set is stale.
  */
-int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
+int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags, bool *changed);
 
 /*
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
  * hops, a whole single-path route. 0; -EAGAIN as above, also when nothing matched; -EINPROGRESS as
- * above; -ENOMEM: nothing changed.
+ * above; -ENOMEM: nothing changed. *changed as above.
  */
-int rib_del(struct rib *rib, const struct route *route);
+int rib_del(struct rib *rib, const struct route *route, bool *changed);
 
 /*
  * What fib6 would cache of the routes that name a next-hop object, best or not: type, MTU and its

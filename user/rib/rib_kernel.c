@@ -166,6 +166,9 @@ int rib_put(struct rib *rib, uint32_t table_id, const struct prefix *dst,
 	err = replace(table, &dest->routes, routes, n);
 	for (size_t i = 0; !err && i < n; i++)
 		rib->object_sources |= routes[i].next_hop_id && routes[i].own_source;
-	rib_dest_close(table, dest, !err);
+	if (err)
+		rib_dest_close(table, dest);
+	else
+		rib_dest_close_changed(table, dest);
 	return err;
 }

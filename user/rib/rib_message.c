@@ -359,13 +359,14 @@ static void count_run(struct rib *rib, const struct route *route)
 	rib->run++;
 }
 
-int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
+int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags, bool *changed)
 {
 	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
 	struct rib_table *table;
 	struct rib_dest *dest;
 	struct outcome outcome;
 
+	*changed = false;
 	if (route->cloned)
 		return 0;
 	dest = rib_dest_open(rib, route->table, &route->dst, true, &table);
@@ -377,7 +378,8 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 		outcome = add_set(table, &dest->routes, route, flags);
 	else
 		outcome = add_single(table, &dest->routes, route, flags);
-	rib_dest_close(table, dest, outcome.changed);
+	rib_dest_close(table, dest);
+	*changed = outcome.changed;
 	return outcome.err;
 }
 
@@ -471,18 +473,20 @@ static struct outcome del(struct rib_table *table, struct rib_route **list,
 	return outcome;
 }
 
-int rib_del(struct rib *rib, const struct route *route)
+int rib_del(struct rib *rib, const struct route *route, bool *changed)
 {
 	struct rib_table *table;
 	struct rib_dest *dest;
 	struct outcome outcome;
 
+	*changed = false;
 	if (route->cloned)
 		return 0;
 	dest = rib_dest_open(rib, route->table, &route->dst, false, &table);
 	if (!dest)
 		return -EAGAIN;
 	outcome = del(table, &dest->routes, route);
-	rib_dest_close(table, dest, outcome.changed);
+	rib_dest_close(table, dest);
+	*changed = outcome.changed;
 	return outcome.err;
 }

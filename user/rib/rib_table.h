@@ -47,7 +47,9 @@ struct rib {
 struct rib_dest *rib_dest_open(struct rib *rib, uint32_t id, const struct prefix *dst, bool create,
 			       struct rib_table **table);
 /* After a change of its routes. A destination without routes is deleted. */
-void rib_dest_close(struct rib_table *table, struct rib_dest *dest, bool changed);
+void rib_dest_close(struct rib_table *table, struct rib_dest *dest);
+/* The same, and rib_changed_fn is called. */
+void rib_dest_close_changed(struct rib_table *table, struct rib_dest *dest);
 
 /* --- stored routes ---------------------------------------------------------------------------- */
 

@@ -168,7 +168,7 @@ void world_add(struct world *world, const char *text)
 	struct route route;
 
 	world_parse(text, &route, hops);
-	assert_int_equal(rib_add(world->rib, &route, NLM_F_CREATE | NLM_F_APPEND), 0);
+	assert_int_equal(rib_add(world->rib, &route, NLM_F_CREATE | NLM_F_APPEND, &(bool){ 0 }), 0);
 }
 
 void world_del(struct world *world, const char *text)
@@ -177,7 +177,7 @@ void world_del(struct world *world, const char *text)
 	struct route route;
 
 	world_parse(text, &route, hops);
-	assert_int_equal(rib_del(world->rib, &route), 0);
+	assert_int_equal(rib_del(world->rib, &route, &(bool){ 0 }), 0);
 }
 
 /* --- entries --------------------------------------------------------------------------------- */
@@ -250,20 +250,19 @@ static void fill_entry(struct world_entry *entry, const struct fib_target *targe
 	}
 }
 
-void world_resolve(void *ctx, uint32_t table, const struct prefix *dst)
+void world_resolved(void *ctx, uint32_t table, const struct prefix *dst, int error,
+		    const struct fib_target *target)
 {
 	struct world *world = ctx;
 	struct world_entry *entry = entry_at(world, table, dst);
-	const struct fib_target *target;
-	int ret = resolve_prefix(world->resolve, table, dst, &target);
 
-	assert_true(ret >= 0);
-	if (ret && !entry) {
+	assert_int_equal(error, 0);
+	if (target && !entry) {
 		assert_true(world->n_entries < WORLD_MAX_ENTRIES);
 		entry = &world->entries[world->n_entries++];
 		*entry = (struct world_entry){ .table = table, .dst = *dst };
 	}
-	if (ret) {
+	if (target) {
 		fill_entry(entry, target);
 	} else if (entry) {
 		free(entry->results);
@@ -271,7 +270,8 @@ void world_resolve(void *ctx, uint32_t table, const struct prefix *dst)
 	}
 }
 
-static void record_visit(void *ctx, uint32_t table, const struct prefix *dst)
+static void record_visit(void *ctx, uint32_t table, const struct prefix *dst, int error,
+			 const struct fib_target *target)
 {
 	struct world *world = ctx;
 
@@ -281,7 +281,7 @@ static void record_visit(void *ctx, uint32_t table, const struct prefix *dst)
 	}
 	assert_true(world->n_visited < WORLD_MAX_ENTRIES);
 	world->visited[world->n_visited++] = (struct world_visited){ table, *dst };
-	world_resolve(world, table, dst);
+	world_resolved(world, table, dst, error, target);
 }
 
 void world_update(struct world *world, uint32_t table, const struct prefix *dst)
@@ -368,15 +368,15 @@ void world_describe(struct world *world, uint32_t table, const char *dst, char t
 	const struct prefix prefix = world_prefix(dst);
 	const struct fib_target *target;
 	char buf[PREFIX_STRLEN];
-	int ret = resolve_prefix(world->resolve, table, &prefix, &target);
 	FILE *file = fmemopen(text, WORLD_TEXT, "w");
 
-	assert_true(ret >= 0 && file);
-	if (!ret)
+	assert_non_null(file);
+	assert_int_equal(resolve_prefix(world->resolve, table, &prefix, &target), 0);
+	if (!target)
 		fprintf(file, "-");
 	else
 		describe(file, target);
-	for (size_t i = 0; ret && i < target->n_sources; i++) {
+	for (size_t i = 0; target && i < target->n_sources; i++) {
 		const struct fib_source *source = &target->sources[i];
 
 		fprintf(file, " %s ", prefix_format(&source->src, buf));

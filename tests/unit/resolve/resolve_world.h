@@ -71,7 +71,8 @@ void world_del(struct world *world, const char *text);
 struct prefix world_prefix(const char *text);
 
 /* The result of a prefix into the list, or out of it. A callback of resolve_affected(). */
-void world_resolve(void *ctx, uint32_t table, const struct prefix *dst);
+void world_resolved(void *ctx, uint32_t table, const struct prefix *dst, int error,
+		    const struct fib_target *target);
 /* The same for all that a change there affects; checks order and that nothing is visited twice. */
 void world_update(struct world *world, uint32_t table, const struct prefix *dst);
 /* Resolve everything again. */

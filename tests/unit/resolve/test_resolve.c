@@ -176,7 +176,7 @@ static void check_row(enum how how, const struct row *row)
 		snprintf(text, sizeof(text), "2001:db8::/32 %s", row->routes[i]);
 		world_parse(text, &route, hops);
 		if (how == DUMPED)
-			assert_int_equal(rib_add(world->rib, &route, 0),
+			assert_int_equal(rib_add(world->rib, &route, 0, &(bool){ 0 }),
 					 !route.next_hop_id && route.n_hops > 1 ? -EINPROGRESS : 0);
 		else
 			world_add(world, text);
@@ -433,11 +433,11 @@ static void test_each(void **state)
 	assert_int_equal(world->n_entries, 6);
 	/* Nor need it stand by itself; then it must again. */
 	world->view.local_within = true;
-	resolve_each_in(world->resolve, 255, world_resolve, world);
+	resolve_each_in(world->resolve, 255, world_resolved, world);
 	assert_int_equal(world->n_entries, 4);
 	assert_non_null(world_find(world, 254, &discarded.addr));
 	world->view.local_within = false;
-	resolve_each_in(world->resolve, 255, world_resolve, world);
+	resolve_each_in(world->resolve, 255, world_resolved, world);
 	assert_int_equal(world->n_entries, 6);
 	/* The rules do not ask local first any more. */
 	world->view.local_first = false;

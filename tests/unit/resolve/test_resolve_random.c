@@ -309,15 +309,16 @@ static void change_route(struct run *run)
 	if (slot->there) {
 		slot->there = false;
 		slot->route.hops = slot->hops;
-		assert_int_equal(rib_del(run->world->rib, &slot->route), 0);
+		assert_int_equal(rib_del(run->world->rib, &slot->route, &(bool){ 0 }), 0);
 	} else {
 		random_route(run, &next);
 		if (is_refused(run, &next) || is_odd(&next))
 			return;
 		*slot = next;
 		slot->route.hops = slot->hops;
-		assert_int_equal(
-			rib_add(run->world->rib, &slot->route, NLM_F_CREATE | NLM_F_APPEND), 0);
+		assert_int_equal(rib_add(run->world->rib, &slot->route, NLM_F_CREATE | NLM_F_APPEND,
+					 &(bool){ 0 }),
+				 0);
 	}
 	world_update(run->world, slot->route.table, &slot->route.dst);
 }

@@ -164,7 +164,8 @@ static void test_deepest(void **state)
 		snprintf(text, sizeof(text), "%s from %s dev %u", buf, buf, 100 + i);
 		world_add(world, text);
 	}
-	assert_int_equal(resolve_prefix(world->resolve, 254, &host, &target), 1);
+	assert_int_equal(resolve_prefix(world->resolve, 254, &host, &target), 0);
+	assert_non_null(target);
 	assert_int_equal(target->kind, FIB_SOURCES);
 	/* Only the last source is certain, and what no source but ::/0 covers. */
 	assert_int_equal(target->n_sources, 3);
@@ -190,7 +191,8 @@ static void test_many(void **state)
 			 i / 256, i % 256, i);
 		world_add(world, text);
 	}
-	assert_int_equal(resolve_prefix(world->resolve, 254, &dst, &target), 1);
+	assert_int_equal(resolve_prefix(world->resolve, 254, &dst, &target), 0);
+	assert_non_null(target);
 	assert_int_equal(target->n_sources, n + 1);
 	world_free(world);
 }
@@ -207,10 +209,11 @@ static void test_a_dump_may_have_left_out_others(void **state)
 	world_add(world, "::/0 dev 3");
 	world_add(world, "2001:db8::/32 dev 5");
 	world_parse(what, &set, hops);
-	assert_int_equal(rib_add(world->rib, &set, 0), -EINPROGRESS); /* as in a dump */
+	assert_int_equal(rib_add(world->rib, &set, 0, &(bool){ 0 }),
+			 -EINPROGRESS); /* as in a dump */
 	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	assert_string_equal(now, "sources ::/0 one dev 3 @0; 3000::/16 punt_equal_metric;");
-	assert_int_equal(rib_del(world->rib, &set), -EAGAIN);
+	assert_int_equal(rib_del(world->rib, &set, &(bool){ 0 }), -EAGAIN);
 	world_describe(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	assert_string_equal(now, "punt_source_route");
 	world_free(world);

@@ -99,7 +99,8 @@ static int set_route(struct store *store, bool del, uint32_t last, uint32_t id, 
 		.mtu = mtu,
 	};
 
-	return del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE);
+	return del ? rib_del(store->rib, &route, &(bool){ 0 })
+		   : rib_add(store->rib, &route, NLM_F_CREATE, &(bool){ 0 });
 }
 
 /* "ID via 3" and so on. */

@@ -135,13 +135,17 @@ struct route steps_route(const struct steps_world *world, const struct step *ste
 int steps_apply(struct steps_world *world, const struct step *step)
 {
 	const struct route route = steps_route(world, step);
+	bool changed;
+	int rc;
 
 	if (step->flags == MARK || step->flags == SWEEP) {
 		(step->flags == MARK ? rib_mark : rib_sweep)(world->rib);
 		return 0;
 	}
-	return step->flags & DEL ? rib_del(world->rib, &route)
-				 : rib_add(world->rib, &route, step->flags);
+	rc = step->flags & DEL ? rib_del(world->rib, &route, &changed)
+			       : rib_add(world->rib, &route, step->flags, &changed);
+	world->changes += changed;
+	return rc;
 }
 
 void steps_play(struct steps_world *world, const struct step *steps, size_t n)

@@ -123,9 +123,9 @@ static void kernel_announce_route(struct kernel *kernel, uint32_t index, bool de
 	};
 
 	if (del)
-		assert_int_equal(rib_del(kernel->store->rib, &route), 0);
+		assert_int_equal(rib_del(kernel->store->rib, &route, &(bool){ 0 }), 0);
 	else
-		assert_int_equal(rib_add(kernel->store->rib, &route, flags), 0);
+		assert_int_equal(rib_add(kernel->store->rib, &route, flags, &(bool){ 0 }), 0);
 }
 
 static bool leads_by(const struct kernel_object *objects, uint32_t id, uint32_t hop)

@@ -74,6 +74,8 @@ static int apply(struct rib *rib, const struct message *message)
 		.n_hops = message->by_device ? 1 : message->n_hops,
 		.hops = message->by_device ? &device : hops,
 	};
+	bool changed;
+	int rc;
 
 	assert_int_equal(prefix_parse(message->dst, &route.dst), 0);
 	route.src.len = message->src_len;
@@ -82,7 +84,10 @@ static int apply(struct rib *rib, const struct message *message)
 
 		return rib_put(rib, RT_TABLE_MAIN, &route.dst, twice, 2);
 	}
-	return message->del ? rib_del(rib, &route) : rib_add(rib, &route, message->flags);
+	rc = message->del ? rib_del(rib, &route, &changed)
+			  : rib_add(rib, &route, message->flags, &changed);
+	changes += changed;
+	return rc;
 }
 
 static void test_memory(void **state)
