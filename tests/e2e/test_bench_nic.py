@@ -269,7 +269,7 @@ def begin(bench):
         return begun[0]
 
     yield start
-    bench.lab.end(begun[0], 60 * PATIENCE)
+    bench.lab.end(begun[0], 60)
     if not begun[0].stderr.closed:
         wait_restored(begun[0])
     assert bench.state() == before

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 
-from netns import NETNS_DIR, LabError, Namespace, command, libc_call, split_words, wait_for, wait_until
+from netns import NETNS_DIR, PATIENCE, LabError, Namespace, command, libc_call, split_words, wait_for, wait_until
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
@@ -154,7 +154,7 @@ class Lab:
             process.send_signal(signal.SIGCONT)
             process.terminate()
             try:
-                process.wait(timeout)
+                process.wait(timeout * PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -341,7 +341,7 @@ class Router:
         daemon, self.daemon = self.daemon, None
         daemon.send_signal(number)
         try:
-            return daemon.wait(timeout)
+            return daemon.wait(timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             raise TimeoutError("sixlaned did not end by signal %d\n%s" % (number, self.log()))
         finally:
