@@ -38,6 +38,8 @@ def _run(words: list[str]) -> None:
 
 def main(words: list[str]) -> int:
     """Returns the exit code."""
+    # numpy's OpenBLAS reserves memory for each thread, and never gives up if the limit of a process is too low for it.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     catch_interrupts()
     try:
         _run(words)
