@@ -36,14 +36,13 @@ class Firewalls:
         self.commands, self.flag, self.unread = [], None, False
 
     def load(self):
-        """Make a ruleset of the commands. False: nft refuses it, and the one before stays."""
+        """Make a ruleset of the commands. If nft refuses it, the one before stays."""
         commands, self.commands = self.commands, []
         flag = self._new_flag()
         if self._load([*with_markers(commands), *WITNESS_CHAINS[flag]]):
-            return False
+            return
         self.flag, self.unread = flag, not self.router.daemon
         self.wait_read()
-        return True
 
     def _load(self, commands):
         answers = [side.load_rules(commands) for side in self.sides]

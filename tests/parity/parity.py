@@ -21,7 +21,7 @@ sys.path[:0] = [HERE, os.path.join(TESTS, "lab"), os.path.join(TESTS, "e2e")]
 
 import scenario  # noqa: E402
 from lab import BUILD, Lab, enter_private_mounts  # noqa: E402
-from workers import Run, Totals, run_workers  # noqa: E402
+from workers import Run, run_workers  # noqa: E402
 
 REGRESSIONS = os.path.join(HERE, "regressions", "*.parity")
 DEFAULT_CONFIGURATIONS = 20
@@ -76,8 +76,8 @@ def main():
     print("parity: without %s" % (", ".join(missing) or "nothing"), flush=True)
     started = time.monotonic()
     run = Run(args, here, features, started)
-    totals = Totals()
-    totals.add(run_workers(run, args.replay or sorted(glob.glob(REGRESSIONS)), [] if args.replay else None))
+    scripts, configurations = (args.replay, 0) if args.replay else (sorted(glob.glob(REGRESSIONS)), args.configurations)
+    totals = run_workers(run, scripts, configurations)
     print("parity: " + totals.text(time.monotonic() - started, args.seed), flush=True)
     for line in totals.coverage():
         print("parity: " + line, flush=True)

@@ -78,6 +78,8 @@ class Totals:
         asked, played = 0 if args.replay else args.configurations, self.counts["configurations"]
         if asked and not played:
             return "no configuration was played"
+        if args.replay and not self.counts["replayed"]:
+            return "no script was played"
         if args.seconds is None and played < asked:
             return "%d of %d configurations were played" % (played, asked)
         if not played or not args.least:
@@ -112,13 +114,13 @@ def _listed(counts):
 # --- the parent -----------------------------------------------------------------------------
 
 
-def run_workers(run, scripts, numbers=None):
-    """Play scripts, then configurations, shared out among the workers. Returns the Totals."""
+def run_workers(run, scripts, configurations):
+    """Play scripts, then so many configurations, shared out among the workers. Returns the Totals."""
     jobs = max(run.args.jobs, 1)
     totals, workers = Totals(), {}
     for job in range(jobs):
         ours, theirs = multiprocessing.Pipe(duplex=False)
-        mine = scripts[job::jobs], range(job, 0 if numbers == [] else run.args.configurations, jobs)
+        mine = scripts[job::jobs], range(job, configurations, jobs)
         process = multiprocessing.Process(target=_worker, args=(run, job, *mine, theirs))
         process.start()
         theirs.close()
@@ -183,14 +185,13 @@ class Worker:
 
     def replay(self, path):
         totals = Totals()
-        totals.counts["replayed"] = 1
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         missing = scenario.signs(lines) - self.run.here
         if missing:
             print("parity: %s: skipped, needs %s" % (path, ", ".join(missing)), flush=True)
-            totals.counts["skipped"] = 1
         else:
+            totals.counts["replayed"] = 1
             self.close()
             with World() as world:
                 failure = self._play(world, lines, totals)
@@ -229,7 +230,7 @@ class Worker:
 
     def _play(self, world, lines, totals):
         """Failure, HarnessError, the text of another trouble, or None."""
-        sent, chosen, errors, rise = world.sent, world.chosen, world.errors, dict(world.rise)
+        sent, chosen, rise = world.sent, world.chosen, dict(world.rise)
         try:
             return play.play(world, lines)
         except HarnessError as error:
@@ -239,7 +240,6 @@ class Worker:
         finally:
             totals.counts["packets"] += world.sent - sent
             totals.counts["chosen"] += world.chosen - chosen
-            totals.counts["errors"] += world.errors - errors
             for name, count in world.rise.items():
                 totals.verdicts[name] = count - rise.get(name, 0)
             totals.counts["forward"] += totals.verdicts.get("forward", 0)

@@ -36,8 +36,8 @@ class World(contextlib.AbstractContextManager):
             self.firewalls = Firewalls(self.sides, self.router)
             self.start_daemon()
             self.in_a_hurry = False
-            # Counted over the world's life: packets, commands refused, packets of another member.
-            self.sent, self.errors, self.chosen, self.rise = 0, 0, 0, {}
+            # Counted over the world's life: packets, those that took another member, and packets by verdict.
+            self.sent, self.chosen, self.rise = 0, 0, {}
             self.seen = {}  # {address: packets from and to it}
             self._forget()
             self.baseline = self._wait_same()
@@ -111,7 +111,6 @@ class World(contextlib.AbstractContextManager):
         # All encapsulated packets have a segment as their destination.
         self.seen.update((address, REDIRECTS_AT_ONCE) for line in lines for address in _segments(line))
         answers = [side.batch(lines) for side in self.sides]
-        self.errors += len(answers[0]) // 2
         if answers[0] != answers[1]:
             raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(answers))
 
@@ -171,7 +170,7 @@ class World(contextlib.AbstractContextManager):
 
     def _do_rules(self):
         """Load the commands of "nft" lines since the last ruleset."""
-        self.errors += not self.firewalls.load()
+        self.firewalls.load()
 
     def _do_reset(self):
         self.reset()
@@ -226,12 +225,12 @@ class World(contextlib.AbstractContextManager):
         # Every other time packets are sent before the daemon has read the exceptions again: sixlane must be right
         # then, too, though it leaves more to the kernel.
         self.settled += 1
-        dumped = self.taught and (news or self.unannounced or self.settled % 2)
+        reads = self.taught and (news or self.unannounced or self.settled % 2)
         if self.unannounced:
             self._wait_polled()
         self.router.wait_in_sync()
-        if dumped:
-            self._wait_dumped()
+        if reads:
+            self._wait_exceptions_read()
 
     def _teach(self):
         """Send the messages, if there are any; returns whether there were."""
@@ -240,11 +239,11 @@ class World(contextlib.AbstractContextManager):
         for side in self.sides:
             side.teach(self.lessons, self.open_ports)
         self.lessons, self.taught = [], True
-        self.fast.given_up = self._wait_dumped
+        self.fast.given_up = self._wait_exceptions_read
         self._wait_same()
         return True
 
-    def _wait_dumped(self):
+    def _wait_exceptions_read(self):
         """Until the daemon has read all exceptions, twice, as a pass may have been under way."""
         if not self.router.daemon:
             return
