@@ -201,7 +201,7 @@ def test_restart_under_traffic(net, number):
         numbered.wait_more()
         net.router.stop(number)
         numbered.wait_more(500)
-        net.router.start(dumps=net.router.status()["exception_passes"])
+        net.router.start(passes=net.router.status()["exception_passes"])
         numbered.wait_more()
     numbered.assert_all_arrived("b")
     numbered.assert_restarted_over()

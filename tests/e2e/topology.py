@@ -132,7 +132,7 @@ class Net:
             self.router.attach_one()
         elif attach:
             self.router.attach(attach)
-        self.router.start(*options, dumps=0, **kwargs)
+        self.router.start(*options, passes=0, **kwargs)
         return self
 
     def without(self, host):

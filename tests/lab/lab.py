@@ -319,10 +319,10 @@ class Router:
 
     # -- daemon
 
-    def start(self, *options, ports=(), sync=True, timeout=30, under=(), dumps=None):
+    def start(self, *options, ports=(), sync=True, timeout=30, under=(), passes=None):
         """Start the daemon and wait until the maps are in step with the kernel.
 
-        under: a command that runs the one that follows its own arguments. dumps: of wait_in_sync().
+        under: a command that runs the one that follows its own arguments. passes: of wait_in_sync().
         """
         # At first the maps of an earlier daemon say that they are in sync.
         after = (self.status(check=False) or {}).get("generation") if sync and self._runs else None
@@ -333,7 +333,7 @@ class Router:
                 *under, SIXLANED, *assume_ndo_xmit(self.ports), *options, *ports, stderr=log, stdout=log
             )
         if sync:
-            self.wait_in_sync(timeout, after, dumps)
+            self.wait_in_sync(timeout, after, passes)
         return self.daemon
 
     def stop(self, number=signal.SIGTERM, timeout=10):
@@ -362,11 +362,11 @@ class Router:
         """Until the daemon has logged it."""
         wait_until(lambda: text in self.log(), timeout, lambda: "%s\n%s" % (text, self.log()))
 
-    def wait_in_sync(self, timeout=30, after=None, dumps=None):
+    def wait_in_sync(self, timeout=30, after=None, passes=None):
         """Until status shows in_sync, of a later generation than `after` if that is given.
 
-        dumps: wait for one more pass over the kernel's exceptions than that. Until then packets may pass to the
-        kernel, and `lookup` and `routes` show that there may be exceptions.
+        passes: wait until the daemon has completed more passes over the kernel's exceptions than that. Until then
+        packets may pass to the kernel, and `lookup` and `routes` show that there may be exceptions.
         """
         def look():
             self.assert_daemon_runs()
@@ -377,7 +377,7 @@ class Router:
                 status
                 and status.get("in_sync")
                 and (after is None or status["generation"] > after)
-                and (dumps is None or status["exception_passes"] > dumps)
+                and (passes is None or status["exception_passes"] > passes)
             )
 
         # It takes at least 50 ms, and each look takes 3 ms of CPU time from the daemon.

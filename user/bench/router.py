@@ -122,7 +122,7 @@ class Router(contextlib.ExitStack):
     def start(self, routes: int) -> None:
         """Start sixlaned on both ports. Returns when it is in sync, exceptions included, and has a compiled FIB."""
         words, seconds = ("-c", "/dev/null", "-l", "warning", "-m", "native"), FOLLOW_S + routes // 10000
-        self.sixlane.start(*words, ports=PORTS, timeout=seconds, dumps=0)
+        self.sixlane.start(*words, ports=PORTS, timeout=seconds, passes=0)
         wait_for(lambda: self.sixlane.status()["fib"]["active"] == "compiled", seconds,
                  lambda: f"sixlaned has a compiled FIB: enough memory?\n{self.sixlane.log()}")  # fmt: skip
 
