@@ -12,10 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#ifndef BPF_F_TEST_XDP_LIVE_FRAMES
-#define BPF_F_TEST_XDP_LIVE_FRAMES (1u << 1)
-#endif
-
 #define MOST_LANES 1024
 #define POLL_MS 5
 
