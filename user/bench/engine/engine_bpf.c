@@ -43,7 +43,7 @@ static int program(const struct lookup_side *side, const char *engine, const cha
 
 void bpf_load(struct lookup_side *side, const char *engine)
 {
-	static const char *const ways[] = { "independent", "dependent", "answers" };
+	static const char *const forms[] = { "independent", "dependent", "answers" };
 	struct bpf_program *prog;
 
 	/* Only the programs of this engine, and the dry ones. */
@@ -60,9 +60,9 @@ void bpf_load(struct lookup_side *side, const char *engine)
 		if (bpf_map_update_elem(bpf_map_of(side, "addresses"), &i, &side->lists[i],
 					BPF_ANY))
 			plan_check(errno, "addresses");
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		side->bpf.run[i] = program(side, engine, ways[i]);
-		side->bpf.dry[i] = program(side, "dry", ways[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		side->bpf.run[i] = program(side, engine, forms[i]);
+		side->bpf.dry[i] = program(side, "dry", forms[i]);
 	}
 }
 
@@ -142,7 +142,7 @@ json_t *bpf_measure(struct lookup_side *side, bool dependent, unsigned int threa
 	double dry, gross;
 
 	dry = run_all(side, side->bpf.dry[dependent], threads, DRY_LOOKUPS);
-	/* Another engine has had the caches: all addresses once before time is taken. */
+	/* Another engine has used the caches: look up all addresses once, untimed. */
 	run_all(side, side->bpf.run[dependent], threads, WALK_ADDRESSES);
 	gross = run_all(side, side->bpf.run[dependent], threads, lookups);
 	/* The next measurement begins where this one ended. */
@@ -216,9 +216,9 @@ uint32_t trie_deepest(struct lookup_side *side)
 /* --- the kernel's own tables ---------------------------------------------------------------- */
 
 /*
- * In a namespace that the caller has made, with a device that routes end in. A route's metric is
- * its value, since a next hop does not tell which route led to it; of IPv4, where that would be
- * slow, all metrics are 1.
+ * The caller has made the namespace and the device that routes end in. A route's metric is its
+ * value, since a next hop does not tell which route led to it. IPv4 would be slow with different
+ * metrics, so there all of them are 1.
  */
 
 /* Of linux/bpf.h since Linux 6.3, without which this must build. */
@@ -227,7 +227,7 @@ uint32_t trie_deepest(struct lookup_side *side)
 #define BATCH_BYTES 32768u
 #define MESSAGE_BYTES 512u
 
-/* Both are on the link, though nothing has an address there. */
+/* Gateways on the link (RTNH_F_ONLINK): no host has these addresses. */
 static const uint8_t gateway6[16] = { 0xfe, 0x80, [15] = 2 }, gateway4[4] = { 169, 254, 0, 2 };
 
 struct routes {
@@ -237,7 +237,7 @@ struct routes {
 	char buffer[BATCH_BYTES + MESSAGE_BYTES];
 };
 
-/* When it returns, the kernel has done all messages so far, of which the last wants an answer. */
+/* Send all messages so far and wait for the answer to the last one, which asks for it. */
 static void send_all(struct routes *routes)
 {
 	char answer[8192];
@@ -254,7 +254,7 @@ static void send_all(struct routes *routes)
 	plan_check(errno, "routes of the kernel");
 }
 
-/* last: when it returns, the kernel has done this and all before it. */
+/* last: send this message and all before it, and return when the kernel has applied them. */
 static void put_route(struct lookup_side *side, size_t i, bool back, bool last)
 {
 	const struct bench_prefix *prefix = &side->prefixes[i];
@@ -290,7 +290,7 @@ void kernel_put(struct lookup_side *side, size_t i, bool back)
 	put_route(side, i, back, true);
 }
 
-/* Routes end in a device, not in a neighbour, for which older kernels look in vain. */
+/* The gateway has no neighbour entry. Skip the search for one if the kernel can (Linux 6.3). */
 static void choose_flags(struct lookup_side *side)
 {
 	struct walk_packet packet = side->bpf.packet;
@@ -304,8 +304,8 @@ static void choose_flags(struct lookup_side *side)
 }
 
 /*
- * What the kernel has for its own structures and per-CPU data: it keeps no account of a table of
- * routes. The rest of the machine has a part in it.
+ * Memory of all kernel structures and per-CPU data: the kernel keeps no account of a single routing
+ * table. Whatever else the machine does changes it, too.
  */
 static int64_t kernel_bytes(void)
 {
@@ -334,7 +334,7 @@ void kernel_open(struct lookup_side *side)
 	choose_flags(side);
 }
 
-/* fib6 is a trie of trie_deepest()'s kind, with a root of its own that is always there. */
+/* fib6 is a path-compressed trie as well, but always has a root node. */
 uint32_t kernel6_deepest(struct lookup_side *side)
 {
 	return trie_deepest(side) + (side->prefixes[0].len > 0);

@@ -15,7 +15,7 @@ struct compiled_side {
 	struct compiled *compiled;
 };
 
-/* Of the datapath's maps only those of the compiled FIB are made. */
+/* Create only the maps of the compiled FIB and sl_meta; pin none. */
 static void choose_maps(struct bpf_object *object)
 {
 	static uint64_t arenas;
@@ -29,7 +29,7 @@ static void choose_maps(struct bpf_object *object)
 		if (!strncmp(name, "sl_", 3) && strncmp(name, "sl_fib", 6) != 0 &&
 		    strcmp(name, "sl_meta") != 0)
 			bpf_map__set_autocreate(map, false);
-		/* At another address each, of which the lower 32 bits are the same. */
+		/* Each arena has its own address; the lower 32 bits are the same in all. */
 		if (!strcmp(name, "sl_fib_arena")) {
 			int fd = loader_arena_new(++arenas << 32 | SIXLANE_FIB_ARENA);
 
@@ -85,7 +85,7 @@ void compiled_open(struct lookup_side *side)
 	side->bytes = stats.chunk_bytes;
 }
 
-/* A prefix without a value is one that the trie does not have. */
+/* For the compiled FIB, a route with the value 0 does not exist. */
 void compiled_put(struct lookup_side *side, size_t i, bool back)
 {
 	struct compiled_side *own = side->state;
@@ -97,7 +97,7 @@ void compiled_put(struct lookup_side *side, size_t i, bool back)
 		   "compiled: route %zu", i + 1);
 }
 
-/* A lookup goes no deeper than that of the address of its longest matching prefix. */
+/* Every node leads to some prefix, so the deepest lookup is that of a prefix's address. */
 uint32_t compiled_deepest(struct lookup_side *side)
 {
 	const struct compiled_side *own = side->state;

@@ -35,7 +35,7 @@ static double walk(find_fn find, const void *fib, const union sixlane_addr *list
 	for (uint64_t i = 0; i < lookups; i += batch, cursor += batch) {
 		find(fib, (const void *)&list[cursor % WALK_ADDRESSES], values, batch);
 		asm volatile("" : : "r"(values) : "memory");
-		/* Adds 0, but only when the answer is there. */
+		/* Adds 0, but makes the next address depend on the answer. */
 		if (batch == 1)
 			cursor += values[0] & none;
 	}
@@ -51,7 +51,7 @@ json_t *peer_measure(struct lookup_side *side, bool dependent, uint64_t lookups)
 	const union sixlane_addr *list = side->lists->at;
 	double dry, gross;
 
-	/* Whole batches lie in the list, and another engine has had the caches. */
+	/* Start at a whole batch, so that none reaches beyond the list, and with warm caches. */
 	own->cursor -= own->cursor % WALK_BATCH;
 	walk(find, own->fib, list, 0, WALK_ADDRESSES, WALK_BATCH);
 	dry = walk(find_nothing, NULL, list, own->cursor, lookups, batch);

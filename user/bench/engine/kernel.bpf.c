@@ -29,7 +29,7 @@ static __always_inline __u32 fib_find(struct xdp_md *ctx, const struct walk_pack
 
 	params->ifindex = packet->ifindex;
 	code = bpf_fib_lookup(ctx, params, sizeof(*params), packet->fib_flags);
-	/* Kernels that do not know of a lookup without the neighbour's say that there is none. */
+	/* Without FIB_LOOKUP_SKIP_NEIGH the kernel reports that there is no neighbour. */
 	return code == FIB_SUCCESS || code == FIB_NO_NEIGH ? params->rt_metric : 0;
 }
 
@@ -38,7 +38,7 @@ WALK_ENGINE(kernel6)
 	struct bpf_fib_lookup params = { .family = AF_INET6 };
 
 	*(union sixlane_addr *)params.ipv6_dst = *addr;
-	/* that of a host beyond the port, 2001:db8::1 */
+	/* 2001:db8::1, a host that packets come from */
 	params.ipv6_src[0] = bpf_htonl(0x20010db8);
 	params.ipv6_src[3] = bpf_htonl(1);
 	return fib_find(ctx, packet, &params);

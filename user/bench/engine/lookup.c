@@ -177,7 +177,8 @@ static double end_writer(struct writer *writer)
 	return rate;
 }
 
-/* {"side": NUMBER, "count": N, "seed": N} -> {"ns": [N, …]}: each removes or restores a route. */
+/* {"side": NUMBER, "count": N, "seed": N} -> {"ns": [N, …]}: the time of each change, which removes
+ * a random route or restores it. */
 static json_t *step_changes(json_t *arguments)
 {
 	struct lookup_side *side = side_of(arguments);
@@ -246,7 +247,7 @@ static json_t *step_hypervisor(json_t *arguments)
 	}
 #endif
 	(void)arguments;
-	/* A name may not be UTF-8. */
+	/* json_string() refuses what is not UTF-8. */
 	return json_pack("{s:o}", "name", json_string(name) ?: json_string(""));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* bench-lookup: sides, each an engine filled with a table. They live until the program ends, as it
- * does with any error. */
+/* bench-lookup measures sides. A side is an engine that is filled with a table. Sides are never
+ * freed, and every error ends the program. */
 #ifndef BENCH_ENGINE_LOOKUP_H
 #define BENCH_ENGINE_LOOKUP_H
 
@@ -11,7 +11,7 @@
 #include "plan.h"
 #include "walk.h"
 
-/* A route of the radix. Its value is its place in the file, from 1 on; 0: taken away. */
+/* A route in the radix tree. Its value is its place in the file, from 1 on; 0: it is removed. */
 struct lookup_entry {
 	struct radix_node node;
 	uint32_t value;
@@ -24,11 +24,11 @@ struct lookup_side {
 	const struct bench_prefix *prefixes; /* the table */
 	size_t n;
 	bool is_ipv4;			    /* an address is the first 4 bytes */
-	struct radix radix;		    /* of the same table, by struct lookup_entry */
+	struct radix radix;		    /* the same table, of struct lookup_entry */
 	const struct walk_addresses *lists; /* one a thread */
 	unsigned int threads;		    /* that look up at once, at most */
-	int netns;			    /* of the kernel's tables; -1: any */
-	/* Of an engine whose lookup is a BPF program (walk.bpf.h). */
+	int netns;			    /* fd of the kernel's tables' namespace; -1: any */
+	/* Of an engine whose lookup is a BPF program (walk.bpf.h). dry: without lookups. */
 	struct {
 		struct bpf_object *object;
 		int run[3], dry[3];	   /* programs: independent, dependent, answers */

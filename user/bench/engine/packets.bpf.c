@@ -71,8 +71,8 @@ static __always_inline void take_time(struct packets_state *state, __u64 now)
 }
 
 /*
- * At a lane's first and last frame, at every 256th, and at every frame of a paced lane. A paced
- * lane that is late catches up. Returns whether a frame is due.
+ * Runs at a lane's first and last frame, at every 256th, and at every frame of a paced lane. A
+ * paced lane that is late catches up. Returns whether a frame is due.
  */
 static __always_inline bool look_around(struct packets_state *state)
 {
@@ -234,9 +234,9 @@ struct net_device {
 } __attribute__((preserve_access_index));
 
 /*
- * Count those that were made. Forwarded frames pass here, too; only live frames come from the
- * loopback device. They leave while the process that runs the program is current: other processes
- * may send from a device of the same index in another network namespace.
+ * Count refused frames of this generator. The tracepoints see forwarded frames, too; only live
+ * frames come from the loopback device. Another network namespace may have a device of the same
+ * index, so the current process must be the one that runs the program.
  */
 static __always_inline int count_refused(const struct net_device *from, __u32 ifindex, int n)
 {

@@ -42,7 +42,7 @@ static inline __u16 packets_fold(__u32 sum)
 
 /* What the lanes of a run have in common. A lane is one CPU that makes frames by one generator. */
 struct packets_run {
-	__u64 count;	 /* together: what each lane makes while all others do so */
+	__u64 count;	 /* if together: frames of each lane while all others run */
 	__u64 length_ns; /* of the run; 0: no limit */
 	__u64 delay_ns;	 /* of a lane, from frame to frame; 0: none */
 	__u32 lanes;
@@ -55,13 +55,13 @@ struct packets_run {
 /* The progress of a lane: one for each CPU, on cache lines of its own. */
 #define PACKETS_MOST_CPUS 1024
 struct packets_state {
-	__u64 most; /* frames to leave; what is refused is made up for */
+	__u64 most; /* frames to send; refused ones are replaced */
 	__u64 made;
 	__u64 refused;		    /* by the device, of those that were made */
 	__u64 first_ns, first_made; /* what is timed: from here … */
 	__u64 last_ns, last_made;   /* … to here */
 	__u64 next_ns;		    /* of a paced lane */
-	__u64 until;		    /* made, up to which there is nothing to look for */
+	__u64 until;		    /* look around again when so many are made */
 	__u32 first_target;
 	__u8 done, over;
 } __attribute__((aligned(128)));

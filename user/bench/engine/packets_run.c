@@ -16,7 +16,7 @@
 #define POLL_MS 5
 
 struct lane {
-	struct packets_state own, *state; /* at its begin, and where the generator has it */
+	struct packets_state own, *state; /* at the start; as the generator's program sees it */
 	pthread_t thread;
 	const char *program;
 	uint32_t cpu, number;
@@ -88,7 +88,7 @@ static void make_frames(struct lane *lane)
 	}
 }
 
-/* Its state and the run are where the generator's program has them. */
+/* Map the lane's state and the run, which are variables of the generator's program. */
 static void open_generator(struct lane *lane)
 {
 	size_t n = strcspn(lane->program, "."), run_bytes;
@@ -113,7 +113,7 @@ static void *run_lane(void *arg)
 	struct lane *lane = arg;
 
 	plan_pin(lane->cpu);
-	/* Keep other work off this CPU; without the privilege it is measured, too. */
+	/* Keep other work off this CPU. Without the privilege, that work is measured, too. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	pthread_barrier_wait(&begin);
 	make_frames(lane);

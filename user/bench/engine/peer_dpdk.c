@@ -34,7 +34,7 @@ static void complain(const char *what, int error)
 	fprintf(stderr, "peer-dpdk: %s: %s\n", what, rte_strerror(error));
 }
 
-/* Memory is reserved, where no arena of sixlane is wanted, and taken when it is used. */
+/* Memory is reserved where sixlane places no arena. The kernel allocates it on first use. */
 static int begin(int cpu)
 {
 	static int rc = 1;
@@ -53,7 +53,7 @@ static int begin(int cpu)
 	rc = rte_eal_init(n, argv) < 0 ? -1 : 0;
 	if (rc)
 		complain("rte_eal_init", rte_errno);
-	/* It makes a directory in any case, and has no use for it. */
+	/* EAL always makes this directory, and does not need it here. */
 	rmdir(rte_eal_get_runtime_dir());
 	return rc;
 }
@@ -92,8 +92,8 @@ static uint32_t count_tbl8(const struct bench_prefix *prefixes, size_t n)
 	return least;
 }
 
-/* It reserves more tables than it uses, by the order of the routes, and takes no more routes when
- * these are gone: then it is filled anew with more of them. */
+/* Depending on the order of the routes, rte_fib6 reserves more tables than it uses, and refuses
+ * routes when none is left. Then fill a new one with more tables. */
 static void *fill(enum rte_fib6_lookup_type type, const struct bench_prefix *prefixes, size_t n,
 		  uint64_t *ns)
 {

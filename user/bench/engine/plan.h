@@ -43,10 +43,7 @@ void plan_end(json_t *answer) __attribute__((noreturn));
 
 /* Zeroed memory, or die. */
 void *plan_alloc(size_t n, size_t size);
-/*
- * Map a file of records of `size` bytes each, read-only, or die: prefixes as struct bench_prefix,
- * addresses of 16 bytes. n: of records.
- */
+/* Map a file of records of `size` bytes each, read-only, or die. n: the number of records. */
 const void *plan_map(const char *path, size_t size, size_t *n);
 
 /* The n-th CPU, modulo their number, that this process may run on. */

@@ -18,7 +18,7 @@ MAP(answers, ARRAY, 0, 1, __u32, __u32[WALK_ADDRESSES]);
 typedef __u32 (*walk_find_fn)(struct xdp_md *ctx, const struct walk_packet *packet,
 			      const union sixlane_addr *addr);
 
-/* keep: the answer to one address, which is not measured. */
+/* keep: look up one address and store the answer; not measured. */
 static __always_inline int walk(struct xdp_md *ctx, int dependent, int keep, walk_find_fn find)
 {
 	struct walk_packet *packet = (void *)(long)ctx->data;
@@ -48,7 +48,7 @@ static __always_inline int walk(struct xdp_md *ctx, int dependent, int keep, wal
 
 		cursor++;
 		sum += answer;
-		/* Adds 0, but only when the answer is there. */
+		/* Adds 0, but makes the next address depend on the answer. */
 		if (dependent)
 			cursor += answer & packet->zero;
 	}
@@ -57,8 +57,8 @@ static __always_inline int walk(struct xdp_md *ctx, int dependent, int keep, wal
 	return XDP_DROP;
 }
 
-/* Before the body of an engine's lookup, which returns a route's value, or 0 for none: declares it,
- * and the three programs. */
+/* Stands before the body of an engine's lookup, which returns a route's value, or 0 for none.
+ * Declares that function and defines the three programs. */
 #define WALK_ENGINE(name)                                                                    \
 	static __always_inline __u32 find_##name(struct xdp_md *ctx,                         \
 						 const struct walk_packet *packet,           \

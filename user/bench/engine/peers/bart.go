@@ -54,7 +54,7 @@ func find(fib C.uintptr_t, addrs unsafe.Pointer, values *uint32, n C.size_t) {
 func find_in_turn(fib C.uintptr_t, addrs unsafe.Pointer, values *uint32, n C.size_t) {
 	t, in, out := tables[fib], unsafe.Slice((*[16]byte)(addrs), n), unsafe.Slice(values, n)
 	for i, last := 0, 0; i < len(in); i, last = i+1, int(out[i]) {
-		out[i], _ = t.Lookup(netip.AddrFrom16(in[i+last&zero])) // adds 0, but only when the answer is there
+		out[i], _ = t.Lookup(netip.AddrFrom16(in[i+last&zero])) // adds 0, but makes the next address depend on the answer
 	}
 }
 func main() {}
