@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Programs that answer lines of JSON by lines of JSON, in order: those of engine/, and the agent of `bench nic`. They
-get no Ctrl-C from the terminal. They end with their standard input, so also when this process dies."""
+get no Ctrl-C from the terminal. They end when their standard input is closed, so also when this process dies."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Engine(contextlib.AbstractContextManager):
         self.close(0)  # a step may take minutes
 
     def close(self, seconds: float = END_S) -> int:
-        """End it by the end of its input, after so many seconds by SIGKILL of its process group. Returns its exit
-        status."""
+        """End it by closing its input; after so many seconds kill its process group. Returns its exit status."""
         if self._process.returncode is not None:  # its number may be another process's by now
             return self._process.returncode
         self._process.stdin.close()

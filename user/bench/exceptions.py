@@ -23,7 +23,7 @@ HELP = "Count the entries that exceptions take, in sixlane and in the kernel, an
 SIZE, ENGINES = 64, ("compiled", "kernel")
 MTUS = {"none": MTU, "learned": 1400}  # of messages; the latter is larger than any frame of the bench
 BATCH = 64  # messages; fewer than a veth's ring holds
-KEEP_S, WAIT_S = 1, 120  # for the kernel, unless it has no room for an exception; for all else, also if emulated
+KEEP_S, WAIT_S = 1, 120  # until the kernel has all exceptions, if it keeps them; for all else, also if emulated
 
 
 def choose(table: tb.Table, n: int, n_excepted: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of routes as people have them. The first line with a prefix tells which format a file has; its name does not
-matter. gzip, bzip2 and xz are unpacked, and MRT is read by bgpdump. A file is read once, so that it may be a pipe."""
+"""Reads tables of routes in the formats of other tools. The first line with a prefix decides which format a file has;
+its name does not matter. gzip, bzip2 and xz are unpacked; bgpdump reads MRT. A file is read once: it may be a pipe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADDRESS = r"(?=[0-9A-Fa-f]{0,4}[:.])[0-9A-Fa-f:.]{1,45}"  # bounded, lest a long
 WORD = rf"{ADDRESS}(?:/\d+)?"
 PREFIX = rf"(?P<prefix>{ADDRESS}/\d+)"
 PLAIN = "2001:db8::/32, as in a list of prefixes"
-# What is expected, and a line that has a prefix, or is known to have none to take, such as a router's own address.
+# By the text of errors: the lines of a format, with the prefix as a group; without one if it is not to be taken.
 FORMATS = {
     PLAIN: rf"\s*(?P<prefix>{WORD})?\s*(?:#.*)?",
     "TABLE_DUMP2|TIME|B|PEER|AS|2001:db8::/32|..., as in bgpdump -m of a table":
@@ -46,7 +46,7 @@ FORMATS = {
 
 
 def _left_out(word: str) -> str:
-    """Why a prefix is not taken; empty: it is. Raises ValueError or OSError if it is none."""
+    """Why a prefix is not taken; empty: it is taken. Raises ValueError or OSError if it is not a prefix."""
     address, _, digits = word.partition("/")
     family = AF_INET6 if ":" in word else AF_INET
     first, length = int.from_bytes(inet_pton(family, address), "big"), int(digits or 128)
@@ -69,7 +69,7 @@ def _dumped(file: BinaryIO, expected: str) -> Iterator[str]:
         with subprocess.Popen(["bgpdump", "-v", "-m", "-"], stdin=unpacked, stdout=subprocess.PIPE, stderr=log,
                               errors="replace") as process:  # fmt: skip
             yield from process.stdout
-        check_interrupt()  # which a terminal also tells bgpdump of
+        check_interrupt()  # Ctrl-C in a terminal ends bgpdump as well
         log.seek(0)
         said = re.search(r".*(?:\[error\]|Assertion).*", log.read())  # of most errors the exit status tells nothing
         if said or process.returncode:

@@ -106,8 +106,8 @@ class Runner:
         self.aim(series, np.concatenate(drawn))
 
     def run(self, series: Series, count: int) -> list[pk.Lane]:
-        """Send so many packets as if p0 had received them, by the last CPU; by each of several at least so many, while
-        all send. All targets once first, untimed, so that no side starts with the caches of the side before."""
+        """Send so many packets from the last CPU as if p0 had received them; of several CPUs, each sends at least so
+        many while all send. Before, each target gets a packet, untimed: the caches are those of this side."""
         side, generator = SIDES[series.name], self._generators[series.packets]
         ports, several = 1 if series.pattern == "flow" else pk.PORTS, series.threads > 1
         numbers = range(series.threads) if several else [len(cpus()) - 1]
@@ -164,7 +164,7 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
     """Rows of times and rates with a table, then of ratios. A ratio beside a flood is the rate over that without it.
     The ratio of two engines beside a flood is of these ratios, so what the machine loses to both cancels out."""
 
-    def note(series: Series, whose: str = "") -> str:  # on costs that draw a ratio to 1
+    def note(series: Series, whose: str = "") -> str:  # on costs that pull a ratio towards 1
         floor = ns.get(series._replace(name="floor"), [])
         share = statistics.fmean(floor) / statistics.fmean(ns[series]) if floor and series.name != "floor" else 0
         return f"{100 * min(share, 1):.0f} % {whose}is generator, veth and sink" if share >= MOSTLY else ""
@@ -286,8 +286,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def in_turn(options: argparse.Namespace, router: Router, every: list[Series]) -> Iterator[Series]:
-    """All of every round, each beside its flood; in odd rounds in reverse order, so that no side always follows the
-    same one, and nothing is always measured after what it is compared with."""
+    """Every series of every round, beside its flood. Odd rounds are in reverse order, so that no side always follows
+    the same one, and nothing is always measured after what it is compared with."""
     for number in range(options.rounds):
         step = -1 if number % 2 else 1
         for kind in [None, *options.flood][::step]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`sixlane bench generator`: the agent that sends and counts the packets of `bench nic`. Requests are lines of JSON:
-{"do": "hello"}, "run" with the fields of Traffic, and "stop". A further line, or the end of the input, ends a run; that
-is answered first. Frames are sent by bench-packets as XDP frames, by the kernel's pktgen, or by TRex."""
+{"do": "hello"}, "run" with the fields of Traffic, and "stop". A further line, or the end of the input, ends a run,
+which is answered first. Frames are sent by bench-packets as XDP frames, by the kernel's pktgen, or by TRex."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def settle(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
 
 
 def is_over() -> bool:
-    """Whether a run shall end now: somebody has asked for something else, or for the end."""
+    """Whether a run must end now: by a further request, the end of the input, or a signal."""
     with contextlib.suppress(Interrupted):
         check_interrupt()
         return bool(select.select([0], [], [], 0)[0])
@@ -195,7 +195,7 @@ class XdpSource(LocalSource):
             self.engine.do("attach", device=port.name, program=f"pass {port.name}.packets_sink")
 
     def send(self, traffic: Traffic) -> Result:
-        """Send by a lane on each CPU, or by less if ports have the same number of them then. Raises BenchError."""
+        """Send by a lane on each CPU, or by fewer, so that all ports have as many. Raises BenchError."""
         ports, lanes = len(self.tx), []
         each = max(1, len(cpus()) // ports)
         for place, port in enumerate(self.tx):
@@ -222,17 +222,17 @@ class XdpSource(LocalSource):
 PKTGEN = pathlib.Path("/proc/net/pktgen")
 ENTRIES, MOST_ENTRIES = 16, 512  # of a queue; of all
 MOST_PPS = 50_000_000  # of a thread, more than it can send: as good as no delay
-# What a run's end leaves in an entry's file; before, the result is that of an order.
+# What an entry's file shows after a run; before, its result is that of the last command.
 FINAL = r"(?s)pkts-sofar: (\d+)\s+errors: (\d+).*?started: (\d+)us\s+stopped: (\d+)us.*Result: OK: \d+\(c\d+"
 
 
-def _write(file: str, *orders: str) -> None:
-    """Write each order by one write(). pktgen takes the last byte for the end of the line. Raises BenchError."""
-    for order in orders:
+def _write(file: str, *commands: str) -> None:
+    """Write each command by one write(). pktgen takes the last byte for the end of the line. Raises BenchError."""
+    for command in commands:
         try:
-            (PKTGEN / file).write_bytes(order.encode() + b"\n")
+            (PKTGEN / file).write_bytes(command.encode() + b"\n")
         except OSError as error:
-            raise BenchError(f'pktgen refuses "{order}" for {file}: {error.strerror}') from None
+            raise BenchError(f'pktgen refuses "{command}" for {file}: {error.strerror}') from None
 
 
 def _is_any(state: str) -> bool:
@@ -255,7 +255,7 @@ class PktgenSource(LocalSource):
     - 16 bytes behind the UDP header belong to pktgen. Its timestamp is older than the wait for an entry's turn.
     - The entries of a thread take turns by the time of their next frames. Without a delay that time does not move, and
       only the entry that was added last sends.
-    - A thread looks for orders ten times a second. One that sees "start" and "stop" at once first stops, then starts.
+    - A thread reads commands ten times a second. If it sees "start" and "stop" at once, it stops, then starts.
     """
 
     name, hop_limit, least = "pktgen", 32, {"random": 82, "flow": 82}

@@ -31,7 +31,7 @@ ENGINES = {**dict.fromkeys(("compiled", "trie", "kernel6", "kernel4"), ""),
 # bytes of a route in the kernel's tables: 810 and 150 were measured with a million; rounded up
 ROUTE_BYTES = {"kernel6": 1000, "kernel4": 200}
 
-# The experiments of papers, part by part; a part has a million routes at most in a table.
+# The experiments of papers. Each is a list of parts, the words of a command line.
 FOUR = "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
 THREE = "--engine compiled --engine trie --engine kernel6 --mode independent"
 PRESETS = {

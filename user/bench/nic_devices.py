@@ -25,8 +25,9 @@ MIIMON_MS, LINK_S = 50, 10  # seconds for autonegotiation
 ETHERNET = 18  # header and FCS, which the MTU does not count
 # The /sys of this network namespace, for this process and its guardian; the kernel refuses what is there already.
 MOUNT = ["sh", "-c", f"mount -t sysfs sixlane-lab /sys && mount -t bpf sixlane-lab {BPFFS}"]
-# A shell that gets a command for each change, and runs them after the end of its input, the last one first. An error of
-# what is gone is none. Of a device that is LOST nothing more is undone: another one may have its name.
+# A shell that reads a line for each change, and runs them after the end of its input, the last one first. It ignores
+# errors about what is gone. After a line with LOST has failed, it undoes nothing more of that device, since another one
+# may have its name.
 GUARDIAN = r"""
 trap '' INT TERM HUP PIPE
 export LC_ALL=C
@@ -253,7 +254,8 @@ class Setup(contextlib.ExitStack):
         self._keep_files(dev, pathlib.Path("/proc/sys/net").glob(f"ipv[46]/*/{dev}/*"))
 
     def _keep_files(self, dev: str, paths: Iterable[Any]) -> None:
-        """Restore these files. One that cannot be read was not set by anybody; some refuse even what they have."""
+        """Restore these files, but for those that cannot be read. Only changed ones are written: some refuse even the
+        value that they have."""
         for line in command(["grep", "-Hs", "", *paths], check=False).stdout.splitlines():
             path, _, text = line.partition(":")
             self.keep(dev, f"[ \"$(cat {path})\" = {shlex.quote(text)} ] || echo {shlex.quote(text)} >{path}")

@@ -18,8 +18,8 @@ RATES, SIZES = [10, 25, 100, 400], [64, 128, 256, 512, 1024, 1280, 1518, 9000]  
 
 
 def costs_of(path: str, engine: str) -> tuple[dict[int, float], float, str]:
-    """From rows of bench forward, of several tables and patterns the slowest: nanoseconds of one CPU by the bytes of a
-    frame; of several CPUs what each does over what one does alone; and in words from where. Raises BenchError."""
+    """Reads rows of bench forward; of several tables and patterns the slowest counts. Returns nanoseconds on one CPU by
+    bytes of a frame, the rate of each of several CPUs over that of one alone, and the source. Raises BenchError."""
     ns: dict[int, dict[int, float]] = {}  # by threads and bytes
     try:
         for row in rows.read(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The router under test; the sides, which forward on it; its states; and floods beside the packets measured.
+"""The router under test; the sides, each a way to forward on it; its states; floods beside the measured packets.
 
         host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses, and counts)
 
@@ -157,7 +157,8 @@ NEXT_HOPS = " ".join(f"nexthop via {gateway} dev p1 onlink" for gateway in GATEW
 ECMP = (f"route replace {{}} {ROUTE} {NEXT_HOPS}", f"route replace {{}} {ROUTE} via {{}} dev p1 onlink", None)
 SOURCE = "route {} {{}} from 2001:db8::/32 via {{}} dev p1 onlink"
 VLANS = ("link add link p1 name p1.{0} up type vlan id {0}", "link del dev p1.{}", range(2, 6))
-# States of the router, each a side: `ip -batch` lines that begin and end it, for each of these, or each prefix if None.
+# States of the router, each a side: lines of `ip -batch` that begin it, lines that end it, and the words that fill them
+# in (None: the prefixes of the table).
 STATES = {"ecmp": ECMP, "ecmp-ports": ECMP, "sources": (SOURCE.format("add"), SOURCE.format("del"), ELSEWHERE),
           "vlans": VLANS}  # fmt: skip
 XDP_FORWARD = "xdp-forward"

@@ -14,9 +14,9 @@ from typing import Callable
 Measure = Callable[[float, float], float]  # runs a trial: (frames a second, seconds) -> loss ratio
 Bounds = tuple[float | None, float | None]  # two rates; None: there is no such bound
 Trials = list[tuple[float, float]]  # at one load: (seconds, loss ratio)
-# The next load, the width of the step to it, and whether the next step grows if it is a lower bound, or an upper one.
+# The next load; the width of the step to it; the next step grows if the load is a lower (True) or upper (False) bound.
 Choice = tuple[int, float, bool | None]
-# A width in whole grid steps is between these parts of the width that was asked for.
+# A goal's width, rounded down to whole steps of the grid, must be between these shares of it.
 FILLS_FROM, FILLS_TO = 0.99, 0.999999
 
 

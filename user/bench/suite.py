@@ -24,7 +24,7 @@ from rows import MARKED, number, read
 Row = dict[str, Any]
 
 HELP = "Measure whole sets: what papers measured, and the figures that sixlane is to reach."
-# With --quick: other values of an option, or of one word of it. A preset keeps its smallest tables.
+# With --quick: values that replace all those of an option, or one given value. A preset keeps its smallest tables.
 QUICK = {"--table": "1k", "--rounds": "1", "--count": "20000", "--size": "64", "--pattern": "zipf", "--seconds": "3",
          "--destinations": "3000", "--exceptions": "100", "--most-routes=10000": "1", "--most-routes=200000": "1000",
          "--most-routes=1000000": "10000"}  # fmt: skip
@@ -170,12 +170,12 @@ def run(options: argparse.Namespace) -> None:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin. Written by user/bench/suite.py -->\n", "<!-- results: end -->\n"
-# What tells the lines of a table apart.
+# Keys that tell the lines of a table apart, and how a line names their values.
 VARIED = {"table": "{}", "pattern": "{}", "mode": "{}", "frame_bytes": "{} bytes", "writer_rate": "{} changes/s",
           "beside": "beside {}", "seed": "seed {}"}  # fmt: skip
 # Units whose columns stand beside each other, with the ratios. Mpps are left out: they follow from ns.
 TIMES = ("ns", "changes/s")
-# Modes that depend on the table and the engine only; those of all runs are merged, into two tables.
+# Modes that depend on the table and the engine only. Rows of all runs are merged into two tables.
 OF_ROUTES = (("insert", "memory", "depth"), ("change", "change-p99"))
 # Lines of README's table: title, engine of `forward`, engine of `lookup`.
 SUMMARY = (
@@ -251,7 +251,7 @@ def _section(name: str, rows: list[Row]) -> str:
 
 
 def _routes(rows: list[Row]) -> str:
-    """Of all runs: the median of their medians, the lowest and the highest value."""
+    """Rows of OF_ROUTES: the median of all runs' medians, the lowest and the highest value."""
     same: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if row["mode"] in sum(OF_ROUTES, ()):
@@ -311,7 +311,7 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n"
                "A rate in Mpps is 1000 × CPUs / ns; a column is of one CPU unless it says more. `floor` is\n"
                "generator, veth and sink alone.\n\n"
-               f"{summary(rows)}\n## Against what sixlane is to reach\n\nOf each figure the worst of all runs.\n\n"
+               f"{summary(rows)}\n## Targets\n\nThe worst run of each figure.\n\n"
                + _aims(rows) + "".join(_section(name, same) for name, same in runs.items()) + _routes(rows))
     before, rest = readme.split(BEGIN)
     _, after = rest.split(END)

@@ -167,8 +167,8 @@ def parse_pattern(word: str) -> tuple[str, float]:
 
 
 def _misses(table: Table, count: int, generator: np.random.Generator, value: int) -> np.ndarray:
-    """Addresses near random routes: far from all routes the first node would end a lookup. value: that of their only
-    route: 0, or that of ::/0, which is the first of a table."""
+    """Addresses near random routes, since far from all routes a lookup ends at the first node. value: what they match:
+    0 (no route), or 1 (::/0, the first route of its table)."""
     found = MASKS[:0]
     for _ in range(MISS_DRAWS):
         near = generator.integers(min(value, len(table) - 1), len(table), count + count // 4)
