@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from lab import SIXLANE
 from netns import PATIENCE
 
-ANSWER_S = 120  # then it is stuck, and killed
+ANSWER_S = 120  # after that the agent is killed
 UDP, TCP = 17, 6
 CHECKSUM_AT = {UDP: 60, TCP: 70}
 

@@ -25,7 +25,6 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <linux/bpf.h>
-#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
@@ -401,7 +400,7 @@ static int attach_netfilter(const char *name)
 	return syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0 ? -errno : program;
 }
 
-/* The link is there until this process ends. */
+/* The program stays attached until this process ends. */
 static int attach(const char *where, const char *at)
 {
 	struct bpf_prog_info info = { 0 };

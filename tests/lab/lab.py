@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A lab for tests, demo and benchmarks: hosts, links, and sixlane on a router.
 
-Standard library only. Has the command lines of sixlane, no assertions.
+Standard library only. Knows the command lines of sixlane, and makes no assertions.
 
 Invariants
 - Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.
@@ -36,7 +36,7 @@ def _beside_the_command(name):
 
 
 OBJECT, SIXLANE, SIXLANED = map(_beside_the_command, ("sixlane.bpf.o", "sixlane", "sixlaned"))
-FIRST_INDEX = 11  # of devices, with room for those that take the next one that is free
+FIRST_INDEX = 11  # of veth devices; below it the kernel numbers devices that are made without an index
 
 BPFFS = "/sys/fs/bpf"
 RUN_DIR = "/run/sixlane"  # where the loader keeps the verifier's log
@@ -252,7 +252,7 @@ def _signals_held():
 
 # --- sixlane on a router --------------------------------------------------------------------
 
-# How the program gets onto a port; the daemon itself does it if it is given the port's name.
+# Commands that attach the program to a port. The daemon attaches it to ports that are named on its command line.
 ATTACH = {
     "ip": ["ip", "link", "set", "dev", "{port}", "xdp", "obj", OBJECT, "sec", "xdp"],
     "ip-generic": ["ip", "link", "set", "dev", "{port}", "xdpgeneric", "obj", OBJECT, "sec", "xdp"],
@@ -304,8 +304,8 @@ class Router:
     def attach_one(self, ports=None):
         """Put one program onto the ports (all of them by default), that of `sixlane attach`.
 
-        It saves tests the time of the verifier, which otherwise checks the program for each port, and for arenas
-        again when the daemon starts.
+        It saves tests the time of the verifier, which otherwise checks the program for each port, and again when
+        the daemon starts if it uses an arena.
         """
         first, *others = self.ports if ports is None else ports
         self.attach("sixlane", [first])

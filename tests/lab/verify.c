@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * verify OBJECT...: load BPF objects and print the verifier's result, a line of JSON a program: the
- * instructions that it processed and the stack bytes of the worst chain of calls, or why it
- * refused. The last line of an object has the number of its lines. Attaches nothing. Needs a bpffs
- * of its own, as maps are pinned by name. An object with an extension must be beside sixlane.bpf.o,
- * which is loaded as its target.
+ * verify OBJECT...: load BPF objects and print the verifier's result, one line of JSON for each
+ * program: the instructions that it processed and the stack bytes of the worst chain of calls, or
+ * why it refused. A last line for each object says how many lines precede it. Attaches nothing.
+ * Needs a bpffs of its own, as maps are pinned by name. An object with an extension must be beside
+ * sixlane.bpf.o, which is loaded as its target.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -80,8 +80,8 @@ static void find_functions(struct program *program, const struct bpf_program *lo
 }
 
 /*
- * "stack depth 248+40+72", in the order of functions; since Linux 7.3 a line a function, which ends
- * in "stack 248". False: neither is there.
+ * Reads "stack depth 248+40+72", in the order of functions. Since Linux 7.3 each function has its
+ * line, which ends in "stack 248". Returns false if the log has neither.
  */
 static bool read_stacks(struct program *program, const char *log)
 {

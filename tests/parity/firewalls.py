@@ -54,7 +54,7 @@ class Firewalls:
         return set(self.router.port_status(WITNESS)["flags"]) & set(WITNESS_CHAINS)
 
     def _new_flag(self):
-        """One that is not set by the rules of now; without rules none is."""
+        """One that the present rules do not set. If they set all, they are flushed first."""
         free = sorted(set(WITNESS_CHAINS) - self._flags())
         if not free and self.router.daemon:
             self._load([])
@@ -62,7 +62,7 @@ class Firewalls:
         return free[0] if free else "in_firewall"
 
     def wait_read(self):
-        """The daemon goes by the last ruleset, if there are both."""
+        """Until the daemon goes by the last ruleset, if there are a daemon and a ruleset."""
         if self.flag and self.router.daemon:
             wait_for(self._flags, lambda flags: self.flag in flags, what="rules read, " + self.flag)
 

@@ -35,7 +35,7 @@ class Members:
 
     def __init__(self, world, packets):
         self.world, self.packets, self.probes = world, packets, 0
-        # Of which an ICMPv6 redirect is due, if any.
+        # By packet: whether the kernel's rate limit allows a redirect about it.
         self.fresh = [world.is_fresh(frame) for _, frame in packets]
 
     def differences(self, kernel, fast):
@@ -46,11 +46,11 @@ class Members:
         differing = {number: pair for number, pair in pairs.items() if pair[0] != pair[1]}
         nobody = differing.pop(None, None)
         plain = {number: tuple(map(_without_redirects, outcomes)) for number, outcomes in differing.items()}
-        # Answers do not show by which member: XDP passed the packet, and a redirect is of one by its
-        # own port, which may have been without a neighbour for one of the kernels.
+        # Tolerate a missing redirect beside an answer. XDP passed the packet, and its kernel may have chosen another
+        # member. The redirect is due only for one at the packet's own port whose neighbour is there.
         plain = {number: pair for number, pair in plain.items()
                  if pair[0] != pair[1] or not self._is_answered(number, pair[0])}  # fmt: skip
-        # What else lacks but a redirect took the same way.
+        # All others that differ by a redirect only took the same way, so they should not differ.
         left = {number for number, outcomes in plain.items() if outcomes[0] == outcomes[1]}
         left = left or self._unexplained({number: outcomes[1] for number, outcomes in plain.items()})
         self.world.chosen += len(differing) - len(left)
@@ -81,8 +81,8 @@ class Members:
         return tuple(sorted((self.world.alike.get(port, port), frame) for port, frame in outcome))
 
     def _unexplained(self, wanted):
-        """Which of {number: outcome} the kernel never brings about. Once one is found, it and all that
-        were not looked at closely."""
+        """The numbers of those {number: outcome} that the kernel never produces. Stops at the first packets for which
+        that is shown; then those that were not tried with many labels are among them."""
         if not wanted:
             return set()
         with self.world.hashing_labels(self.world.kernel):
@@ -171,7 +171,7 @@ class Members:
 
 
 def _without_redirects(outcome, sent=None):
-    """But that about `sent` as it came in: one that was given a segment routing header has the
-    destination of others too, and shares the ration of that."""
+    """An outcome without redirects, but for that about `sent` as it came in. With a segment routing header, packets
+    share a destination, and so the kernel's rate limit of redirects about it."""
     about = wire.addresses(sent) if sent is not None else None
     return tuple(pair for pair in outcome if not wire.is_redirect(pair[1]) or wire.redirected(pair[1]) == about)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parity: random routers and packets, with the kernel alone as the oracle.
 
-First the regressions that are kept, then configurations made from the seed, each played on a
-router with sixlane and on one without. Every packet must fare alike. What does not is cut down to a
-script that shows it, and saved. Exit status 1 on differences, or if too little was compared; 2 on
-wrong usage.
+First it plays the scripts in regressions/, then configurations made from the seed, each on a router
+with sixlane and on one without. Both must do the same with every packet. A failure is cut down to a
+short script that shows it, which is saved. Exit status 1 on differences, or if too little was
+compared; 2 on wrong usage.
 """
 
 import argparse

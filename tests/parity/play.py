@@ -78,14 +78,14 @@ class Shrinker(contextlib.AbstractContextManager):
             self.world.hurry()
             return play(self.world, lines)
         except (LabError, TimeoutError):
-            self.__exit__()  # another trouble than the one that is looked for
+            self.__exit__()  # not the failure that is looked for
             return None
 
     def is_over(self):
         return time.monotonic() > self.deadline
 
     def fails(self, lines):
-        """Of what is tried too late it is not known."""
+        """False if the time is over, though it may fail."""
         return not self.is_over() and self.play(lines) is not None
 
     def shrink(self, lines):

@@ -23,9 +23,9 @@ CONFIGURATIONS_PER_WORLD = 20
 REPORT_EVERY_S = 10
 # Percentage points (one standard deviation) by which configurations differ in the share of XDP.
 SHARE_SPREAD = 18
-# Of configurations with exceptions every second or third has an answer: in so many there is one.
+# Every second or third configuration with exceptions has a packet that XDP answers: one of so many must.
 EXCEPTED, ANSWER = 30, "answer_too_big"
-# Of those with a ruleset every other one holds packets back.
+# Every other configuration with a ruleset has packets that pass because of it.
 RULED, HELD = 20, "pass_firewall"
 
 
@@ -61,7 +61,7 @@ class Totals:
         )  # fmt: skip
 
     def coverage(self):
-        """What the run got to see, and what it did not: lines."""
+        """Lines: what occurred in the run, and what never did."""
         return [
             "configurations with packets forwarded: " + _listed(self.features),
             "packets of each verdict: " + _listed(self.verdicts),
@@ -70,7 +70,7 @@ class Totals:
         ]
 
     def least_share(self, least):
-        """What chance leaves of it in as many configurations: three standard errors less."""
+        """The least share with allowance for chance: three standard errors below `least`."""
         return least - 3 * SHARE_SPREAD / math.sqrt(self.counts["configurations"])
 
     def shortfall(self, args):
@@ -89,7 +89,7 @@ class Totals:
         if self.features.get("exceptions", 0) >= EXCEPTED and not self.meeting.get(ANSWER):
             return "XDP answered no packet of any configuration"
         if self.features.get("firewall", 0) >= RULED and not self.meeting.get(HELD):
-            return "no ruleset held packets back"
+            return "no ruleset made XDP pass a packet"
         least = self.least_share(args.least)
         return "XDP forwarded less than %.1f %%" % least if self.share() < least else None
 
