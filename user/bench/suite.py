@@ -310,7 +310,7 @@ def documents(suite: Row, readme: str) -> tuple[str, str]:
                "`make results` measures this again. Values are medians (lowest – highest) of all rounds. What a\n"
                "section compares was measured in turn in one run. Only ratios mean anything on another machine.\n"
                "A rate in Mpps is 1000 × CPUs / ns; a column is of one CPU unless it says more. `floor` is\n"
-               "generator, veth and sink alone.\n\n"
+               "generator, veth and sink alone. `NAME - compiled` is the difference of the fastest rounds.\n\n"
                f"{summary(rows)}\n## Targets\n\nThe worst run of each figure.\n\n"
                + _aims(rows) + "".join(_section(name, same) for name, same in runs.items()) + _routes(rows))
     before, rest = readme.split(BEGIN)
