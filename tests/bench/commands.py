@@ -8,7 +8,7 @@ from common import BenchError, Parser
 
 
 class Command:
-    """One by its name. A test's `capsys` catches what it prints."""
+    """A command by its name. A test's `capsys` catches what it prints."""
 
     def __init__(self, name, capsys):
         self.module, self.capsys, self.name = importlib.import_module(name), capsys, name
@@ -28,7 +28,7 @@ class Command:
         return self._run(words, **{"json": False})
 
     def refuse(self, *words):
-        """What it says, as an error or of its usage."""
+        """The text of its error."""
         try:
             self._run(words)
         except BenchError as error:

@@ -85,5 +85,5 @@ def run_package(seed: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.path[:0] = sys.argv[1:]
-    told = [run_package(seed) for seed in range(DEVICES)]
-    DATA.write_bytes(gzip.compress(json.dumps(told, separators=(",", ":")).encode(), mtime=0))
+    recorded = [run_package(seed) for seed in range(DEVICES)]
+    DATA.write_bytes(gzip.compress(json.dumps(recorded, separators=(",", ":")).encode(), mtime=0))

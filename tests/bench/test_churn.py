@@ -145,8 +145,8 @@ def test_marks():
     ([51, 41, 10, 85], "INVALID: 9 packets were lost, 10 had no route"),
 ])  # fmt: skip
 def test_sums(monkeypatch, counts, note):
-    """Of 101 packets, which arrive some time after they were sent. What does not add up is said, and each row of the
-    side and each ratio says it."""
+    """Of 101 packets, which arrive some time after they were sent. If counts do not add up, each row of the side and
+    each ratio has a note."""
     monkeypatch.setattr(churn, "DRAIN_S", 0.05)
     bench, added = churn.Bench.__new__(churn.Bench), []
     bench.engine = argparse.Namespace(ask=lambda *_, **__: 0, answer=lambda: {"lanes": [[101, 0, 0, 0, 0, 0]]})

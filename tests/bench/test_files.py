@@ -161,7 +161,7 @@ OTHERS = ("1:2", "2001:db8::/", "fe80::1%eth0", "2001:db8::/32 x", "é", "2001:d
     pytest.param(mrt(b"\10\x20")[:-24] + b"\1" + bytes(23), "table: .*peer_index.*; expected", marks=needs_bgpdump),
 ], ids=map(str, range(20)))  # fmt: skip
 def test_refused(read, text, what):
-    """It tells where it is, what stands there, and what is expected."""
+    """The error says where it is, what stands there, and what is expected."""
     with pytest.raises(BenchError, match=what):
         read(text)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What bench forward and bench exceptions make of counts and times, and which programs they take; nothing is
-forwarded."""
+"""What bench forward and bench exceptions make of counts and times, which programs they take, and states of the
+router."""
 
 import argparse
 import contextlib

@@ -48,7 +48,7 @@ def rows_of(*made):
 
 @pytest.mark.parametrize("gross, lookups", [(1e6, 1 << 16), (100, 3 << 16), (1e-3, 64 << 16)])
 def test_first_time(gross, lookups):
-    """It tells how many lookups take 20 ms, from once to 64 times all addresses, and is no round."""
+    """The first measurement is no round. It finds how many lookups take 20 ms: 1 to 64 passes over all addresses."""
     made = series("compiled")
     made.measure(Engine((gross, 2, 0)), is_first=True)
     assert made.lookups == lookups and not made.ns
@@ -84,7 +84,7 @@ def test_ratios_of_rates():
 
 @pytest.mark.parametrize("cpus, note", [([3], "changes and lookups by the same CPU"), ([3, 4], "")])
 def test_one_cpu(monkeypatch, cpus, note):
-    """It changes routes in the time in which it is to look up: said, since the row says nothing of lookups then."""
+    """Changes then take time from the lookups, which a note says."""
     monkeypatch.setattr(lookup.opt, "cpus", lambda: cpus)
     one = series("compiled", (12, 2, 0))
     found = rows_of(one, series(one.side, (14.5, 2, 1000), rate=1000))
@@ -92,14 +92,14 @@ def test_one_cpu(monkeypatch, cpus, note):
 
 
 def test_left_out(capsys):
-    """What DPDK takes is said where its library is not built; an engine of sixlane's is always here."""
+    """Where DPDK's library is not built, a warning says what it needs. sixlane's engines are always here."""
     assert lookup._is_here("trie", "") and not lookup._is_here("dpdk-fib6", "nosuch.so")
     assert "dpdk-fib6 is left out: nosuch.so is neither" in (said := capsys.readouterr().err)
     assert said.endswith("run make where libdpdk-dev is installed\n")
 
 
 def test_filling():
-    """A route each; of few routes the growth of the machine's memory says nothing."""
+    """Figures of one route. With few routes the growth of the machine's memory means nothing, and is left out."""
     side = side_of("kernel6")
     side.opened |= {"insert_ns": 100, "bytes": 5000, "depth": 3}
     side.change_ns = [*range(1, 101)]
@@ -121,7 +121,7 @@ def test_answers(name, found, wrong):
 
 
 def test_memory(monkeypatch):
-    """What the kernel's tables would take, more than there is, it is not asked for; other engines are no matter."""
+    """Tables that need more memory than there is are not given to the kernel. Other engines do not count."""
     common.check_memory("routes", "tables", 1)
     with pytest.raises(BenchError, match="routes take about 1048576 MB in tables, and there are"):
         common.check_memory("routes", "tables", 1 << 40)

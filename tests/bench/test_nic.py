@@ -91,7 +91,7 @@ def test_where_queues_go(nic, monkeypatch):
 
 
 def test_what_a_driver_refuses(monkeypatch):
-    """Features are noted: nobody could leave them out."""
+    """A feature that stays on is noted, since no option could leave it out; other errors are raised."""
     def refuse(words):
         raise CommandError(words, 1, "", "Operation not supported\n")
 
@@ -104,7 +104,7 @@ def test_what_a_driver_refuses(monkeypatch):
 
 
 def test_ctrl_c_ends_commands_as_well(monkeypatch):
-    """So what such a command does not show is not missing."""
+    """Their empty output is no answer."""
     monkeypatch.setattr(common, "_signals", [signal.SIGINT])
     monkeypatch.setattr(nic_devices, "command", lambda *_, **_options: SimpleNamespace(returncode=-2, stdout=""))
     with pytest.raises(Interrupted):
@@ -245,8 +245,8 @@ def log(tmp_path):
 
 
 def test_what_cannot_be_restored(log, capfd):
-    """All else is, last first. What is gone needs nothing; what has a device's name by then is not to get its
-    settings."""
+    """All else is restored, the last change first. Nothing is done for a device that is gone, nor to another one that
+    has its name by then."""
     with pytest.raises(BenchError), Setup(None) as setup:
         setup.keep("a", f"echo 1 >>{log}")
         setup.keep("b", "false")
@@ -280,7 +280,7 @@ def test_nobody_reads_what_cannot_be_restored(log):
 
 
 def test_killed(log):
-    """It ignores what ends others, and outlives the one that measures."""
+    """The guardian ignores SIGTERM, and outlives the process that measures."""
     child = os.fork()
     if not child:
         try:  # never back into the other tests
@@ -314,7 +314,7 @@ def test_killed_while_a_program_is_tried(log, tmp_path, monkeypatch):
 
 
 def test_no_guardian():
-    """So nothing is changed that nobody would restore."""
+    """Without the guardian, which would restore it, nothing is changed."""
     setup = Setup(None)
     os.kill(setup.guardian.pid, signal.SIGKILL)
     os.waitid(os.P_PID, setup.guardian.pid, os.WEXITED | os.WNOWAIT)

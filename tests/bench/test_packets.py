@@ -98,7 +98,7 @@ def test_given_frames(net):
 
 
 def test_checksum_is_never_0(net):
-    """Of all sums of a word one makes it 0, which says that there is none."""
+    """One of all sums would make it 0, which stands for no checksum."""
     addresses = np.zeros((65536, 16), np.uint8)
     addresses[:, 14:] = np.arange(65536, dtype=">u2")[:, None].view(np.uint8)
     targets = template().targets(addresses)["sum"] + np.uint32(socket.htons(0x8000))
@@ -169,7 +169,7 @@ def test_together(net, sink):
 
 
 def test_refused(net):
-    """A device whose other end takes no frames of XDP: none has left, and that is the end of it."""
+    """A device whose other end takes no XDP frames refuses all, and the run ends."""
     lane = send(sender(net, template(), "deaf", "deaf"), 100)
     assert lane.sent == 0 and lane.refused == lane.made > 0
 

@@ -53,7 +53,7 @@ def test_notes(make):
 
 
 def test_table(make, capsys):
-    """What no row says has no column."""
+    """A column without a value in any row is left out."""
     results = make()
     results.add(row([12.345]))
     results.add(row([0.01234], engine="trie"))

@@ -15,7 +15,7 @@ KEPT = json.loads(gzip.decompress(DATA.read_bytes()))
 
 @pytest.mark.parametrize("kind", range(10))
 def test_same_as_the_package(kind):
-    """Each trial and each result, of what mlrsearch_oracle.py has left."""
+    """Each trial and each result is the one that mlrsearch_oracle.py recorded."""
     for seed in range(kind, DEVICES, 10):
         device, kept, trials = Device(seed), KEPT[seed], []
         goals = [Goal(**goal) for goal in device.goals]
