@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What routers learn of single destinations: Path MTUs and redirects, by messages to themselves.
+"""What routers learn of single destinations from messages to them: Path MTUs and redirects.
 
 Lines "learn PORT HEX": both routers get that frame before the next round of packets, which are sent
 once both kernels have the same exceptions and sixlane has read them.
@@ -49,7 +49,7 @@ class Exceptions(Feature):
         return ["learn %s %s" % (self.rng.choice(dev.wires), (ether_of(dev) + packet).hex())]
 
     def destination(self):
-        """One that packets are sent to as well; often the same again."""
+        """A destination that packets are sent to as well; often one that was used before."""
         model = self.model
         if model.learned and model.chance(0.3):
             return self.rng.choice(model.learned)
@@ -90,7 +90,7 @@ class Exceptions(Feature):
 
     @staticmethod
     def echo(source, target):
-        """Of whole units of eight bytes, as an option must be."""
+        """An echo request; its length is a multiple of eight bytes, as in an option of neighbour discovery."""
         data = struct.pack("!BBHHH", ECHO, 0, 0, 7, 1) + bytes(16)
         data = summed(data, 2, source, target, ICMP6)
         return struct.pack("!IHBB", 6 << 28, len(data), ICMP6, 64) + source + target + data

@@ -44,8 +44,8 @@ class Firewall(Feature):
 
 
 class State(Feature):
-    """Rules whose verdict depends on earlier packets. The two kernels must choose the same
-    members of multipath routes: a packet that is sent again, to see what else could become of it, counts.
+    """Rules whose verdict depends on earlier packets. The two kernels must choose the same members of multipath
+    routes, since packets that are sent again to see the other members would count, too.
     """
 
     name, weight, share, flag = "firewall-state", 0.5, 0, "stateful_firewall"

@@ -25,7 +25,7 @@ class Neighbours(Feature):
     def setup(self):
         lines = []
         for dev in self.model.devices:
-            # More hosts: redirects to one are limited in number.
+            # More hosts, since the kernel limits redirects to each.
             base = number(dev.hosts[0])
             dev.hosts += [text(base + self.rng.getrandbits(60)) for _ in range(3)]
             lines += [self.pin(dev, address) for address in dev.neighbours()]
@@ -88,7 +88,7 @@ class Carrier(Feature):
         return lines
 
     def setup(self):
-        """Often routers that turn away from such ports, as those with several uplinks do."""
+        """Often the router avoids ports without carrier, as one with several uplinks does."""
         ignore = ["sysctl net/ipv6/conf/all/ignore_routes_with_linkdown 1"]
         return ignore if self.model.chance(0.6) else []
 

@@ -89,7 +89,7 @@ class Routes(Feature):
         return self.flush(route)
 
     def delete(self, route):
-        """By all of its words, by its prefix, or one of its hops."""
+        """Delete it by all of its words, by its prefix, or one of its hops."""
         kind, key, target, _extra = route
         choice = self.rng.random()
         if choice < 0.5 and "nexthop" not in target:
@@ -235,7 +235,7 @@ class NextHops(Feature):
         if choice < 0.8 and self.resilient:
             number = self.rng.choice(self.resilient)
             return ["ip nexthop replace id %d group %s type resilient" % (number, self.members())]
-        # Routes by it go with it; the next change may bring it back, the routes not.
+        # Its routes are deleted with it. The next change may bring it back, but not the routes.
         every = self.single * 2 + self.groups + self.resilient
         return ["ip nexthop delete id %d" % self.rng.choice(every)]
 

@@ -11,7 +11,7 @@ from side import PORTS, port_mac
 FIRST_INDEX = 101
 LONGEST_NAME = 15
 SLAVES = ("p2", "p3")
-# Of the other modes one slave carries all.
+# In other modes one slave carries everything.
 SHARING = ("balance-rr", "balance-xor")
 HASHING = ("balance-xor", "802.3ad")
 # Without vlan+srcmac, with which a bond takes no XDP.
@@ -59,7 +59,7 @@ class Bond(Device):
             self.active = usable[0] if usable else None
         self.wires[:] = [dev.name for dev in usable]
         if self.active and self.mode not in SHARING:
-            # What comes in by the other is dropped; that is to be seen, too.
+            # Prefer the active slave, but also send by the other, whose frames are dropped.
             self.wires += [self.active.name] * 3
 
 
@@ -79,7 +79,7 @@ class Bonds(Stacked):
         return [*lines, *bond.add_addresses(), "attach bond1"]
 
     def set_policy(self):
-        """Both routers are to choose the same slave for a packet."""
+        """A hash policy, by which both routers choose the same slave for a packet."""
         if self.bond.mode not in HASHING:
             return []
         policy = self.rng.choice(POLICIES)
@@ -101,7 +101,7 @@ class Bonds(Stacked):
         return self.leave(dev)
 
     def settled(self):
-        """Where links are now, wires are."""
+        """Before packets flow, update the bond's wires to the state of its links."""
         self.bond.follow()
         return []
 
@@ -124,7 +124,7 @@ class Bonds(Stacked):
         dev.mac = self.own_macs[dev.name]
         dev.routable, dev.wires, dev.program, dev.up = True, [dev.name], False, True
         lines = ["ip link set dev %s nomaster" % dev.name]
-        if not bond.slaves:  # bereft of its slaves it takes a random MAC
+        if not bond.slaves:  # the kernel gives a bond without slaves a random MAC
             lines.append("ip link set dev bond1 address " + bond.mac)
         lines += ["ip link set dev %s up" % dev.name, *self.model.add_addresses(dev)]
         if self.model.chance(0.8):
@@ -133,7 +133,7 @@ class Bonds(Stacked):
         return lines + self.alike()
 
     def alike(self):
-        """Between the slaves a counter chooses, which is not the same on both routers."""
+        """balance-rr chooses slaves by a counter, which differs between the routers: frames may leave by any slave."""
         if self.bond.mode != "balance-rr":
             return []
         slaves = [dev.name for dev in self.bond.slaves]

@@ -37,7 +37,7 @@ class Device:
         self.beyond = ["2001:db8:ee:%s::1" % place]  # reached with `onlink` only
         self.hosts = [base + "1%x" % i for i in range(3)]
         self.routable, self.lower = True, None
-        # Whether sixlane's program is on it; None: it never is.
+        # Whether sixlane's program is on it; None: it never may be.
         self.program = True if name in wires else None
 
     def neighbours(self):
@@ -61,8 +61,8 @@ class Model:
         # Targets and attributes of routes: (weight, function).
         self.targets, self.attributes = [], []
         self.macs = 0
-        # The kernel keeps one cached route for all routes by a next-hop object: it has the prefix length, MTU
-        # and hop limit of the one that was used first. The two kernels may differ in that.
+        # The kernel keeps one cached route for all routes by a next-hop object, with the prefix length, MTU and hop
+        # limit of the route that was used first. The two kernels may differ in that.
         self.shared_next_hops = False
         self.mixed_metrics = False
         self.stateful_firewall = False
@@ -151,10 +151,9 @@ class Model:
 class Feature:
     """One kind of thing that a configuration may have.
 
-    weight: how likely a configuration has it. share: how often a change is one of its own. flag: it sets this of the
-    model.
-    needs: lines of `ip`, `nft` or "sysctl" that a kernel without it refuses. sign: words in a script that
-    show it.
+    weight: the probability that a configuration has it. share: how often a change is one of this feature.
+    flag: the attribute of the model that it sets. needs: lines of `ip`, `nft` or "sysctl" that a kernel without it
+    refuses. sign: words in a script that show it.
     """
 
     name, weight, share, needs, sign, flag = None, 1.0, 1.0, (), None, None

@@ -22,9 +22,9 @@ LARGEST = 3000
 # A wire carries untagged frames of that much more than its MTU.
 MORE_THAN_MTU = 4
 AROUND_MTU = (-41, -40, -1, 0, 1, 2, 4, 5, 8, 40, 41)
-# The router itself ignores ICMPv6 messages of these types.
+# ICMPv6 types that the router itself ignores.
 SAFE_TYPES = (1, 3, 4, 100, 144, 200, 255)
-# A bound: unresolved neighbours are taken from a table that all namespaces share.
+# Each may become an unresolved neighbour, and all namespaces share one table of neighbours.
 MOST_DESTINATIONS = 160
 
 
@@ -37,7 +37,7 @@ def address(value):
 
 
 def ether_of(dev):
-    """What is before the IPv6 header of a frame to that device of the router, from nobody known."""
+    """The Ethernet header and tags of a frame to that device of the router, from an unknown MAC."""
     tags = b"".join(struct.pack("!HH", kind, vid) for kind, vid in dev.tags)
     return mac_bytes(dev.mac) + b"\x02\0\0\0\0\x77" + tags + ETH_IPV6
 
@@ -179,7 +179,7 @@ class Packets:
         return make(source, target)
 
     def _payload(self, before):
-        """The mark and as much as makes the whole packet of a telling size."""
+        """The mark, and zeros that make the packet small, close to an MTU, or of a random size."""
         rng = self.rng
         data = wire.mark(self.number)
         choice = rng.random()
@@ -218,7 +218,7 @@ class Packets:
         return ICMP6, summed(body, 2, source, target, ICMP6)
 
     def _icmp_error(self, source, target):
-        """Of a packet that went the other way: multipath hashes by what it quotes."""
+        """It quotes a packet that went the other way: multipath hashes that."""
         _, quoted = self._udp(target, source, extra=48)
         inner = struct.pack("!IHBB", 6 << 28, len(quoted), UDP, 64) + target + source + quoted
         body = struct.pack("!BBHI", self.rng.choice([1, 2, 3, 4]), 0, 0, 1280) + inner

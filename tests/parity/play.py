@@ -17,7 +17,7 @@ SHRINK_S = 240
 
 
 class Failure(collections.namedtuple("Failure", "line frames differences")):
-    """The round of a script in which packets fared differently. line: of the round's first frame."""
+    """The round of a script in which the routers differed. line: the place of its first frame in the script."""
 
     def culprits(self):
         """The lines of the frames that differed; all of them if that is not known."""
@@ -103,7 +103,7 @@ class Shrinker(contextlib.AbstractContextManager):
         return lines if play_anew(lines) else None
 
     def fewer_frames(self, lines, failure):
-        """Rounds before the one that fails are left out, or kept short; then one frame is tried."""
+        """Try without the frames of earlier rounds, then with them; each time one culprit alone, then all frames."""
         head, frames = lines[: failure.line], failure.frames
         for earlier in ([line for line in head if not _is_frame(line)], head):
             for culprit in failure.culprits()[:3]:

@@ -30,7 +30,7 @@ def supported(ns):
 
 
 def signs(lines):
-    """The names of the features that a script shows to need of the kernel."""
+    """The names of the features that a script needs of the kernel."""
     text = "\n".join(lines)
     return {feature.name for feature in FEATURES if feature.sign and feature.sign in text}
 
@@ -54,7 +54,7 @@ class Scenario:
     def __init__(self, seed, number, packets, allowed):
         self.rng = random.Random("%d/%d" % (seed, number))
         self.model = Model(self.rng)
-        # Chance is asked in any case, so that a feature more or less does not change all others.
+        # Draw for every feature, so that a kernel with one more or less does not change the choice of the others.
         self.features = [kind(self.model) for kind in FEATURES if
                          (self.rng.random() < (kind.weight or 1) or kind.name in ALWAYS) and kind.name in allowed]
         self.lines = [line for feature in self.features for line in (*feature.setup(), "burst")]
@@ -69,7 +69,7 @@ class Scenario:
         return [line for feature in self.features for line in getattr(feature, "settled", list)()]
 
     def _changes(self):
-        """Changes in random order, in bursts of random lengths. Never empty: two rounds are two."""
+        """Changes in random order, in bursts of random lengths. Never empty, or two rounds would be one."""
         lines, rng = [], self.rng
         shares = [feature.share for feature in self.features]
         for _ in range(rng.choice([1, 2, 5, 10, 30]) if any(shares) else 0):

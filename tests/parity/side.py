@@ -92,7 +92,7 @@ class Side:
         self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
         self.neighbours = Neighbours(self.r)
         self.saved, self.pins = {}, {}
-        # Called after neighbours failed: the kernel then removes exceptions of their destinations.
+        # Called after neighbours failed, because the kernel then removes exceptions of their destinations.
         self.given_up = lambda: None
 
     def _make_wire(self, port, number):
@@ -188,7 +188,7 @@ class Side:
             self.r.sysctl(path, value)
         except OSError as error:
             return "%s: %s" % (path, error.strerror)
-        if not path.endswith("/mtu"):  # bound by the device's, which is given back with that
+        if not path.endswith("/mtu"):  # clear() restores it with the device's own MTU
             self.saved.setdefault(path, before)
         return ""
 
@@ -210,7 +210,7 @@ class Side:
                 self.r.sysctl(path, HOUR)
 
     def restore(self):
-        # Last come, first back: "all" overwrites what single devices were given.
+        # The last change first, since a write to "all" overwrites the settings of single devices.
         for path, value in reversed(list(self.saved.items())):
             if self.r.has_sysctl(path):
                 self.r.sysctl(path, value)
@@ -334,6 +334,6 @@ def _argv(line):
 
 
 def _error(message, lines):
-    """An error with the line that it is about in place of its number."""
+    """A message of `ip`; in place of "Command failed -:NUMBER" the line that failed."""
     failed = re.match(r"Command failed -:(\d+)", message)
-    return "%s" % lines[int(failed.group(1)) - 1] if failed else message
+    return lines[int(failed.group(1)) - 1] if failed else message

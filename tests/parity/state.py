@@ -21,7 +21,7 @@ def comparable(text):
 
 
 def _sorted_where_any(text):
-    """Sort the routes that each device adds when it is ready."""
+    """Sort the routes that the kernel adds for each device when it is ready, in any order."""
     lines = text.splitlines()
     at = [number for number, line in enumerate(lines) if OF_EACH_DEVICE.match(line)]
     for number, line in zip(at, sorted(lines[number] for number in at)):
@@ -59,7 +59,7 @@ def at_rest(state):
             dev = words[1].split("@")[0].rstrip(":")
         elif words[:1] == ["inet6"] and dev in up:
             address = words[1].split("/")[0]
-            # The subnet's anycast address keeps its anycast route.
+            # An address that is the subnet's anycast address, too, keeps that anycast route.
             if not any("%s %s dev" % (kind, address) in state for kind in ("local", "anycast")):
                 return False
     return True

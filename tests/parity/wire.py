@@ -251,7 +251,7 @@ EXTENSIONS = (0, 43, 60)
 
 
 def without_random(frame):
-    """The frame with the id zeroed of a fragment that is not one of ours."""
+    """The frame; if it is a fragment, but not one of ours, with its fragment id zeroed."""
     at = ip6_at(frame)
     if at is None:
         return frame

@@ -21,7 +21,7 @@ from world import World
 
 CONFIGURATIONS_PER_WORLD = 20
 REPORT_EVERY_S = 10
-# Percentage points (one standard deviation) by which configurations differ in the share of XDP.
+# The standard deviation, between configurations, of the share that XDP forwards; in percentage points.
 SHARE_SPREAD = 18
 # Every second or third configuration with exceptions has a packet that XDP answers: one of so many must.
 EXCEPTED, ANSWER = 30, "answer_too_big"
