@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * guard_dump [-f] [-s SOURCE] DEVICE...: print a line of JSON with the result of the guard's reader
- * for the netfilter rules of this network namespace: for each pair of devices and each hook the
- * reason why packets pass to the kernel, or null. With -f, for each line of input, it then
- * processes the notifications: it prints {"changed": false} if none mattered, or the result of a
- * new read.
+ * guard_dump [-f] [-s nf_tables|ip6_tables] DEVICE...: print a line of JSON with the result of the
+ * guard's reader for the netfilter rules of this network namespace: for each pair of devices and
+ * each hook the reason why packets pass to the kernel, or null. With -f, for each line of input, it
+ * then processes the notifications: it prints {"changed": false} if none mattered, or the result of
+ * a new read.
  *
  * guard_dump -s hooks DEVICE...: print the functions at netfilter's hooks, and BPF programs by
  * links.

@@ -2,7 +2,7 @@
 """Raw frames in and out of one device, by AF_PACKET. Standard library only.
 
 Knows nothing of routers: a frame is bytes. A tap reads frames that arrive, never those that are sent
-through the device. lost() returns whether the tap itself lost frames, so that no test blames the router.
+through the device. lost() counts the frames that the tap itself lost, so that no test blames the router.
 """
 
 import errno
