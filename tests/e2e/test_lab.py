@@ -10,6 +10,7 @@ import sys
 import frames as fr
 import pytest
 from lab import BPFFS, REPO, SIXLANE, Lab, processes_inside, wait_until
+from tap import Flow
 from topology import Net, host_addr
 
 VICTIM = """
@@ -86,6 +87,12 @@ def test_expected_frame_matches_the_kernel(idle):
     b = host_addr("b")
     frames = [fr.udp(b, fl=0xABCDE, tc=0xFF), fr.udp(b) + b"padding", fr.udp(b, hop_limit=2, size=1500)]
     idle.assert_forwarded_by_kernel(frames)
+
+
+def test_a_flow_that_fails(idle):
+    """Its error is raised where the flow ends, so that nobody counts on its frames."""
+    with pytest.raises(KeyError), Flow(idle.tap["a"], {}.__getitem__) as flow:
+        flow.join(10)
 
 
 def test_renumbered_frames_are_right():

@@ -153,7 +153,7 @@ class Flow(threading.Thread):
                     self.tap.send(self.make(number))
                     self.sent = number + 1
                 self._stop_asked.wait(1 / 1000)
-        except OSError as error:
+        except Exception as error:  # stop() raises it
             self.error = error
 
     def __enter__(self):
@@ -164,7 +164,7 @@ class Flow(threading.Thread):
         self.stop()
 
     def stop(self):
-        """End the stream; returns how many frames went out."""
+        """End the stream; returns how many frames went out, or raises what ended it."""
         self._stop_asked.set()
         self.join()
         if self.error:
