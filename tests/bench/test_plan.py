@@ -4,13 +4,41 @@
 import json
 import os
 
+import plan as module
 import pytest
-from commands import Command
+from common import BenchError, Parser
+
+
+class Command:
+    """`sixlane bench plan` within the test's process."""
+
+    def __init__(self, capsys):
+        self.capsys = capsys
+
+    def text(self, *words, is_json=False):
+        parser = Parser()
+        module.add_options(parser)
+        options = parser.parse_args([*map(str, words)])
+        vars(options).update({"json": is_json, "pretty": False, "command": "sixlane bench plan"})
+        module.run(options)
+        return self.capsys.readouterr().out
+
+    def rows(self, *words):
+        return json.loads(self.text(*words, is_json=True))
+
+    def refuse(self, *words):
+        """The text of its error."""
+        with pytest.raises((BenchError, SystemExit)) as raised:
+            self.text(*words)
+        if raised.type is not SystemExit:
+            return str(raised.value)
+        assert raised.value.code == 2
+        return self.capsys.readouterr().err
 
 
 @pytest.fixture
 def plan(capsys):
-    return Command("plan", capsys)
+    return Command(capsys)
 
 
 @pytest.fixture

@@ -92,6 +92,12 @@ def test_sizes(name, count, length):
     assert np.array_equal(table.addresses, tables.named(name, 3).addresses)
 
 
+def test_lengths_of_routes():
+    """Random tables have those of the full view."""
+    counts = np.bincount(tables.named("full-view", 1).length)
+    assert tables.REAL == {length: counts[length] for length in tables.REAL}
+
+
 def test_refused(tmp_path):
     """Also tables of one name, whose rows could not be told apart."""
     for name in ("nosuch", "dense-48-5", "hosts-108:2m", "0", "5m", "full-view:10", "dense-48:x"):
