@@ -110,11 +110,11 @@ def test_shape():
     assert stream == sorted(stream, key=lambda each: each.time)
     assert 0.12 < sum(each.path is None for each in stream) / len(stream) < 0.17
     assert 0.8 * churn.UNSTABLE < len({each.prefix for each in stream}) / len(PREFIXES) < 1.2 * churn.UNSTABLE
-    few, said = churn.synthetic(PREFIXES * 100, 10_000, 1)[1], collections.defaultdict(list)  # seldom two at once
+    few, paths_of = churn.synthetic(PREFIXES * 100, 10_000, 1)[1], collections.defaultdict(list)  # seldom two at once
     for each in few[::churn.ORIGIN]:
-        said[each.peer, each.prefix].append(each.path)
-    announced = [path for paths in said.values() for path in paths if path]
-    repeated = sum(one == other is not None for each in said.values() for one, other in zip(each, each[1:]))
+        paths_of[each.peer, each.prefix].append(each.path)
+    announced = [path for paths in paths_of.values() for path in paths if path]
+    repeated = sum(one == other is not None for each in paths_of.values() for one, other in zip(each, each[1:]))
     assert 0.35 < repeated / len(announced) < 0.45
     assert len({len(path) for path in announced}) > churn.EXPLORED
 

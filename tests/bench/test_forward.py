@@ -22,7 +22,7 @@ def series(name, pattern="zipf:1", flood=None):
     return forward.Series(name, pattern, 64, 1, flood)
 
 
-@pytest.mark.parametrize("measured, counts, said", [
+@pytest.mark.parametrize("measured, counts, differences", [
     (series("floor"), {}, []), (series("compiled"), {"forward": 999, "pass_checksum": 1, "Ip6OutForwDatagrams": 1}, []),
     (series("kernel"), {"Ip6OutForwDatagrams": 1000}, []),
     (series("fib"), {"Ip6OutForwDatagrams": 3}, ["3 were left to the kernel"]),
@@ -36,23 +36,23 @@ def series(name, pattern="zipf:1", flood=None):
     (series("compiled", flood="udp"), {"arrived": 990}, []),
     (series("compiled", flood="udp"), {"arrived": 989}, ["989 were delivered"]),
 ])  # fmt: skip
-def test_differences(monkeypatch, measured, counts, said):
+def test_differences(monkeypatch, measured, counts, differences):
     monkeypatch.setitem(router.SIDES, "drop", router.Side("sides.side_drop", drops=True))
-    assert forward.differences(measured, 1000, Counter({"arrived": 1000} | counts)) == said
+    assert forward.differences(measured, 1000, Counter({"arrived": 1000} | counts)) == differences
 
 
-@pytest.mark.parametrize("engine, found, said", [
+@pytest.mark.parametrize("engine, found, error", [
     ("compiled", [5, 13], None), ("kernel", [5, 5], None),
     ("compiled", [5, 12], "7 instead of 8 packets matched"),
     ("kernel", [5, 6], "1 instead of 0 packets"),
 ])  # fmt: skip
-def test_hits_of_exceptions_must_add_up(engine, found, said):
+def test_hits_of_exceptions_must_add_up(engine, found, error):
     """Those of the untimed run and of the timed one."""
     made, hits = object.__new__(exceptions.Measurement), iter(found)
     made._hits = lambda: next(hits)
     made.runner = types.SimpleNamespace(run=lambda _series, _packets: [types.SimpleNamespace(ns=50, timed=5)])
     made.progress = types.SimpleNamespace(step=lambda: None)
-    with pytest.raises(BenchError, match=said) if said else contextlib.nullcontext():
+    with pytest.raises(BenchError, match=error) if error else contextlib.nullcontext():
         assert made.run(engine, "hit", 4, 4) == 10
 
 
@@ -146,7 +146,7 @@ def test_states_are_left(name):
 
 def test_floods_of_which_nothing_is_learned(monkeypatch):
     """Messages that say what the kernel knows already: what is measured beside them means nothing."""
-    monkeypatch.setattr(router, "too_big", lambda *words, said=router.too_big: said(*words[:3], router.MTU))
+    monkeypatch.setattr(router, "too_big", lambda *words, make=router.too_big: make(*words[:3], router.MTU))
     with pytest.raises(BenchError, match="learned nothing from the flood too-big"):
         with forward.opened(tables.named("10", 1), ["compiled"]) as runner, router.flood(runner.router, "too-big"):
             pass

@@ -94,8 +94,8 @@ def test_one_cpu(monkeypatch, cpus, note):
 def test_left_out(capsys):
     """Where DPDK's library is not built, a warning says what it needs. sixlane's engines are always here."""
     assert lookup._is_here("trie", "") and not lookup._is_here("dpdk-fib6", "nosuch.so")
-    assert "dpdk-fib6 is left out: nosuch.so is neither" in (said := capsys.readouterr().err)
-    assert said.endswith("run make where libdpdk-dev is installed\n")
+    assert "dpdk-fib6 is left out: nosuch.so is neither" in (warning := capsys.readouterr().err)
+    assert warning.endswith("run make where libdpdk-dev is installed\n")
 
 
 def test_filling():

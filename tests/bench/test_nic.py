@@ -258,10 +258,10 @@ def test_what_cannot_be_restored(log, capfd):
         setup.keep("", f"echo 3 >>{log}")
         assert log.read_text() == ""
     assert log.read_text() == "3\n2\n1\n"
-    said = capfd.readouterr().err.splitlines()
-    assert [line.partition("; ")[2] for line in said] == [
+    errors = capfd.readouterr().err.splitlines()
+    assert [line.partition("; ")[2] for line in errors] == [
         "d is lost", "restore it by hand: no-such-command 'in quotes'", "restore it by hand: false"]  # fmt: skip
-    assert "File exists" in said[0]
+    assert "File exists" in errors[0]
 
 
 def test_nobody_reads_what_cannot_be_restored(log):

@@ -174,7 +174,7 @@ def test_refused(net):
     assert lane.sent == 0 and lane.refused == lane.made > 0
 
 
-@pytest.mark.parametrize("do, words, said", [
+@pytest.mark.parametrize("do, words, error", [
     ("run", {"lanes": [], "bytes": 60}, "lanes"), ("run", {"lanes": [0], "bytes": 1515}, "at most 1514"),
     ("run", {"lanes": [["no.p", 0, 1, 0]], "bytes": 60}, "of no is"), ("run", {"lanes": []}, "bytes"),
     ("run", {"lanes": [["g.packets_send", 0, 1, 9]], "bytes": 64}, "no such frames"), ("nosuch", {}, "nosuch"),
@@ -184,8 +184,8 @@ def test_refused(net):
     ("load", {"name": "x", "object": str(find("bench-packets.bpf.o")), "constants": {"header": "xy"}}, '"xy" is not'),
     ("attach", {"device": "h0", "program": "g.none"}, "g.none"),
 ])  # fmt: skip
-def test_errors(net, do, words, said):
-    with net.a.entered(), Engine("bench-packets") as engine, pytest.raises(BenchError, match=said):
+def test_errors(net, do, words, error):
+    with net.a.entered(), Engine("bench-packets") as engine, pytest.raises(BenchError, match=error):
         pk.Generator(engine, "g", template(), 1, 8, net.a.link("h0")["ifindex"])
         engine.do(do, **words)
 

@@ -126,8 +126,8 @@ def test_which_rows_count(plan, write, rows, by_words):
     ([forward(), forward(128, emulated=True)], "emulated CPU"),
 ])  # fmt: skip
 def test_bad_files(plan, write, content, wanted):
-    said = plan.refuse("--from", write(content))
-    assert "forward.json" in said and wanted in said
+    error = plan.refuse("--from", write(content))
+    assert "forward.json" in error and wanted in error
 
 
 @pytest.mark.parametrize("words", ["", "--ns 0", "--ns nan", "--ns 9 --from x", "--ns 9 --sizes 1", "--from none.json"])

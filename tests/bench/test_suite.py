@@ -30,9 +30,9 @@ def test_figures(capsys, median, others, met):
     judged = suite.judged(row(engine="compiled/kernel", median=median, unit="ratio", **others))
     assert judged.get("met") is met and judged.get("aim", "at least 2.00") == "at least 2.00"
     suite.report([judged, suite.judged(row(engine="compiled/kernel", median=3.0))], True)
-    said = capsys.readouterr().err
-    assert ("missed: forward, compiled/kernel, full-view (run " in said) == (met is False)
-    assert "not measured: forward, compiled/floor, full-view" in said and "compiled/kernel, full-view\n" not in said
+    lines = capsys.readouterr().err
+    assert ("missed: forward, compiled/kernel, full-view (run " in lines) == (met is False)
+    assert "not measured: forward, compiled/floor, full-view" in lines and "compiled/kernel, full-view\n" not in lines
     for ns in (15.0, 15.1):
         assert suite.judged(row(engine="ecmp - compiled", table="1", median=ns))["met"] == (ns <= 15)
 
@@ -142,10 +142,10 @@ def test_quoted_rows(other):
     assert "| kernel forwarding | 100 (99.0 – 101) | – | – | – |" in text
 
 
-@pytest.mark.parametrize("rows, readme, said", [
+@pytest.mark.parametrize("rows, readme, error", [
     ([row(note="INVALID: 5 packets were lost")], README, "5 packets were lost"),
     ([row(emulated=True)], README, "means nothing"), ([row()], "nothing", "not enough values"),
 ])  # fmt: skip
-def test_refused(rows, readme, said):
-    with pytest.raises(ValueError, match=said):
+def test_refused(rows, readme, error):
+    with pytest.raises(ValueError, match=error):
         written(rows, readme=readme)

@@ -167,7 +167,7 @@ def _worker(run, job, scripts, numbers, pipe):
         worker.close()
 
 
-def _told(failure):
+def _text_of(failure):
     return "\n".join(play.explain(failure)) if isinstance(failure, play.Failure) else str(failure)
 
 
@@ -259,7 +259,7 @@ class Worker:
     # -- failures
 
     def say(self, what, failure):
-        print("parity: %s\n%s" % (what, _told(failure)), flush=True)
+        print("parity: %s\n%s" % (what, _text_of(failure)), flush=True)
 
     def _cut_down(self, lines):
         """The shortest script that fails, alone or with what came before on these routers."""
@@ -276,7 +276,7 @@ class Worker:
     def _save(self, number, made, lines, failure):
         args = self.run.args
         path = os.path.join(args.save, "%d-%d.parity" % (args.seed, number))
-        text = _told(failure)
+        text = _text_of(failure)
         head = "Seed %d, configuration %d (%s), Linux %s" % (args.seed, number, made.about(), os.uname().release)
         with open(path, "w", encoding="utf-8") as file:
             for line in [head, *text.splitlines()]:

@@ -123,11 +123,11 @@ def _event(origin: int, prefixes: Sequence[str], rng: random.Random) -> Iterator
     start = rng.uniform(0, STREAM_S)
     back = start + (EXPLORED + 1) * INTERVAL_S + rng.expovariate(1 / DOWN_S)
     for peer in rng.choice([range(PEERS), [origin % PEERS]]):
-        when, said = start + rng.random(), [(back, _path(peer, origin))]
+        when, announced = start + rng.random(), [(back, _path(peer, origin))]
         for longer in range(rng.randint(1, EXPLORED)):
-            said.append((when, _path(peer, origin, longer + 1)))
+            announced.append((when, _path(peer, origin, longer + 1)))
             when += INTERVAL_S * rng.uniform(0.75, 1)  # RFC 4271, 10
-        for first, path in [*said, (when, None)]:
+        for first, path in [*announced, (when, None)]:
             times = [first, first + rng.random()] if path and rng.random() < REPEATED else [first]
             yield from (Update(each, peer, prefix, path) for each in times for prefix in prefixes)
 

@@ -62,8 +62,8 @@ class Engine(contextlib.AbstractContextManager):
         try:
             answer = json.loads(line)
         except ValueError:
-            said = f"answered {line!r}, which is not JSON" if line else f"ended with status {self.close()}"
-            raise BenchError(f"{self.name} {said}" + ": not enough memory?" * said.endswith("-9")) from None
+            problem = f"answered {line!r}, which is not JSON" if line else f"ended with status {self.close()}"
+            raise BenchError(f"{self.name} {problem}" + ": not enough memory?" * problem.endswith("-9")) from None
         if "error" in answer:
             raise BenchError(f"{self.name}: {answer['error']}")
         return answer

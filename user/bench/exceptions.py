@@ -127,8 +127,8 @@ class Measurement:
             added = [b - a for a, b in zip(none, learned)]
             zero = bool(added) and min(added) <= 0 <= max(added)
             note = "the spread holds 0: no difference is shown" if zero else rows.FEW if len(added) < 3 else ""
-            for mode, values, said in (("none", none, ""), ("learned", learned, ""), ("added", added, note)):
-                self.results.add(self.row(engine, "ns", values, pattern=name, mode=mode, frame_bytes=SIZE, note=said))
+            for mode, values, text in (("none", none, ""), ("learned", learned, ""), ("added", added, note)):
+                self.results.add(self.row(engine, "ns", values, pattern=name, mode=mode, frame_bytes=SIZE, note=text))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -71,9 +71,9 @@ def _dumped(file: BinaryIO, expected: str) -> Iterator[str]:
             yield from process.stdout
         check_interrupt()  # Ctrl-C in a terminal ends bgpdump as well
         log.seek(0)
-        said = re.search(r".*(?:\[error\]|Assertion).*", log.read())  # of most errors the exit status tells nothing
-        if said or process.returncode:
-            raise OSError(f"{said[0] if said else 'bgpdump failed'}; {expected}")
+        problem = re.search(r".*(?:\[error\]|Assertion).*", log.read())  # most do not show in the exit status
+        if problem or process.returncode:
+            raise OSError(f"{problem[0] if problem else 'bgpdump failed'}; {expected}")
 
 
 def lines(path: str, mrt: Container[int], expected: str) -> Iterator[str]:

@@ -182,8 +182,8 @@ def make_rows(table: tb.Table, ns: Figures, mpps: Figures) -> Iterator[rows.Row]
             yield make_row(table, series, series.name, "ratio", values)
         if series != compiled and compiled in compared:
             ratios = [*map(truediv, compared[compiled], values)]
-            said = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
-            yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, said)
+            text = note(compiled, "of compiled ") or note(series, f"of {series.name} ")
+            yield make_row(table, series, f"compiled/{series.name}", "ratio", ratios, text)
         if series.name in STATES and compiled in alone:
             # Other work of the machine only adds time: the median is of the fastest rounds, the spread of all.
             row = make_row(table, series, f"{series.name} - compiled", "ns", [*map(sub, ns[series], ns[compiled])])
@@ -235,13 +235,13 @@ def profile(runner: Runner, series: Series, count: int) -> None:
     with subprocess.Popen([*words, "--", "sleep", "1"], stderr=subprocess.PIPE, text=True) as perf:
         while perf.poll() is None:
             runner.run(series, count)
-        said = perf.stderr.read()
+        message = perf.stderr.read()
     check_interrupt()  # Ctrl-C in a terminal ends perf as well
     done = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], capture_output=True, text=True, check=False)
     steps = Counter(step_of(int(address, 16), symbol, lines)
                     for address, symbol in (line.split(maxsplit=1) for line in done.stdout.splitlines()))  # fmt: skip
     if perf.returncode or steps.total() < LEAST_SAMPLES:
-        raise BenchError(f"perf takes {steps.total()} samples a second on this machine: {said.strip() or 'too few'}")
+        raise BenchError(f"perf takes {steps.total()} samples a second on this machine: {message.strip() or 'too few'}")
     runner.shares[series].append(Counter({step: 100 * n / steps.total() for step, n in steps.items()}))
 
 
