@@ -54,7 +54,7 @@ class Firewalls:
         return set(self.router.port_status(WITNESS)["flags"]) & set(WITNESS_CHAINS)
 
     def _new_flag(self):
-        """One that the present rules do not set. If they set all, they are flushed first."""
+        """A flag that the present rules do not set. If they set all, they are flushed first."""
         free = sorted(set(WITNESS_CHAINS) - self._flags())
         if not free and self.router.daemon:
             self._load([])

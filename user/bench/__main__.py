@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`sixlane bench COMMAND`, executed by `sixlane`: a module a command, with HELP, add_options(parser) and run(options).
+"""`sixlane bench COMMAND`, executed by `sixlane`. Each is a module with HELP, add_options(parser), run(options).
 Exit codes: 0 done, 1 failed, 2 not understood, 130 after SIGINT or SIGTERM."""
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ def profile(runner: Runner, series: Series, count: int) -> None:
 
 
 def profile_rows(runner: Runner) -> Iterator[rows.Row]:
-    """A row a step, in the order of their shares, and one for the rest."""
+    """A row for each step, in the order of their shares, and one for the rest."""
     for series, shares in runner.shares.items():
         shown = [step for step, share in sum(shares, Counter()).most_common() if share / len(shares) >= LEAST]
         columns = {step: [share[step] for share in shares] for step in shown}

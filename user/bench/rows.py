@@ -158,7 +158,7 @@ class Results:
                 self.write_files()
 
     def print_json(self) -> None:
-        """An array, a row a line unless --pretty is given."""
+        """An array with one row per line, or on several lines with --pretty."""
         indent = 1 if self.options.pretty else None
         print("[" + ",\n".join(json.dumps(row, indent=indent, ensure_ascii=False) for row in self.rows) + "]")
 

@@ -115,7 +115,7 @@ def report(rows: list[Row], is_whole: bool) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sets", nargs="*", metavar="SET|RUN", help=f"{', '.join((*SETS, *RUNS))}; all unless given")
     parser.add_argument("--quick", action="store_true", help="small tables and few rounds: does it work?")
-    parser.add_argument("--output", required=True, metavar="DIR", help="a folder a run, and suite.json of all")
+    parser.add_argument("--output", required=True, metavar="DIR", help="a folder for each run; suite.json for all")
 
 
 def words_of(command: str, quick: bool) -> list[str]:
@@ -236,7 +236,7 @@ def _notes(rows: list[Row]) -> str:
 
 
 def _section(name: str, rows: list[Row]) -> str:
-    """The runs NAME, NAME-1 and so on: a table of times and ratios, and one of all else with a unit a line."""
+    """The runs NAME, NAME-1 and so on: a table of times and ratios, and one of other units with one unit per line."""
     commands = dict.fromkeys(f"`{row['command'].partition(' --output')[0]}`\n" for row in rows)
     text = f"\n## {name}\n" + "\n".join(commands) + f"![{name}](plots/{name}.svg)\n" * (name in SETS["papers"])
     rows = [_placed(row) for row in rows if row["mode"] not in sum(OF_ROUTES, ()) and row["unit"] != "Mpps"]
