@@ -98,6 +98,8 @@ def aim(median, run, figure="forward, compiled/kernel, full-view", bound="at lea
      "| forward, compiled/kernel, full-view | forward-1 | 3.00 (2.00 – 4.00) | ratio | at least 2.00 |  |\n\n"),
     ([aim(5.0, "sizes", "x", "at most 9"), aim(6.0, "forward-1", "x", "at most 9"), aim(4.0, "cpus", "x", "at most 9")],
      "| x | forward-1 | 6.00 (5.00 – 7.00) | ratio | at most 9 |  |\n\n"),
+    ([{**aim(None, "sizes", "x", "at most 9"), "met": False}, aim(6.0, "cpus", "x", "at most 9")],
+     "| x | sizes | – | ratio | at most 9 | **missed** |\n\n"),
     # runs that differ by a number; a ratio of two tables; one beside something else
     ([row(), row(run="forward-2", seed=2, command="sixlane bench forward --seed=2"), row(engine="trie", unit="Mpps")],
      "`sixlane bench forward`\n\n`sixlane bench forward --seed=2`\n\n|  | compiled, ns |\n| --- | --- |\n"

@@ -267,12 +267,13 @@ def _routes(rows: list[Row]) -> str:
 
 
 def _aims(rows: list[Row]) -> str:
-    """Each figure once: the worst of all runs."""
+    """Each figure once: the worst of all runs, which may be one without a value."""
     worst: dict[str, Row] = {}
     for row in rows:
         if "aim" in row:
             sign = 1 if "least" in row["aim"] else -1
-            worst[row["figure"]] = min(worst.get(row["figure"], row), row, key=lambda row: sign * (row["median"] or 0))
+            worst[row["figure"]] = min(worst.get(row["figure"], row), row,
+                                       key=lambda row: (row["met"], sign * (row["median"] or 0)))  # fmt: skip
     return _table(["figure", "run", "value", "unit", "aim", ""], (
         [row["figure"], row["run"], _spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"]
         for row in worst.values()))  # fmt: skip
