@@ -225,11 +225,11 @@ class World(contextlib.AbstractContextManager):
         # Every other time packets are sent before the daemon has read the exceptions again: sixlane must be right
         # then, too, though it leaves more to the kernel.
         self.settled += 1
-        reads = self.taught and (news or self.unannounced or self.settled % 2)
+        must_wait = self.taught and (news or self.unannounced or self.settled % 2)
         if self.unannounced:
             self._wait_polled()
         self.router.wait_in_sync()
-        if reads:
+        if must_wait:
             self._wait_exceptions_read()
 
     def _teach(self):
