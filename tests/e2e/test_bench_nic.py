@@ -285,8 +285,10 @@ def end(process, number=signal.SIGINT):
 
 def wait_for_progress(process):
     """On its standard error; it must not end before."""
-    while b"nic: " not in (line := process.stderr.readline()):
-        assert line
+    said = [b"nothing"]
+    while b"nic: " not in said[-1]:
+        said.append(process.stderr.readline())
+        assert said[-1], said
 
 
 def sixlaned_of(process):
