@@ -46,6 +46,8 @@ static uint32_t find_room(struct fib_ids *ids, uint32_t n)
 {
 	uint32_t run = 0;
 
+	if (ids->refused && n >= ids->refused)
+		return ids->limit;
 	while (ids->lowest < ids->limit && test_bit(ids->busy, ids->lowest))
 		ids->lowest++;
 	for (uint32_t i = ids->lowest; i < ids->limit;) {
@@ -58,6 +60,7 @@ static uint32_t find_room(struct fib_ids *ids, uint32_t n)
 		if (run == n)
 			return i - n;
 	}
+	ids->refused = n;
 	return ids->limit;
 }
 
@@ -77,8 +80,7 @@ static void release(struct fib_ids *ids)
 		ids->busy[i] &= ~ids->waiting[i];
 		ids->waiting[i] = 0;
 	}
-	ids->n_waiting = 0;
-	ids->lowest = 0;
+	ids->n_waiting = ids->lowest = ids->refused = 0;
 }
 
 /* Wait until all that was given back may be taken again. False: it may not. */
@@ -131,6 +133,7 @@ void fib_ids_give_unused(struct fib_ids *ids, uint32_t first, uint32_t n)
 {
 	set_bits(ids->busy, first, n, false);
 	ids->n_taken -= n;
+	ids->refused = 0;
 	if (first < ids->lowest)
 		ids->lowest = first;
 }

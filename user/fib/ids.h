@@ -18,7 +18,8 @@ struct fib_ids {
 	uint32_t n_words;  /* of a bitmap */
 	uint32_t limit;	   /* numbers are below it */
 	uint32_t n_taken, n_waiting;
-	uint32_t lowest; /* all below are busy */
+	uint32_t lowest;  /* all below are busy */
+	uint32_t refused; /* no range of this size is free; 0: not known */
 };
 
 /* Numbers from first (less than 64) to limit - 1. 0 or -ENOMEM. */

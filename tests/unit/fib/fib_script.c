@@ -104,6 +104,7 @@ static void set_knob(struct run *run, char *text)
 		i++;
 	assert_true(i < ARRAY_SIZE(knobs));
 	memcpy(knobs[i].at, &value, knobs[i].bytes); /* little endian */
+	fib->buckets.refused = 0;		     /* there may be more now */
 }
 
 /* Of the fib and its maps; the first ones are the numbers of writes. */

@@ -147,6 +147,14 @@ static void test_ranges(void **state)
 	assert_true(fib_ids_take(&fib, &fib.buckets, 5, &d));
 	assert_true(fib_ids_take(&fib, &fib.buckets, 3, &d));
 	assert_int_equal(d, 20);
+	/* What was refused is looked for again after numbers were given back. */
+	assert_false(fib_ids_take(&fib, &fib.buckets, 6, &d));
+	fib_ids_give_unused(&fib.buckets, 30, 6);
+	assert_true(fib_ids_take(&fib, &fib.buckets, 6, &d));
+	assert_int_equal(d, 30);
+	fib_ids_give(&fib.buckets, 40, 9);
+	assert_true(fib_ids_take(&fib, &fib.buckets, 9, &d));
+	assert_int_equal(d, 40);
 	fib_ids_free(&fib.buckets);
 }
 
