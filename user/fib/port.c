@@ -237,7 +237,12 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *co
 void fib_port_sweep(struct fib *fib, bool confirm)
 {
 	FIB_HASH_EACH(struct fib_port, port, &fib->ports) {
-		port->adopted &= !confirm;
+		const struct sixlane_port gone = { .ifindex = port->port.ifindex };
+
+		if (confirm && port->adopted) {
+			fib_set_port(fib, &gone);
+			continue;
+		}
 		if (port->known)
 			vlan_after(fib, port, true);
 		free_if_unused(fib, port);

@@ -34,7 +34,8 @@ struct fib_port {
 /* A reference to the port of a device, which is added if needed. NULL: no room or no memory. */
 struct fib_port *fib_port_get(struct fib *fib, uint32_t ifindex);
 void fib_port_put(struct fib *fib, struct fib_port *port);
-/* Free unused ports and retry tags; with confirm adopted ports become unused. */
+/* Free unused ports and retry tags. confirm: the devices of ports that are still adopted are gone.
+ */
 void fib_port_sweep(struct fib *fib, bool confirm);
 
 /* Delete tags without a port; with confirm also adopted ones. */

@@ -30,17 +30,6 @@ static void drop_if_unset(struct fib *fib, struct fib_entry *entry)
 		fib_entry_withdraw(fib, entry);
 }
 
-static void delete_orphans(struct fib *fib)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < fib->n_orphans; i++) {
-		if (fib_write_del(fib, FIB_MAP_ROUTES, &fib->orphans[i]))
-			fib->orphans[kept++] = fib->orphans[i];
-	}
-	fib->n_orphans = kept;
-}
-
 static void confirm_objects(struct fib *fib)
 {
 	FIB_HASH_EACH(struct fib_object_state, object, &fib->objects)
@@ -72,7 +61,6 @@ static void end_incomplete(struct fib *fib)
 void fib_sync_end(struct fib *fib)
 {
 	fib_entry_each(fib, drop_if_unset);
-	delete_orphans(fib);
 	fib->syncing = false;
 	confirm_objects(fib);
 	end_incomplete(fib);
@@ -100,10 +88,24 @@ static void retry_entry(struct fib *fib, struct fib_entry *entry)
 	fib_entry_free_if_unused(fib, entry);
 }
 
+/* Keys in sl_routes that no prefix can have. */
+static void delete_orphans(struct fib *fib)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < fib->n_orphans; i++) {
+		if (fib_write_del(fib, FIB_MAP_ROUTES, &fib->orphans[i]))
+			fib->orphans[kept++] = fib->orphans[i];
+	}
+	fib->n_orphans = kept;
+	fib->unswept |= kept != 0;
+}
+
 /* Write or delete what could not be before. */
 static void sweep(struct fib *fib)
 {
 	fib->unswept = false;
+	delete_orphans(fib);
 	fib_vlan_sweep(fib, false);
 	fib_port_sweep(fib, false);
 	fib_neigh_sweep(fib, false);

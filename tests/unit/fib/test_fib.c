@@ -352,6 +352,32 @@ static void test_adopt_nonsense(void **state)
 				 sim->routes.routes[i].key.prefix_len);
 }
 
+/* A key that no prefix can have is deleted, by a retry if the synchronisation cannot. */
+static void test_adopt_orphan(void **state)
+{
+	struct world *world = *state;
+
+	set(world, "1::/48", via("fe80::1", 3));
+	put(&world->sim->routes, 4711, (struct prefix){ 0 }, sixlane_route_value(1, 0));
+	world->sim->routes.routes[1].key.prefix_len = 3;
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_script_run(world, "fail del 1;sync;set 1::/48 1@3;end");
+	assert_int_equal(world->sim->routes.n, 2);
+	fib_script_run(world, "fail del 0;retry 0;is 1::1 1@3");
+	assert_int_equal(world->sim->routes.n, 1);
+}
+
+/* The device of a port is gone unless a synchronisation sets it: packets to it pass. */
+static void test_adopt_port_without_device(void **state)
+{
+	struct world *world = *state;
+
+	fib_script_run(world, "port 3 1;set 1::/48 1@3;port 4 1");
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_script_run(world, "sync;set 1::/48 1@3;is 1::1 1@3;end;is 1::1 1@3;count ports 1");
+	assert_int_equal(world->sim->ports[fib_port_slot(world->fib, 3)].flags, 0);
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +385,7 @@ UNIT_TESTS()
 		TEST(test_deleted_already),	TEST(test_bounds),
 		TEST(test_held_port),		TEST(test_adopt_port_home),
 		TEST(test_adopt_refuses),	TEST(test_adopt_nonsense),
+		TEST(test_adopt_orphan),	TEST(test_adopt_port_without_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
