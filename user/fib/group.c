@@ -12,13 +12,11 @@
 /*
  * Walker's alias method in Vose's order, in integers. A group of n members has n buckets, each
  * shared by at most two of them. A member's probability is exact to within 2^-33, the rounding of a
- * bound.
+ * bound. The result is below 2^32, since part < whole <= 65535 * 65536.
  */
 static uint32_t bound_of(uint64_t part, uint64_t whole)
 {
-	uint64_t bound = ((part << 32) + whole / 2) / whole;
-
-	return bound > UINT32_MAX ? UINT32_MAX : (uint32_t)bound;
+	return (uint32_t)(((part << 32) + whole / 2) / whole);
 }
 
 /* left: what a member still needs; a bucket holds the sum of all weights. queue: of members. */

@@ -42,7 +42,8 @@ bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 
 /*
  * Fill n buckets, which name members by index, for a weighted choice: member i wins with
- * probability hops[i].weight / sum. Weights are at least 1. 0 or -ENOMEM.
+ * probability hops[i].weight / sum. The weights are at least 1, their sum at most 65535 * 65536.
+ * 0 or -ENOMEM.
  */
 int fib_alias_build(const struct fib_key_hop *hops, uint32_t n, union sixlane_nh_bucket *buckets);
 

@@ -142,12 +142,17 @@ static void expect_figures(struct run *run, char *text, const uint64_t *before, 
 	read_figures(run->world, now);
 	while ((name = script_word(&text))) {
 		const uint32_t expected = script_number(&text);
+		bool found = false;
 
 		for (size_t i = 0; i < n; i++) {
-			if ((!strcmp(name, "all") || !strcmp(name, figures[i])) &&
-			    now[i] - before[i] != expected)
+			if (strcmp(name, "all") != 0 && strcmp(name, figures[i]) != 0)
+				continue;
+			found = true;
+			if (now[i] - before[i] != expected)
 				fail_msg("%s: %lu", figures[i], now[i] - before[i]);
 		}
+		if (!found)
+			fail_msg("no such figure: %s", name);
 	}
 }
 

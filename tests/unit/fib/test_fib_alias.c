@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Weighted choice: whatever the weights, each member has its share of all hashes to within 2^-31,
+ * Weighted choice: whatever the weights, each member has its share of all hashes to within 2^-33,
  * and buckets name no others. And the allocator of ids and buckets.
  */
 #include "../unit.h"
@@ -42,8 +42,8 @@ static void check(uint32_t n)
 		__int128 want = (__int128)hops[i].weight * whole;
 		__int128 error = is > want ? is - want : want - is;
 
-		/* error / (total * whole) <= 2^-31 */
-		assert_true(error <= (__int128)total * whole >> 31);
+		/* error / (total * whole) <= 2^-33 */
+		assert_true(error <= (__int128)total * whole >> 33);
 	}
 }
 
