@@ -10,6 +10,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/ipv6.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,8 +140,6 @@ int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint3
 	return sane ? 0 : -EINVAL;
 }
 
-#define MIN_MTU 1280u
-
 /* --- interpreting ----------------------------------------------------------------------------- */
 
 static bool has(const struct fib_next_hop *next_hop, uint32_t flag)
@@ -154,7 +153,7 @@ static bool content_is_sane(const struct sixlane_next_hop *content)
 	const uint32_t known =
 		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
 
-	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
+	if (content->flags & ~known || (content->mtu && content->mtu < IPV6_MIN_MTU))
 		return false;
 	if (content->flags & SIXLANE_NEXT_HOP_LOCKED && !content->mtu)
 		return false;

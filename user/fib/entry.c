@@ -194,7 +194,7 @@ static void after_write(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	if (was_stuck)
 		fib_next_hop_restore(fib, old);
 	fib_next_hop_rename(fib, old, id);
-	if (fib->unused.next != &fib->unused)
+	if (!fib_list_is_empty(&fib->unused))
 		fib_next_hop_free_unused(fib);
 }
 

@@ -74,7 +74,7 @@ int maps_set_policies(const struct maps *maps, const struct maps_policy *policie
 {
 	_cleanup_free_ struct maps_policy *sorted = NULL;
 	struct old_policies old = { .n_kept = n };
-	int ret = 0;
+	int ret;
 
 	if (n) {
 		sorted = calloc(n, sizeof(*sorted));

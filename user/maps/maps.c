@@ -114,10 +114,10 @@ int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
 	return bpf_map_lookup_elem(maps->fd[LOADER_ROUTES], &key, value) ? -errno : 0;
 }
 
-int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
+int maps_source_lookup(const struct maps *maps, uint32_t id, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	return maps_trie_lookup(maps, LOADER_SOURCES, set, addr, value);
+	return maps_trie_lookup(maps, LOADER_SOURCES, id, addr, value);
 }
 
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)

@@ -101,7 +101,7 @@ bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 		     const union sixlane_addr *dst);
 int maps_policy_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 
-/* --- leads.c: where the maps send the packets of a flow --------------------------------------- */
+/* --- flow.c: where the maps send the packets of a flow ---------------------------------------- */
 
 /* What a packet is looked up by, and a next hop that it may be forwarded to. */
 struct maps_flow {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_punted and sl_fresh: filters of destinations whose packets are the kernel's unless they have
- * an entry in sl_exceptions. The daemon owns the first, in which a destination has some bits. In
- * sl_fresh it has some bytes, each twice: the program adds to one half, and the daemon clears the
- * other.
+ * sl_punted and sl_fresh, two Bloom filters of destinations. The kernel forwards packets to them,
+ * except to those of sl_punted alone that have an entry in sl_exceptions. Only the daemon writes
+ * sl_punted. sl_fresh has two halves: the program adds to one, and the daemon clears the other.
  */
 #include <string.h>
 
@@ -12,11 +11,12 @@
 #define WORD_BITS 64
 
 /*
- * Values of the flag's byte. The program stores LOOK after it has counted an entry of sl_fresh: a
- * daemon that still finds LOOK_UNLESS_STORED has seen all that was counted.
+ * Values of the byte of SIXLANE_META_CHECK_PUNTED, with either of which packets check. The program
+ * stores CHECK after it has counted an entry of sl_fresh. So a daemon that still finds its own
+ * CLEARING has seen all that was counted.
  */
-#define LOOK 1u
-#define LOOK_UNLESS_STORED 3u
+#define CHECK 1u
+#define CLEARING 3u
 
 /* --- sl_punted -------------------------------------------------------------------------------- */
 
@@ -102,31 +102,31 @@ bool maps_checks_punted(const struct maps *maps)
 
 void maps_check_punted(const struct maps *maps)
 {
-	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE], LOOK,
+	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE], CHECK,
 			 __ATOMIC_SEQ_CST);
 }
 
 void maps_uncheck_punted(const struct maps *maps)
 {
-	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE],
-		was = LOOK_UNLESS_STORED;
+	uint8_t *byte = &maps->meta->flag_bytes[SIXLANE_META_CHECK_PUNTED_BYTE];
+	uint8_t was = CLEARING;
 
-	__atomic_store_n(look, was, __ATOMIC_SEQ_CST);
+	__atomic_store_n(byte, was, __ATOMIC_SEQ_CST);
 	if (!LOADS_IN_ORDER && !maps_fresh_any(maps) && maps_write_grace(NULL))
 		return;
 	if (!maps_fresh_any(maps))
-		__atomic_compare_exchange_n(look, &was, 0, false, __ATOMIC_SEQ_CST,
+		__atomic_compare_exchange_n(byte, &was, 0, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 }
 
 void maps_set_flags(const struct maps *maps, uint32_t flags)
 {
-	const uint32_t look = 0xffu << 8 * SIXLANE_META_CHECK_PUNTED_BYTE;
+	const uint32_t kept = 0xffu << 8 * SIXLANE_META_CHECK_PUNTED_BYTE;
 	uint32_t was = ATOMIC_LOAD(&maps->meta->flags);
 
 	/* The program may set the byte of SIXLANE_META_CHECK_PUNTED at any time. */
 	while (!__atomic_compare_exchange_n(&maps->meta->flags, &was,
-					    (was & look) | (flags & ~look), false, __ATOMIC_SEQ_CST,
+					    (was & kept) | (flags & ~kept), false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST))
 		;
 }

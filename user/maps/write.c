@@ -3,8 +3,6 @@
  * The writer of fib/ (fib/writer.h). The datapath reads the mapped arrays while they are written,
  * so every word that it may read is stored whole, and what makes a slot usable is stored last.
  */
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <string.h>
 
 #include "access.h"
@@ -19,20 +17,16 @@ static const enum loader_map loader_maps[] = {
 
 static int set_entry(void *ctx, enum fib_map map, const void *key, const void *value)
 {
-	const struct maps *maps = ctx;
-
 	if (map == FIB_MAP_EXCEPTIONS)
 		return maps_write_exception(ctx, key, value);
-	return bpf_map_update_elem(maps->fd[loader_maps[map]], key, value, BPF_ANY) ? -errno : 0;
+	return maps_update(ctx, loader_maps[map], key, value);
 }
 
 static int del_entry(void *ctx, enum fib_map map, const void *key)
 {
-	const struct maps *maps = ctx;
-
 	if (map == FIB_MAP_EXCEPTIONS)
 		return maps_write_exception_del(ctx, key);
-	return bpf_map_delete_elem(maps->fd[loader_maps[map]], key) ? -errno : 0;
+	return maps_erase(ctx, loader_maps[map], key);
 }
 
 /* --- ports ------------------------------------------------------------------------------------ */

@@ -65,12 +65,12 @@ static size_t random_hops(struct model *model, struct fib_hop *hops, size_t at_m
 
 static struct model_leaf random_leaf(struct model *model)
 {
-	static const uint32_t nh_entries[] = { SIXLANE_PASS_LOCAL, SIXLANE_DROP_BLACKHOLE,
-					       SIXLANE_PUNT_MULTIPATH };
+	static const uint32_t verdicts[] = { SIXLANE_PASS_LOCAL, SIXLANE_DROP_BLACKHOLE,
+					     SIXLANE_PUNT_MULTIPATH };
 	struct model_leaf leaf = { 0 };
 
 	if (rnd(model, 5) == 0) {
-		leaf.verdict = nh_entries[rnd(model, ARRAY_SIZE(nh_entries))];
+		leaf.verdict = verdicts[rnd(model, ARRAY_SIZE(verdicts))];
 		return leaf;
 	}
 	leaf.verdict = SIXLANE_FORWARD;

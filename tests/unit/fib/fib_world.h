@@ -56,7 +56,7 @@ static inline struct fib_target via(const char *gateway, uint32_t ifindex)
 	return one(hop_via(gateway, ifindex, 0));
 }
 
-static inline struct fib_target nh_entry(uint32_t verdict)
+static inline struct fib_target by_verdict(uint32_t verdict)
 {
 	return (struct fib_target){ .verdict = verdict };
 }

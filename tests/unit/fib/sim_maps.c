@@ -97,11 +97,11 @@ static int route_del(struct sim *sim, const struct sixlane_route_key *key)
 /* A table that packets can get to, or may still be in, gets no entries. */
 static int source_route_set(struct sim *sim, const struct sixlane_route_key *key, uint32_t value)
 {
-	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
+	uint32_t table = ntohl(key->table), id = sixlane_route_next_hop(value);
 
 	sim_use_refresh(sim);
-	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
-	assert_false(sim_use_is_recent(sim, &sim->set_use[set]));
+	assert_in_range(table, 1, SIXLANE_MAX_SOURCES);
+	assert_false(sim_use_is_recent(sim, &sim->source_use[table]));
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	assert_int_not_equal(sim->next_hops[id].nh_entry.type, SIXLANE_NH_SOURCES);
 	sim_check_entry(sim, sim->next_hops[id].nh_entry);
@@ -118,11 +118,11 @@ static bool key_covers(const struct sixlane_route_key *a, const struct sixlane_r
 /* No packet may find a shorter prefix because the longer one is gone. */
 static int source_del(struct sim *sim, const struct sixlane_route_key *key)
 {
-	uint32_t set = ntohl(key->table);
+	uint32_t table = ntohl(key->table);
 
 	sim_use_refresh(sim);
-	if (set <= SIXLANE_MAX_SOURCES && sim_use_is_recent(sim, &sim->set_use[set])) {
-		assert_false(sim_use_is_named(sim, &sim->set_use[set]));
+	if (table <= SIXLANE_MAX_SOURCES && sim_use_is_recent(sim, &sim->source_use[table])) {
+		assert_false(sim_use_is_named(sim, &sim->source_use[table]));
 		for (size_t i = 0; i < sim->sources.n; i++)
 			assert_false(key_covers(&sim->sources.routes[i].key, key));
 	}
@@ -297,7 +297,7 @@ static const struct {
 	ARRAY(next_hops, SIXLANE_MAX_NEXT_HOPS),    ARRAY(buckets, SIXLANE_MAX_NH_BUCKETS),
 	ARRAY(neighs, SIXLANE_MAX_NEIGHBOURS),	    ARRAY(ports, SIXLANE_MAX_PORTS),
 	ARRAY(next_hop_use, SIXLANE_MAX_NEXT_HOPS), ARRAY(bucket_use, SIXLANE_MAX_NH_BUCKETS),
-	ARRAY(set_use, SIXLANE_MAX_SOURCES + 1),    ARRAY(neigh_use, SIXLANE_MAX_NEIGHBOURS),
+	ARRAY(source_use, SIXLANE_MAX_SOURCES + 1), ARRAY(neigh_use, SIXLANE_MAX_NEIGHBOURS),
 	ARRAY(port_use, SIXLANE_MAX_PORTS),	    ARRAY(neigh_index, SIXLANE_MAX_NEIGHBOURS),
 	ARRAY(port_index, SIXLANE_MAX_PORTS),
 };

@@ -58,7 +58,7 @@ struct sim {
 	union sixlane_nh_bucket *buckets;   /* [SIXLANE_MAX_NH_BUCKETS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
-	struct sim_use *next_hop_use, *bucket_use, *set_use, *neigh_use, *port_use;
+	struct sim_use *next_hop_use, *bucket_use, *source_use, *neigh_use, *port_use;
 	struct sim_index *neigh_index, *port_index;
 	struct sim_vlan vlans[256];
 	size_t n_neigh_index, n_port_index, n_vlans;

@@ -19,12 +19,12 @@ static bool use(struct sim *sim, struct sim_use *of)
 
 static void use_next_hop(struct sim *sim, uint32_t id);
 
-static void use_set(struct sim *sim, uint32_t set)
+static void use_source_table(struct sim *sim, uint32_t table)
 {
-	if (!use(sim, &sim->set_use[set]))
+	if (!use(sim, &sim->source_use[table]))
 		return;
 	for (size_t i = 0; i < sim->sources.n; i++) {
-		if (ntohl(sim->sources.routes[i].key.table) == set)
+		if (ntohl(sim->sources.routes[i].key.table) == table)
 			use_next_hop(sim, sixlane_route_next_hop(sim->sources.routes[i].value));
 	}
 }
@@ -50,7 +50,7 @@ static void use_entry(struct sim *sim, union sixlane_nh_entry nh_entry)
 		break;
 	case SIXLANE_NH_SOURCES:
 		if (nh_entry.source_table <= SIXLANE_MAX_SOURCES)
-			use_set(sim, nh_entry.source_table);
+			use_source_table(sim, nh_entry.source_table);
 		break;
 	}
 }
@@ -120,16 +120,16 @@ static void check_buckets(const struct sim *sim, union sixlane_nh_entry nh_entry
 	}
 }
 
-static void check_set(const struct sim *sim, uint32_t set)
+static void check_source_table(const struct sim *sim, uint32_t table)
 {
 	bool has_rest = false;
 
-	assert_true(set > 0);
+	assert_true(table > 0);
 	for (size_t i = 0; i < sim->sources.n; i++) {
 		const struct sim_route *entry = &sim->sources.routes[i];
 		uint32_t id = sixlane_route_next_hop(entry->value);
 
-		if (ntohl(entry->key.table) != set)
+		if (ntohl(entry->key.table) != table)
 			continue;
 		has_rest |= entry->key.prefix_len == SIXLANE_TABLE_BITS;
 		assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
@@ -153,7 +153,7 @@ void sim_check_entry(const struct sim *sim, union sixlane_nh_entry nh_entry)
 		check_buckets(sim, nh_entry);
 		break;
 	case SIXLANE_NH_SOURCES:
-		check_set(sim, nh_entry.source_table);
+		check_source_table(sim, nh_entry.source_table);
 		break;
 	default:
 		assert_true(nh_entry.type < SIXLANE_N_VERDICTS);

@@ -23,10 +23,11 @@ static void set_many(struct world *world)
 		prefix.addr.words[1] = htonl(i % 3 * 0x80000000);
 		prefix.addr.words[3] = htonl(i);
 		prefix_mask(&prefix);
-		assert_int_equal(set_in(world, i % 4 ? SIXLANE_TABLE_MAIN : 100,
-					prefix_format(&prefix, text),
-					nh_entry(i % 2 ? SIXLANE_PASS_LOCAL : SIXLANE_PASS_THROW)),
-				 0);
+		assert_int_equal(
+			set_in(world, i % 4 ? SIXLANE_TABLE_MAIN : 100,
+			       prefix_format(&prefix, text),
+			       by_verdict(i % 2 ? SIXLANE_PASS_LOCAL : SIXLANE_PASS_THROW)),
+			0);
 	}
 }
 
@@ -141,7 +142,7 @@ static void remove_some(struct world *world, const struct fib_verify *at)
 		return;
 	unset_in(world, at->tables[at->table], prefix_format(&at->last, text));
 	if (at->checked % 3 == 0)
-		set_in(world, at->tables[at->table], text, nh_entry(SIXLANE_DROP_BLACKHOLE));
+		set_in(world, at->tables[at->table], text, by_verdict(SIXLANE_DROP_BLACKHOLE));
 }
 
 static void test_routes_change_meanwhile(void **state)

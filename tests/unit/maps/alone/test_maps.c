@@ -353,7 +353,7 @@ static void slots_are_checked_against_their_keys(void **state)
 }
 
 /* The trie answers by longest match; a fake one only knows whole addresses. */
-static void sources_are_of_their_set(void **state)
+static void sources_are_of_their_table(void **state)
 {
 	const union sixlane_addr addr = { .words = { 7 } };
 	const struct sixlane_route_key key = { .prefix_len = 160,
@@ -446,7 +446,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(adopts_what_is_consistent, setup),
 		cmocka_unit_test_setup(slots_are_checked_against_their_keys, setup),
 		cmocka_unit_test_setup(counters_are_summed, setup),
-		cmocka_unit_test_setup(sources_are_of_their_set, setup),
+		cmocka_unit_test_setup(sources_are_of_their_table, setup),
 		cmocka_unit_test_setup(use_is_reported_once, setup),
 		cmocka_unit_test_setup(a_sample_is_asked_for, setup),
 		cmocka_unit_test_setup(refused_pages_of_an_arena_are_no_chunk, setup),

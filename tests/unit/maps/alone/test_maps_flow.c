@@ -5,14 +5,14 @@
 
 #include <errno.h>
 
-#include "../../../../user/maps/leads.c"
+#include "../../../../user/maps/flow.c"
 
 #define LEN 48
 #define TABLE 100u
-#define SET 7u
+#define SOURCE_TABLE 7u
 #define NOW 1000u
 
-enum { ON_LINK = 1, GATEWAY, BLACKHOLE, GROUP, FIRST, SOURCES };
+enum { ON_LINK = 1, GATEWAY, BLACKHOLE, GROUP, EQUAL_METRIC, SOURCES };
 
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
@@ -21,11 +21,11 @@ static union sixlane_nh_bucket buckets[SIXLANE_MAX_NH_BUCKETS];
 static struct sixlane_fib_head head;
 static struct maps maps;
 static uint32_t in_trie, compiled, by_source; /* next hops; 0: no route */
-static bool has_index;
+static bool is_compiled;
 
 int maps_view(const struct maps *of, struct compiled_view *view)
 {
-	return has_index ? 0 : -ENODATA;
+	return is_compiled ? 0 : -ENODATA;
 }
 
 void maps_unview(struct compiled_view *view)
@@ -48,10 +48,10 @@ int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane
 	return in_trie ? 0 : -ENOENT;
 }
 
-int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
+int maps_source_lookup(const struct maps *of, uint32_t id, const union sixlane_addr *addr,
 		       uint32_t *value)
 {
-	assert_int_equal(set, SET);
+	assert_int_equal(id, SOURCE_TABLE);
 	*value = sixlane_route_value(by_source, 32);
 	return by_source ? 0 : -ENOENT;
 }
@@ -73,10 +73,10 @@ static int setup(void **state)
 	next_hops[GROUP] = (struct sixlane_next_hop){
 		.nh_entry = { .type = SIXLANE_NH_GROUP, .n_buckets = 2, .first_bucket = 6 },
 	};
-	next_hops[FIRST].nh_entry = next_hops[GROUP].nh_entry;
-	next_hops[FIRST].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
-	next_hops[SOURCES].nh_entry =
-		(union sixlane_nh_entry){ .type = SIXLANE_NH_SOURCES, .source_table = SET };
+	next_hops[EQUAL_METRIC].nh_entry = next_hops[GROUP].nh_entry;
+	next_hops[EQUAL_METRIC].nh_entry.type = SIXLANE_NH_EQUAL_METRIC;
+	next_hops[SOURCES].nh_entry = (union sixlane_nh_entry){ .type = SIXLANE_NH_SOURCES,
+								.source_table = SOURCE_TABLE };
 	buckets[6] = (union sixlane_nh_bucket){ .below = BLACKHOLE, .above = BLACKHOLE };
 	buckets[7] = (union sixlane_nh_bucket){ .below = BLACKHOLE, .above = GATEWAY };
 	buckets[8] = (union sixlane_nh_bucket){ .below = ON_LINK, .above = ON_LINK };
@@ -92,11 +92,11 @@ static int setup(void **state)
 			      .buckets = buckets,
 			      .fib_head = &head };
 	in_trie = compiled = by_source = 0;
-	has_index = false;
+	is_compiled = false;
 	return 0;
 }
 
-static bool leads(const struct maps_flow *flow)
+static bool may_forward(const struct maps_flow *flow)
 {
 	uint8_t len;
 
@@ -114,7 +114,7 @@ static void each_kind(void **state)
 		{ .in_trie = ON_LINK, .on_link = true },
 		{ .in_trie = BLACKHOLE },
 		{ .in_trie = GROUP, .by_gateway = true },
-		{ .in_trie = FIRST, .by_gateway = true },
+		{ .in_trie = EQUAL_METRIC, .by_gateway = true },
 		{ .in_trie = SOURCES },
 		{ .in_trie = SOURCES, .by_source = GATEWAY, .by_gateway = true },
 		{ .in_trie = SOURCES, .by_source = GROUP, .by_gateway = true },
@@ -124,8 +124,8 @@ static void each_kind(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		in_trie = rows[i].in_trie;
 		by_source = rows[i].by_source;
-		assert_int_equal(leads(&by_gateway), rows[i].by_gateway);
-		assert_int_equal(leads(&on_link), rows[i].on_link);
+		assert_int_equal(may_forward(&by_gateway), rows[i].by_gateway);
+		assert_int_equal(may_forward(&on_link), rows[i].on_link);
 	}
 }
 
@@ -133,25 +133,25 @@ static void a_group_expires(void **state)
 {
 	in_trie = GROUP;
 	next_hops[GROUP].expires_ns = NOW + 1;
-	assert_true(leads(&by_gateway));
+	assert_true(may_forward(&by_gateway));
 	next_hops[GROUP].expires_ns = NOW;
-	assert_false(leads(&by_gateway));
+	assert_false(may_forward(&by_gateway));
 }
 
 static void ports_out_of_use(void **state)
 {
 	in_trie = GATEWAY;
 	ports[4].flags |= SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT;
-	assert_true(leads(&by_gateway));
+	assert_true(may_forward(&by_gateway));
 	in_trie = GROUP;
-	assert_false(leads(&by_gateway));
+	assert_false(may_forward(&by_gateway));
 	ports[4].flags &= ~SIXLANE_PORT_SKIP;
-	assert_true(leads(&by_gateway));
+	assert_true(may_forward(&by_gateway));
 	next_hops[GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
-	assert_false(leads(&by_gateway));
+	assert_false(may_forward(&by_gateway));
 	in_trie = GATEWAY;
 	ports[4].flags = SIXLANE_PORT_IPV6;
-	assert_false(leads(&by_gateway));
+	assert_false(may_forward(&by_gateway));
 }
 
 /* The engine in use decides, also about the length. */
@@ -163,7 +163,7 @@ static void by_the_engine_in_use(void **state)
 	compiled = ON_LINK;
 	assert_true(maps_may_forward(&maps, &by_gateway, NOW, &len));
 	assert_int_equal(len, LEN);
-	has_index = true;
+	is_compiled = true;
 	assert_false(maps_may_forward(&maps, &by_gateway, NOW, &len));
 	assert_true(maps_may_forward(&maps, &on_link, NOW, &len));
 	assert_int_equal(len, LEN + 1);
