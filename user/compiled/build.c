@@ -64,7 +64,7 @@ static uint32_t build_above(struct compiled_build *build, struct radix_node *ver
 static uint32_t build_wide(struct compiled_build *build, struct radix_node *vertex, uint32_t loaded,
 			   uint32_t leaf);
 
-/* An entry for all that is longer than the vertex, for a node above that ends at it. */
+/* An entry for all prefixes longer than the vertex, in a node above that ends at the vertex. */
 static uint32_t build_below(struct compiled_build *build, struct radix_node *vertex,
 			    uint32_t loaded, uint32_t leaf)
 {
@@ -121,7 +121,7 @@ static void fill_children(struct compiled_build *build, const struct span *span,
 	}
 }
 
-/* Shorter prefixes first, so that longer ones overwrite them; then what is below the cells. */
+/* Set the cells of the vertex, then those of longer prefixes, which overwrite them. */
 static void fill(struct compiled_build *build, const struct span *span, struct radix_node *vertex)
 {
 	const struct compiled_node *node = span->node;

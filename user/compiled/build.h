@@ -41,9 +41,9 @@ struct compiled_cursor {
 };
 
 /*
- * A cell for all that is longer than depth, at and below top (planned; NULL: nothing), with the
- * nodes that it leads to. cover: the value where nothing longer matches. No reader can reach it
- * yet.
+ * Make a cell for all prefixes at and below top, with the nodes that it leads to. They are longer
+ * than cursor->depth, and planned. top NULL: there are none. cover: the value of addresses that
+ * none of them matches. No reader can reach the nodes yet.
  */
 uint64_t compiled_build(struct compiled_build *build, struct radix_node *top,
 			const struct compiled_cursor *cursor, uint32_t cover);

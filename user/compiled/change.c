@@ -13,8 +13,7 @@
 
 #include "build.h"
 
-/* A subtree with at most so many prefixes is rebuilt at every change, so that its shape stays good.
- */
+/* A subtree of at most so many prefixes is rebuilt at each change, so that its shape stays good. */
 #define REBUILD_PREFIXES 32u
 /*
  * On a path of more than so many nodes, REBUILD_PREFIXES doubles with each further node. Even a new
@@ -36,7 +35,7 @@ struct change {
 	const struct radix *routes;
 	const struct prefix *dst;
 	compiled_bits addr; /* dst's */
-	bool is_root;	    /* the current place is the root, which always leads to a node */
+	bool is_root;	    /* the current place holds the root, which is always a node */
 	struct compiled_replaced *replaced;
 	struct compiled_build build;
 };
@@ -123,10 +122,10 @@ static void link_copy(const struct change *change, uint32_t *above, uint32_t cop
 struct cells {
 	struct compiled_node node;
 	uint32_t *above;   /* the entry that leads to it */
-	uint32_t copy;	   /* entry of the copy that node is; 0: it is no copy */
+	uint32_t copy;	   /* the entry of node, if that is a copy; 0: it is not */
 	uint32_t begin;	   /* bits consumed before the cells, the node's skip included */
 	uint32_t loaded;   /* bits loaded there */
-	uint32_t shortest; /* prefix length among the cells */
+	uint32_t shortest; /* the least length of a prefix that can have cells here */
 };
 
 /* A cell that checks bits gets a cover other than the default leaf, and so a node of its own. */
@@ -187,7 +186,7 @@ static void set_cell(struct change *change, struct cells *cells, uint64_t number
 	}
 }
 
-/* The value of the longest cover among the same cells; else the node's default leaf. */
+/* The value of the longest cover that has cells in the same node; else the node's default leaf. */
 static uint32_t covering_value(const struct change *change, const struct cells *cells)
 {
 	const struct radix_node *at = change->routes->root;
@@ -272,7 +271,7 @@ static bool put_cell(const struct change *change, const struct place *place, uin
 	uint64_t old = compiled_cell(&node, place->number);
 	uint32_t copy = 0;
 
-	/* Both results of the check are the default leaf, so that it may stay. */
+	/* The check may stay: passed or not, the answer is the default leaf. */
 	if (sixlane_fib_checked(old) && cell == *node.default_leaf)
 		cell |= old >> 32 << 32;
 	if (needs_copy(old, cell)) {
@@ -308,7 +307,7 @@ static int rebuild(struct change *change, const struct place *place)
 	return 0;
 }
 
-/* The same to improve the shape only, so that it does not wait for memory. */
+/* The same for the sake of the shape only, so it fails rather than wait for memory. */
 static int improve(struct change *change, const struct place *place)
 {
 	struct compiled_store *store = change->store;

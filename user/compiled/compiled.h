@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The compiled FIB (bpf/abi/fib.h): an index over all routes of the map sl_routes, which readers
- * use while it changes. It reads the routes from the owner's tries, and stores no copy of them.
- * Pure: memory and grace periods are the owner's. Not thread-safe.
+ * The compiled FIB (bpf/abi/fib.h): an index over all routes of the map sl_routes. Readers use it
+ * while it changes. It takes the routes from the owner's tries, and keeps no copy. Pure: memory and
+ * grace periods are the owner's. Not thread-safe: there is one writer.
  *
  * Invariants
  * - At any moment readers find the result before or after a change. New nodes are written first,
- * then one aligned store leads to them.
- * - Memory that readers may be in is not written before a grace period.
+ *   then one aligned store leads to them.
+ * - Memory that readers may be in is not reused before a grace period.
  * - It is complete, or published as absent, and then the LPM trie answers. No failure makes a
- * result wrong.
+ *   result wrong.
  */
 #ifndef USER_COMPILED_COMPILED_H
 #define USER_COMPILED_COMPILED_H

@@ -10,8 +10,7 @@
 
 #include "memory.h"
 
-/* Units that may be retired before a grace period, which takes some milliseconds: 256 copies of the
- * largest wide node. */
+/* Retired units that are worth a grace period, which takes milliseconds: 255 largest wide nodes. */
 #define RETIRED_UNITS_MAX 131072u
 
 #define LINE_UNITS (64u / SIXLANE_FIB_UNIT_BYTES)

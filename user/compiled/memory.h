@@ -2,7 +2,8 @@
 /*
  * The memory of the compiled FIB: chunks of units, from which nodes are allocated. Knows no node.
  *
- * Retired units are not written before a grace period, because readers may still be in them.
+ * Invariant: retired units are not written before a grace period, because readers may still be in
+ * them.
  */
 #ifndef USER_COMPILED_MEMORY_H
 #define USER_COMPILED_MEMORY_H
@@ -16,8 +17,8 @@
 /* The owner of the memory, and of its readers. */
 struct compiled_memory {
 	void *ctx;
-	/* Zeroed chunk n, not requested before. Readers see it; it is the owner's after
-	 * compiled_free(). NULL: there is none. */
+	/* Chunk n, zeroed and not requested before, in memory that readers see. It stays the
+	 * owner's. NULL: there is none. */
 	void *(*chunk)(void *ctx, uint32_t n);
 	/* Where readers start from now on, by one store, in host order. */
 	void (*publish)(void *ctx, union sixlane_fib fib);
@@ -66,8 +67,10 @@ void compiled_store_free(struct compiled_store *store);
 void compiled_store_clear(struct compiled_store *store);
 /* n contiguous units in one chunk, with undefined content. 0: no memory. */
 uint32_t compiled_alloc(struct compiled_store *store, uint32_t n);
-/* Readers can no longer reach these units. Leaks them until compiled_store_clear() if the list of
- * retired runs cannot grow. */
+/*
+ * Readers can no longer reach these units. If the list of retired runs cannot grow, the units are
+ * lost until compiled_store_clear().
+ */
 void compiled_retire(struct compiled_store *store, uint32_t unit, uint32_t n);
 /* Between changes: wait for readers if enough is retired. */
 void compiled_reclaim(struct compiled_store *store);

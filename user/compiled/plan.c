@@ -36,8 +36,8 @@
 struct cost {
 	struct radix_node *vertex; /* NULL: nothing here */
 	uint64_t node;		   /* of a node from above, with all below it */
-	/* Of all below, if a node above, plain or wide, ends n bits after the vertex. [0]: that
-	 * node has the vertex's value. */
+	/* [is_wide][n]: of all below, if a plain or wide node from above ends n bits after the
+	 * vertex. [0]: the cell has the vertex's value. */
 	uint64_t below[2][STRIDES];
 	uint64_t n; /* prefixes */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See fib.h. First everything is recorded, so that nothing that is named is given to others. Then
- * fib_adopt_end() interprets the next hops that routes lead to, parts before what names them.
+ * See fib.h. First everything is recorded, so that no id, slot or bucket in use is given to others.
+ * Then fib_adopt_end() interprets the next hops that routes lead to, parts before what names them.
  *
  * Invariant: afterwards a next hop is either valid, and all that its entry leads to is referenced,
  * or its entry is a punt, written before any id, slot or bucket is taken. Groups and
@@ -56,7 +56,7 @@ static int keep_orphan(struct fib *fib, const struct sixlane_route_key *key)
 	return -EINVAL;
 }
 
-/* An entry that waits for a write that failed may lack its flag. */
+/* An entry that punts may lack its flag, since the write that should set it may have failed. */
 static void adopt_flag(struct fib *fib, struct fib_entry *entry, bool flag,
 		       const struct fib_next_hop *next_hop)
 {
@@ -374,7 +374,7 @@ static void interpret_next_hops(struct fib *fib)
 	for (uint32_t pass = 0; pass <= 2; pass++)
 		interpret_pass(fib, pass, &groups);
 	free(groups.buckets);
-	/* Next hops that nothing leads to are left from former times. */
+	/* Next hops that nothing leads to are leftovers. */
 	for (uint32_t id = FIB_ID_FULL + 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
 		if (fib->by_id[id])
 			fib_next_hop_queue_if_unused(fib, fib->by_id[id]);
@@ -406,7 +406,7 @@ static void keep_next_hop(struct fib *fib, struct fib_entry *entry)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Of all ids and slots those that something in the maps names are taken; the others wait. */
+/* The ids and slots that the maps use are taken; all others wait for a grace period. */
 static void adopt_ids(struct fib *fib)
 {
 	fib_ids_adopt_all(&fib->port_ids);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The compiled FIB (../compiled/) beside the trie, and comparing both. It is read there as the
- * datapath does it, from the published roots.
+ * Building the compiled FIB (../compiled/) from all tables, and comparing it with the trie. The
+ * comparison reads it as the datapath does, from the published roots.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ void fib_verify_end(struct fib_verify *verify)
 	verify->tables = NULL;
 }
 
-/* What the trie holds for an address, by what the entries remember. */
+/* The value that the trie should return for an address, as the entries remember it. */
 static uint32_t expected(const struct radix *routes, const union sixlane_addr *addr)
 {
 	const struct prefix host = { .addr = *addr, .len = 128 };

@@ -90,10 +90,10 @@ struct fib {
 	/* SIXLANE_META_GAPS: */
 	bool gaps;	 /* as written last, or as an earlier daemon may have left it */
 	bool gaps_known; /* false: only a synchronisation may clear it */
-	/* Prefixes that there was no memory to remember; the entries that cover them are stale. */
+	/* There was no memory for the entries of some prefixes; what covers these is stale. */
 	bool incomplete;
 	bool incomplete_in_sync; /* since fib_sync_begin() */
-	bool unswept;  /* an index could not be written, or a port lacks its tag: see fib_retry() */
+	bool unswept;  /* fib_retry() has more to do than prefixes: failed writes, tags, orphans */
 	bool any_flag; /* some entry should have SIXLANE_ROUTE_EXCEPTIONS */
 	bool flag_uncovered; /* so should a prefix that comes without a cover */
 };

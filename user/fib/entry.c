@@ -291,8 +291,8 @@ static void set_absent(struct fib *fib, struct fib_entry *entry, bool absent)
  * replacement in a full trie, so delete the old value and insert the new one. If the deletion
  * fails, punt its next hop in place.
  *
- * The entry counts as absent in between, so that its covers are punted. fib_entry_reconcile()
- * counts again. A value that punts already may stay.
+ * The entry counts as absent in between, so that its covers are punted; fib_entry_reconcile()
+ * corrects the count. A value that punts already may stay.
  */
 static void delete_and_insert(struct fib *fib, struct fib_entry *entry)
 {

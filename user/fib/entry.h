@@ -14,8 +14,8 @@
  * Invariants
  * - All covers of an absent entry are punted, so that its packets do not follow a shorter prefix.
  *   For this each cover counts the absent entries that it covers.
- * - SIXLANE_META_GAPS is set while an entry is absent, or lacked memory. Then a lookup that finds
- *   nothing does not go on to the table of the next rule.
+ * - SIXLANE_META_GAPS is set while an entry is absent, or there was no memory for one. Then a
+ *   lookup that finds nothing does not go on to the table of the next rule.
  * - If a value can be changed only by deletion and insertion, the covers are punted from before the
  *   deletion until after the insertion.
  * - fib_set_exception_flag() sets SIXLANE_ROUTE_EXCEPTIONS at the longest prefix in the trie that
@@ -48,7 +48,7 @@ struct fib_entry {
 	bool failed : 1;       /* for fib_retry(): a wrong value, or a next hop without an id */
 	bool stuck : 1; /* the value is wrong and cannot change: its next hop is punted in place */
 	bool unrecognised : 1; /* adopted with a value that this daemon would not have written */
-	bool stale : 1; /* may cover a prefix that lacked memory: punted until synchronised */
+	bool stale : 1; /* may cover prefixes without an entry: punted until a synchronisation */
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
 	uint64_t absent_below : 25;		   /* absent entries that this one covers */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See exception.h. An entry is written after all that it names, and its next hop is put after the
- * map names it no more.
+ * See exception.h. An entry is written after its next hop, and a next hop is put when no entry
+ * names it any more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ struct exact {
 	struct fib_hash_node node;
 	union sixlane_addr dst;
 	struct fib_exception value;
-	struct fib_next_hop *hop; /* that value is written with; NULL: none */
-	bool undeleted;		  /* it could not be deleted */
+	struct fib_next_hop *hop; /* of value, as written; a reference, or NULL */
+	bool undeleted;		  /* to be deleted, which failed so far */
 };
 
 int fib_exception_init(struct fib *fib)
@@ -69,7 +69,7 @@ static int get_hop(struct fib *fib, const struct fib_exception *value, struct fi
 static int write_content(struct fib *fib, struct exact *exact,
 			 const struct sixlane_exception *content)
 {
-	/* Of a new one: without MTU and next hop, so that it differs. */
+	/* That of a new one has neither MTU nor next hop, so it differs. */
 	const struct sixlane_exception old = content_of(&exact->value, exact->hop);
 
 	if (!memcmp(&old, content, sizeof(*content)))

@@ -29,11 +29,12 @@ struct fib_exception {
 
 /*
  * Set what a destination has; NULL: nothing. The caller also sets the flag of its route with
- * fib_set_exception_flag(). On -ENOSPC, -ENOMEM or -EINVAL the destination keeps what it had.
+ * fib_set_exception_flag(). 0, or -errno: the destination keeps what it had. A deletion that fails
+ * is tried again, and returns 0.
  */
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		      const struct fib_exception *exception);
-/* As set last; NULL: none. Valid until the next fib_set_exception(). */
+/* The exception as set last; NULL: none. Valid until the next fib_set_exception(). */
 const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
 typedef void (*fib_exception_fn)(void *ctx, const union sixlane_addr *dst,
 				 const struct fib_exception *exception);

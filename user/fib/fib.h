@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The desired state of the maps, and writing the difference to what they say. Owns the ids of next
- * hops and source-specific tables, the slots of neighbours and ports, and the buckets of groups;
- * remembers what was written. Pure but for the writer. Not thread-safe.
+ * The desired state of the maps. It remembers what was written, and writes what differs. It owns
+ * the ids of next hops and source-specific tables, the slots of neighbours and ports, and the
+ * buckets of groups. It knows no kernel and no map: all effects are calls of the writer. Not
+ * thread-safe.
  *
  * Invariants
  * - Order: a thing is written before anything names it. It is written again with another meaning
  *   only after nothing names it any more and a grace period has passed.
- * - While a route names a next hop, only its entry changes, by one store, and only if it follows an
- *   object, waits for room, or is punted because a route that names it cannot be changed. While
- *   packets may come to a bucket, it changes only if its group is resilient.
- * - A source-specific table is written once. When no route names it any more its entries are
- * deleted, shorter prefixes first: a packet under way finds its own entry there or none.
+ * - While a route names a next hop, only its entry changes, by one store: when its object changes,
+ *   when it gets what it lacked, or when it is punted because a route that names it wrongly cannot
+ *   be changed.
+ * - While packets may come to a bucket, it changes only if its group is resilient.
+ * - A source-specific table is written once. When no route names it any more, its entries are
+ *   deleted, shorter prefixes first: a packet under way finds its own entry or none.
  * - While a prefix could not be written (the trie is full, a write failed), every entry that covers
  *   it in its table is PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does it leave by
  *   another table: SIXLANE_META_GAPS is set.
@@ -30,7 +32,10 @@ struct fib;
 struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes);
 void fib_free(struct fib *fib);
 
-/* Set what a prefix of a table leads to; target NULL: it has no route. 0 or -ENOMEM. */
+/*
+ * Set what a prefix of a table leads to; target NULL: it has no route. 0, or -ENOMEM: its packets
+ * are punted until a full synchronisation.
+ */
 int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 	    const struct fib_target *target);
 
@@ -38,8 +43,8 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 bool fib_find_prefix(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
 		     struct prefix *out);
 /*
- * The next-hop object that packets to addr go by, whatever their source. 0: by none. False: it
- * depends on the source.
+ * The next-hop object of the route to addr; *object 0: it has none. False: it depends on the
+ * packet's source.
  */
 bool fib_find_object(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
 		     uint32_t *object);
@@ -86,12 +91,12 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *port);
  */
 bool fib_prepare_port(struct fib *fib, const struct sixlane_port *port);
 void fib_wait_ports(struct fib *fib);
-/* Slot of a device, 0: none. In nexthop.c, since the daemon asks for it for each hop of a route. */
+/* Slot of a device, 0: none. */
 uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
 
 /*
- * Try again what found no room. Returns how much is still missing: prefixes that are punted or
- * absent, and next hops and objects that punt all their prefixes.
+ * Try again what failed or found no room. Returns how much is still missing: prefixes that are
+ * punted or absent, and next hops and objects that punt all their prefixes.
  */
 size_t fib_retry(struct fib *fib);
 
@@ -160,10 +165,13 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *po
 int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
-/* After all next hops and routes. An exception of the operator, which stays until it is set. */
+/*
+ * Call after all next hops and routes. An exception of the operator, which stays until
+ * fib_set_exception() replaces or deletes it.
+ */
 int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value);
-/* Last. buckets is [SIXLANE_MAX_NH_BUCKETS]. */
+/* Call last. buckets is [SIXLANE_MAX_NH_BUCKETS], as found in the map. */
 void fib_adopt_end(struct fib *fib, const union sixlane_nh_bucket *buckets);
 
 #endif

@@ -19,10 +19,10 @@ static uint32_t bound_of(uint64_t part, uint64_t whole)
 	return (uint32_t)(((part << 32) + whole / 2) / whole);
 }
 
-/* left: what a member still needs; a bucket holds the sum of all weights. queue: of members. */
+/* A member, and one place in a queue of members. */
 struct share {
-	uint64_t left;
-	uint32_t queue;
+	uint64_t left;	/* what the member still needs; a bucket holds the sum of all weights */
+	uint32_t queue; /* the member at this place */
 };
 
 /* Members that need less than a bucket are at the front of the queue, the others at its end. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Groups: members, which are leaves, and the buckets that name them. A group is written whole
- * before anything names it and never changed after that, but for the buckets of a resilient group,
- * which change one by one.
+ * before anything names it. After that only the buckets of resilient groups change, one by one.
  */
 #ifndef USER_FIB_GROUP_H
 #define USER_FIB_GROUP_H
@@ -19,10 +18,10 @@ struct fib_group {
 
 /* The fib_group_new_* functions return one reference, or NULL: no room or no memory. */
 
-/* A bucket a member, by weight. A single hop gets a bucket only if always is set. */
+/* One bucket a member, shared by weight. A single hop has a bucket only if `always` is set. */
 struct fib_group *fib_group_new_hashed(struct fib *fib, const struct fib_key_hop *hops, uint32_t n,
 				       bool always);
-/* A bucket a member, in this order (SIXLANE_NH_EQUAL_METRIC). */
+/* One bucket a member, in this order (SIXLANE_NH_EQUAL_METRIC). */
 struct fib_group *fib_group_new_ordered(struct fib *fib, const struct fib_key_hop *hops,
 					uint32_t n);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Ids, slots and buckets: which numbers are free. A packet may still use a number that was given
- * back, so it waits for a grace period. That blocks, so it is the last resort, and then it serves
- * all allocators of the fib at once. Ranges are taken from the lowest place where they fit.
+ * back, so the number rests until a grace period has passed. Waiting for one blocks. It is the last
+ * resort, and serves all allocators of the fib at once. Ranges are taken from the lowest place
+ * where they fit.
  */
 #ifndef USER_FIB_IDS_H
 #define USER_FIB_IDS_H
@@ -34,7 +35,7 @@ bool fib_ids_take_this(struct fib *fib, struct fib_ids *ids, uint32_t id);
 void fib_ids_give(struct fib_ids *ids, uint32_t first, uint32_t n);
 /* Give back numbers that were never published: they need not wait. */
 void fib_ids_give_unused(struct fib_ids *ids, uint32_t first, uint32_t n);
-/* All wait: an earlier daemon may have used them. */
+/* Let all free numbers wait for a grace period: an earlier daemon may have used them. */
 void fib_ids_adopt_all(struct fib_ids *ids);
 /* Take a range that waits. False: it is no range, or part of it is taken. */
 bool fib_ids_adopt(struct fib_ids *ids, uint32_t first, uint32_t n);

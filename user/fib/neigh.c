@@ -52,7 +52,7 @@ static void set_mac(struct fib *fib, struct fib_neigh *neigh, union sixlane_mac 
 	neigh->mac = mac;
 }
 
-/* It has no MAC. If the index cannot be written, it stays until the next sweep. */
+/* An unused one has no MAC. If its index entry cannot be deleted, it stays until the next sweep. */
 static void free_if_unused(struct fib *fib, struct fib_neigh *neigh)
 {
 	if (neigh->refs || neigh->known || neigh->adopted)

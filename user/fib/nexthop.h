@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Next hops: the table of them by key and by id, their reference counts, and their entries in
- * sl_next_hops. Makes leaves itself, which are verdicts and single hops; parts.c makes the others
- * and frees all. Knows nothing of prefixes.
+ * sl_next_hops. Knows nothing of prefixes. nexthop.c makes the leaves, which are verdicts and
+ * single hops; parts.c makes the others, and frees all.
  *
  * A next hop is referenced (refs) by prefixes, groups, source tables and exceptions, and named
  * (named) by entries of the tries. Without either it goes to fib->unused, for
@@ -12,8 +12,8 @@
  * keys. Hops of a hashed group are sorted, so that a flow keeps its member whatever the order in
  * which the kernel lists them.
  *
- * Punted in place: the entry is PUNT_MAP_FULL, because a route names the id that should not and
- * cannot be changed. One store, safe at any moment, restored when the route is right.
+ * Punted in place: a route names the next hop, should not, and cannot be changed. Until it can, the
+ * entry is PUNT_MAP_FULL. That is one store, safe at any moment.
  */
 #ifndef USER_FIB_NEXTHOP_H
 #define USER_FIB_NEXTHOP_H
@@ -108,7 +108,7 @@ struct fib_next_hop {
 	uint32_t stuck; /* of named: entries that should not name it and could not be changed */
 	bool hashed;
 	bool pending;
-	bool valid;	    /* adopted ones: understood; else its entry is punted for good */
+	bool valid; /* false: adopted with contents that make no sense, so punted for good */
 	struct fib_key key; /* last, with variable length; bytes 0: adopted, the key is not known */
 };
 
@@ -120,9 +120,9 @@ void fib_next_hop_insert(struct fib *fib, struct fib_next_hop *next_hop);
 /* The next hop with an id found in the maps, allocated if there is none. NULL: no memory. */
 struct fib_next_hop *fib_next_hop_adopt(struct fib *fib, uint32_t found);
 /*
- * Call when it has got its parts (complete) or not: takes an id, writes the entry, and queues a
- * retry if something is missing. A leaf gets no id unless complete; others do, so that their routes
- * are written only once. False: it has no id.
+ * Take an id, write the entry, and queue a retry if something is missing. complete: the next hop
+ * has all its parts. An incomplete leaf gets no id; the others do, so that their routes are written
+ * only once. False: it has no id.
  */
 bool fib_next_hop_publish(struct fib *fib, struct fib_next_hop *next_hop, bool complete,
 			  union sixlane_nh_entry nh_entry);
@@ -137,14 +137,14 @@ void fib_leaf_put_parts(struct fib *fib, struct fib_next_hop *leaf);
 
 /* Drop a reference. */
 void fib_next_hop_unref(struct fib *fib, struct fib_next_hop *next_hop);
-/* An entry of a trie that named id old names id new; 0: none. */
+/* An entry of a trie that named the id old now names new; 0: none. */
 void fib_next_hop_rename(struct fib *fib, uint32_t old, uint32_t new);
 void fib_next_hop_queue_if_unused(struct fib *fib, struct fib_next_hop *next_hop);
 
 /* Change the entry by one store, if it differs; it stays punted if it is punted in place. */
 void fib_next_hop_set_entry(struct fib *fib, struct fib_next_hop *next_hop,
 			    union sixlane_nh_entry nh_entry);
-/* One entry more, or one less, names id and cannot be changed. */
+/* Punt in place, and undo that. Counted: each entry of a trie that cannot be changed calls once. */
 void fib_next_hop_punt(struct fib *fib, uint32_t id);
 void fib_next_hop_restore(struct fib *fib, uint32_t id);
 

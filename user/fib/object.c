@@ -138,7 +138,7 @@ static bool changes(const struct fib *fib, const struct fib_object_state *object
 	return false;
 }
 
-/* Give all users their entries, and put what adopted ones had of their own. */
+/* Give all users their entries. Adopted users have parts of their own: put them. */
 static void publish(struct fib *fib, struct fib_object_state *object)
 {
 	union sixlane_nh_entry nh_entry;
@@ -168,7 +168,7 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 		fib_group_put(fib, old);
 }
 
-/* A resilient group with as many buckets can be changed in place, if no user may be punted. */
+/* A resilient group can be changed in place if it keeps its size and no user is to be punted. */
 static bool set_in_place(struct fib *fib, struct fib_object_state *object,
 			 const struct fib_object_def *def)
 {

@@ -49,7 +49,7 @@ static bool get_object(struct fib *fib, struct fib_next_hop *next_hop)
 	return object != NULL;
 }
 
-/* Of a next hop that is no leaf. */
+/* next_hop is no leaf. */
 static bool get_parts(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	const struct fib_key *key = &next_hop->key;

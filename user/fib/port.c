@@ -16,7 +16,7 @@ static bool key_is(const struct sixlane_vlan_key *key, uint32_t lower, union six
 	return key->lower == lower && key->tag.word == tag.word;
 }
 
-/* If this fails, the entry stays without a port. Another port may have waited for the tag. */
+/* If the deletion fails, the entry stays, without a port. Another port may wait for the tag. */
 static void delete_vlan(struct fib *fib, struct fib_vlan *vlan)
 {
 	vlan->port = NULL;
@@ -144,7 +144,7 @@ out_free:
 	return NULL;
 }
 
-/* If the index cannot be written, the port stays, and the next sweep tries again. */
+/* If its index entry cannot be deleted, the port stays, and the next sweep tries again. */
 static void free_if_unused(struct fib *fib, struct fib_port *port)
 {
 	if (port->refs || port->known || port->adopted)

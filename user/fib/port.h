@@ -34,8 +34,7 @@ struct fib_port {
 /* A reference to the port of a device, which is added if needed. NULL: no room or no memory. */
 struct fib_port *fib_port_get(struct fib *fib, uint32_t ifindex);
 void fib_port_put(struct fib *fib, struct fib_port *port);
-/* Free unused ports and retry tags. confirm: the devices of ports that are still adopted are gone.
- */
+/* Free unused ports and retry tags. confirm: the device of a port that is still adopted is gone. */
 void fib_port_sweep(struct fib *fib, bool confirm);
 
 /* Delete tags without a port; with confirm also adopted ones. */

@@ -10,8 +10,7 @@
 enum fib_kind {
 	FIB_ONE,	  /* hops[0] */
 	FIB_HASHED,	  /* one of hops, by hash and weight */
-	FIB_EQUAL_METRIC, /* hops[0], but the one by the ingress port before it
-			     (SIXLANE_NH_EQUAL_METRIC) */
+	FIB_EQUAL_METRIC, /* hops[0], unless one is by the ingress port: SIXLANE_NH_EQUAL_METRIC */
 	FIB_OBJECT,	  /* what object means, now and later: fib_set_object() */
 	FIB_SOURCES,	  /* one of sources, by the source address */
 };
@@ -28,8 +27,7 @@ struct fib_target {
 	enum fib_kind kind;
 	uint32_t mtu;	 /* the route's, in bytes, locked or not (ip6_finish_output); 0: none */
 	bool mtu_locked; /* ip6_forward takes it instead of the device's */
-	bool own_source; /* SIXLANE_NEXT_HOP_NO_ANSWER; counts where there is one hop, or an object
-			  */
+	bool own_source; /* SIXLANE_NEXT_HOP_NO_ANSWER; ignored with several hops of no object */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 	uint32_t object;     /* id */
 	size_t n_hops;
@@ -39,9 +37,9 @@ struct fib_target {
 };
 
 /*
- * The target of packets whose longest matching source prefix is src. Exactly one source is ::/0.
- * dst_len is that of the route, which may be shorter than that of the destination. target.kind is
- * not FIB_SOURCES.
+ * The target of packets whose longest matching source prefix is src. Exactly one source of a target
+ * has ::/0. dst_len is the length of the route's own destination prefix, which may be shorter than
+ * the prefix that is set. target.kind is not FIB_SOURCES.
  */
 struct fib_source {
 	struct prefix src;

@@ -12,7 +12,7 @@
 
 #include "../../bpf/abi/sixlane.h"
 
-/* With the type of their keys and values. */
+/* The maps, with the types of their keys and values. */
 enum fib_map {
 	/* Hashes and tries. */
 	FIB_MAP_ROUTES,	     /* struct sixlane_route_key: uint32_t */
@@ -31,11 +31,11 @@ enum fib_map {
 struct fib_writer {
 	void *ctx; /* given to all functions */
 	/*
-	 * Insert or replace an entry of a hash or trie. 0 or -errno: there is no entry if there was
-	 * none, else it is as before.
+	 * Insert or replace an entry of a hash or trie. 0, or -errno and the map is as before.
 	 *
-	 * An exception has all fields but the datapath's counters and what only the maps use. An
-	 * added_ns of 0 keeps that of an existing entry. After an error packets may also pass.
+	 * The value of an exception lacks the datapath's counters, check and version. added_ns 0
+	 * keeps that of an existing entry; a new one gets the current time. After an error, packets
+	 * of the destination may pass.
 	 */
 	int (*set)(void *ctx, enum fib_map map, const void *key, const void *value);
 	/* 0, -ENOENT or another -errno. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a daemon that starts takes over from the maps: see fib/fib.h. Index entries that
- * contradict their slots are of a daemon that was killed in between; they are deleted, since
- * nothing would remember them.
+ * What a daemon that starts takes over from the maps: see fib/fib.h. A daemon that was killed
+ * between two writes may have left index entries that contradict their slots. They are deleted,
+ * since nothing would remember them.
  */
 #include <errno.h>
 #include <string.h>

@@ -124,8 +124,7 @@ int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps
 	return maps_walk_some(&walk, cursor);
 }
 
-/* If the CLI has replaced the entry in between, the new one is put back, unless it was replaced
- * again. */
+/* If the CLI replaces the entry meanwhile, the new one is put back, unless there is a newer one. */
 void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst, uint64_t now_ns)
 {
 	const int fd = maps->fd[LOADER_OPERATOR];
@@ -158,7 +157,7 @@ static int write_cpus(const struct maps *maps, const union sixlane_addr *dst,
 	return rc == -E2BIG ? -ENOSPC : rc;
 }
 
-/* They differ only in the first of the words that packets use, or only in the last. */
+/* Of the words that packets read, only the first one (flags, mtu) or only expires_ns differs. */
 static bool one_word_apart(const struct sixlane_exception *a, const struct sixlane_exception *b)
 {
 	bool first = a->flags == b->flags && a->mtu == b->mtu;
@@ -191,8 +190,8 @@ static int change(const struct maps *maps, const union sixlane_addr *dst,
 }
 
 /*
- * The memory of a new entry comes from a reserve that a kernel thread refills. It is worth waiting
- * some milliseconds for it, once: after a wait in vain there is none for a long time.
+ * The memory of a new entry comes from a reserve that a kernel thread refills within milliseconds.
+ * So an insertion waits for it, unless the last wait was in vain: then memory is short.
  */
 static int insert(struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_exception *values, const struct sixlane_exception *value)

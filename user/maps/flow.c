@@ -22,7 +22,7 @@ static uint32_t find_route(const struct maps *maps, uint32_t table, const union 
 	return found || !maps_route_lookup(maps, table, dst, &value) ? value : 0;
 }
 
-/* Whether XDP forwards by the port. skip: port flags that exclude members of a group. */
+/* Whether the port is up and has IPv6. skip: port flags that exclude members of a group. */
 static bool is_in_use(const struct sixlane_port *port, uint32_t skip)
 {
 	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;

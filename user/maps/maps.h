@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The pinned maps in memory. maps/ is the only caller of bpf_map_* and of mmap on maps. It provides
- * the writer of fib/ and the readers of both tools. It knows the layouts of bpf/abi/, not what
- * decides the contents.
+ * the writer of fib/, and readers for the daemon and the CLI. It knows the layouts of bpf/abi/, not
+ * what decides the contents.
  */
 #ifndef USER_MAPS_MAPS_H
 #define USER_MAPS_MAPS_H
@@ -70,11 +70,11 @@ int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counter
 /* ICMP events that found no room in sl_icmp_events, over all CPUs, since the map was made. */
 int maps_icmp_events_lost(const struct maps *maps, uint64_t *lost);
 /*
- * Ask for a sample: of the next packet that is forwarded to the neighbour in this slot. Returns
- * whether it had traffic, which maps_take_used() then does not report.
+ * Ask the datapath for a sample: the next packet that it forwards to the neighbour in this slot.
+ * Returns whether the neighbour had traffic since it was last reported, and so reports it.
  */
 bool maps_sample_draw(struct maps *maps, uint32_t slot);
-/* Calls fn for each slot of sl_neighbours that had traffic since the last call. */
+/* Calls fn for each slot of sl_neighbours that had traffic since it was last reported. */
 void maps_take_used(struct maps *maps, void (*fn)(void *ctx, uint32_t slot), void *ctx);
 
 /* --- guard.c: sl_guard and sl_policies, what firewall rules and IPsec policies hold back ------ */
@@ -91,9 +91,9 @@ struct maps_policy {
 	uint32_t value;
 };
 /*
- * Replace all of sl_policies, as made by policies_entries(). The caller has set
- * SIXLANE_META_IPSEC_ALL; packets that came before are waited for. 0, or -errno: some may be
- * missing.
+ * Replace all of sl_policies by the result of policies_entries(). The caller has set
+ * SIXLANE_META_IPSEC_ALL; this waits for the packets that came before. 0, or -errno: some policies
+ * may be missing.
  */
 int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
 /* Whether a policy covers both addresses; src NULL: whether one covers dst. */
@@ -111,9 +111,9 @@ struct maps_flow {
 	union sixlane_addr next_hop; /* the gateway, or on link the destination */
 };
 /*
- * Whether the maps may send packets of the flow to its next hop now: by the engine in use, whatever
- * member a hash would choose. Rules and exceptions are ignored. *len: of the prefix that was found,
- * set only if they do.
+ * Whether the maps may send packets of the flow to its next hop now: by the engine in use, and by
+ * any member that a hash could choose. Rules and exceptions are ignored. If true, *len is the
+ * length of the prefix that was found.
  */
 bool maps_may_forward(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
 		      uint8_t *len);

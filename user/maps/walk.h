@@ -11,8 +11,7 @@ struct maps;
 #define MAPS_MAX_KEY sizeof(struct sixlane_route_key)
 
 typedef int (*maps_route_fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
-/* Calls fn for every entry of sl_routes or sl_src_routes, in the trie's order. 0, -errno, or fn's
- * non-zero return. */
+/* Call fn for each entry of sl_routes or sl_src_routes, in the trie's order. As maps_walk(). */
 int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 
@@ -25,7 +24,7 @@ struct maps_walk {
 	void *ctx;
 };
 
-/* All entries, in no order; fn may delete the entry that it is given. 0 or -errno, maybe fn's. */
+/* All entries, in no order; fn may delete the entry that it is given. 0, -errno, or fn's return. */
 int maps_walk(const struct maps_walk *walk);
 
 /* The position of a walk in pieces; all 0: at the beginning. */
@@ -34,9 +33,8 @@ struct maps_cursor {
 	bool started;
 };
 /*
- * About a thousand more entries of a hash. It may change between the calls; an entry that is there
- * all the time is met once, unless the hash is changed much. 1: there may be more; else as
- * maps_walk().
+ * About a thousand more entries of a hash, which may change between the calls. An entry that stays
+ * is usually met once. 1: there may be more; else as maps_walk().
  */
 int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
 

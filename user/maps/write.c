@@ -75,8 +75,8 @@ static void write_slaves(struct sixlane_port *to, const struct sixlane_port *por
 }
 
 /*
- * While a port changes, it does what both its old and its new value allow. If parts of
- * both would mean something else (other), packets pass until those that saw the old value are gone.
+ * While a port changes, it does what both its old and its new value allow. other: parts of both
+ * would mean something else, so packets pass until those that saw the old value are gone.
  *
  * The source address is two words; a first word of 0 means that there is none. A packet that has
  * read the first word of the old source must not find the second word of the new one: hence a grace
