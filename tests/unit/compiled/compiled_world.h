@@ -92,8 +92,10 @@ int cworld_print_seed(void **state);
 
 /* Without tables. */
 void cworld_open(struct cworld *world, uint64_t seed);
-/* One table of a shape for `large` prefixes, or six tables of random shapes for `small` ones each.
- * Returns large or small. */
+/*
+ * kind below CWORLD_SHAPES: one table of this shape, for `large` prefixes. Else six tables of
+ * random shapes, for `small` prefixes each. Returns large or small.
+ */
 uint32_t cworld_add_tables(struct cworld *world, uint64_t kind, uint32_t large, uint32_t small);
 void cworld_close(struct cworld *world);
 struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
@@ -107,10 +109,10 @@ void cworld_make_tight(struct cworld *world, uint32_t units);
 /* Set a route in the trie and on the naive side; value 0: withdrawn. */
 void cworld_put(struct cworld *world, struct cworld_table *table,
 		const struct cworld_prefix *prefix, uint32_t value);
-/* Then compiled_change(). */
+/* compiled_change() after that. */
 int cworld_apply(struct cworld *world, struct cworld_table *table,
 		 const struct cworld_prefix *prefix, bool same_prefix);
-/* Both. */
+/* cworld_put() and cworld_apply(). */
 int cworld_set(struct cworld *world, struct cworld_table *table, const struct cworld_prefix *prefix,
 	       uint32_t value);
 /* Remove some withdrawn routes from the trie, without compiled_change(). */

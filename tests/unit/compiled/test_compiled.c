@@ -122,8 +122,7 @@ static void test_same_again(void **state)
 
 /* --- depth ------------------------------------------------------------------------------------ */
 
-/* Prefixes of all lengths on one path, in one of three orders. Neither changes nor a build make it
- * deep. */
+/* Prefixes on one path, in one of three orders. Neither changes nor a build make it deep. */
 static void grow_path(struct cworld_table *table, uint32_t spacing, uint32_t order)
 {
 	compiled_bits path = cworld_random_addr(&world);
@@ -356,7 +355,7 @@ static void test_covered_for_a_while(void **state)
 	assert_true(grew);
 }
 
-/* The same above nodes that use bits beyond those that a lookup loads first. */
+/* The same above nodes with a long header, which use bits beyond the first 64. */
 static void test_uncovered_above_more(void **state)
 {
 	const compiled_bits addr = (compiled_bits)0x2001 << 112;

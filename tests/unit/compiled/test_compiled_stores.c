@@ -18,9 +18,9 @@
 /* --- one store at a time ---------------------------------------------------------------------- */
 
 /*
- * A store to read-only memory faults; its page becomes writable and the trap flag is set, with
- * which the CPU traps after the very next instruction; then the page is read-only again. An
- * instruction that writes to two pages faults once for each.
+ * A store to read-only memory faults. The handler makes its page writable and sets the trap flag,
+ * so the CPU traps after this one instruction; then the page is read-only again. An instruction
+ * that writes to two pages faults once for each.
  */
 #define PAGE_BYTES 4096u
 #define TRAP_FLAG 0x100

@@ -8,10 +8,7 @@
 
 #include "fib_history.h"
 
-/*
- * After a failure a packet may be punted for lack of room. It may also find no route, if the flag
- * of gaps is set.
- */
+/* After a failure a packet may be punted, or find no route, if SIXLANE_META_GAPS is set. */
 static inline bool is_pass(const struct history *history, const struct sim_found *found)
 {
 	uint32_t verdict = found ? sim_verdict(found) : SIXLANE_FORWARD;

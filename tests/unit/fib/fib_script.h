@@ -10,7 +10,7 @@
  *	sync, end			fib_sync_begin(), fib_sync_end()
  *	restart				a new fib adopts the maps
  *	fail set|del|index|exceptions|replace|grace 0|1
- *	limit routes|sources|ids|tables|buckets N	room in maps, and numbers
+ *	limit routes|sources|max_routes|ports|ids|tables|buckets N	room in maps, and numbers
  *	retry N				fib_retry() returns N
  *	is DST[<SRC] TARGET|VERDICT|none	what packets meet; an object: object ID as TARGET
  *	flag DST 0|1			whether the route has the flag of exceptions

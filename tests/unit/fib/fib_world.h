@@ -32,7 +32,7 @@ static inline union sixlane_addr addr(const char *text)
 	return pfx(text).addr;
 }
 
-/* --- targets: valid until some hundred more are made ------------------------------------------ */
+/* --- targets: valid until a thousand more are made -------------------------------------------- */
 
 static inline struct fib_target one(struct fib_hop hop)
 {

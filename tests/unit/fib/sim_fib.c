@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The compiled FIB in the simulated maps: its memory, what it names, and its agreement with the
- * trie. */
+/* The compiled FIB in the simulated maps: its memory, what it names, whether it is as the trie. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

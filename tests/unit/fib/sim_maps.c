@@ -20,7 +20,6 @@ bool sim_fails(struct sim *sim, unsigned int one_in)
 	return one_in && sim_random(sim, one_in) == 0;
 }
 
-/* Packets see something else from now on. */
 void sim_report(struct sim *sim)
 {
 	sim->stale = true;

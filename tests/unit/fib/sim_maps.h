@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Simulated maps behind a fib's writer: tries that fill up, writes that fail on demand, grace
- * periods. Checks the invariants of fib.h at every write and fails the test at once: nothing is
- * named before it is written; nothing changes while it is named, nor before a grace period has
- * passed since. Knows nothing of how the fib works.
+ * periods. They check the invariants of fib.h at every write, and fail the test at once: nothing is
+ * named before it is written; nothing changes while it is named, nor until a grace period has
+ * passed after that. They know nothing of how the fib works.
  */
 #ifndef TEST_SIM_MAPS_H
 #define TEST_SIM_MAPS_H
@@ -29,9 +29,9 @@ struct sim_trie {
 	unsigned long writes;
 };
 
-/* Whether packets may get to something. */
+/* Whether packets can reach something. */
 struct sim_use {
-	uint32_t until; /* the grace period in which they last could; 0: never */
+	uint32_t until; /* the epoch in which they last could; 0: never */
 	uint32_t mark;	/* equal to sim->mark: they can now */
 };
 
@@ -102,7 +102,7 @@ uint32_t sim_random(struct sim *sim, uint32_t n);
 /* The result of a lookup. */
 struct sim_found {
 	const struct sixlane_next_hop *next_hop; /* NULL: no entry for its source */
-	uint32_t len;				 /* in the value that was found last */
+	uint32_t len;				 /* prefix length in the last value */
 	uint32_t flags;				 /* of the route: SIXLANE_ROUTE_* */
 };
 
@@ -120,16 +120,19 @@ uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_ad
 uint32_t sim_verdict(const struct sim_found *found);
 
 /*
- * Whether the datapath would do there what target is (not FIB_SOURCES): the same hops
- * with the same weights, MTU and expiry. object is what the target's object means. Each bucket may
- * also be as in also (may be NULL). punted: members of groups may be punted.
+ * Whether what was found is target (not FIB_SOURCES): the same hops with the same weights, MTU and
+ * expiry. object is what the target's object means. A bucket may also be as in the object `also`,
+ * unless that is NULL. punted: members of groups may be punted.
  */
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted);
 
-/* What a packet to dst that has found this in a table meets in sl_exceptions, unless it expires. */
+/* What sl_exceptions does to a packet, if nothing has expired. */
 enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED };
-/* *value: the entry, NULL: there is none, or the route has no flag. */
+/*
+ * For a packet to dst that has found this route in this table. *value: the entry of dst; NULL: it
+ * has none, or the route has no flag.
+ */
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value);
 /* The entry of a destination, whatever the flags of routes; NULL: none. */

@@ -11,13 +11,15 @@ void sim_use_refresh(struct sim *sim);
 bool sim_use_is_named(const struct sim *sim, const struct sim_use *of);
 bool sim_use_is_recent(const struct sim *sim, const struct sim_use *of);
 
-/* sim_fib.c: the memory of the compiled FIB; freeing it, as a new daemon does; calling fn for every
- * value in it, for some several times. */
+/*
+ * sim_fib.c: make a chunk of the compiled FIB; free all of them, as a new daemon does; call fn for
+ * every value there, for some several times.
+ */
 void *sim_fib_chunk(void *ctx, uint32_t n);
 void sim_fib_drop(struct sim *sim);
 void sim_fib_each(const struct sim *sim, void (*fn)(void *ctx, uint32_t value), void *ctx);
 
-/* sim_maps.c: whether a write fails, of one in so many; packets see something else from now on. */
+/* sim_maps.c: whether this write fails, if one in so many does; call after each visible change. */
 bool sim_fails(struct sim *sim, unsigned int one_in);
 void sim_report(struct sim *sim);
 

@@ -68,7 +68,7 @@ static const struct {
 	  "limit routes 1;set 255|2001:db8::/32 local;set 255|2001:db9::/32 local;count gaps 1;"
 	  "limit routes 8;restart;sync;set 255|2001:db8::/32 local;set 255|2001:db9::/32 local;"
 	  "count gaps 1;end;count gaps 0" },
-	{ "a VLAN device has its tag, and another with its index has not",
+	{ "a tag leads to its VLAN device, until that has another tag, or none, or is gone",
 	  "vlan 10 3 5;tag 3 5 10;tag 3 6 0;vlan 10 3 6;tag 3 6 10;vlan 10 4 6;tag 4 6 10;"
 	  "count vlans 1;port 10 1;count vlans 0;vlan 10 4 6;set 2001:db8::/32 1@10;vlan 10 0 6;"
 	  "count vlans 0 ports 1" },
@@ -126,7 +126,7 @@ static const struct {
 	  "set 2001:db8::/32 1@3*1+2@4*65536+3@3*700+@5*3:mtu=1400;"
 	  "is 2001:db8::1 1@3*1+2@4*65536+3@3*700+@5*3:mtu=1400;count next_hops 5 buckets 4;"
 	  "del 2001:db8::/32;count next_hops 0 buckets 0 neighbours 0" },
-	{ "the order of hops makes no difference to a hashed group, but to an ordered one",
+	{ "hops in another order are the same hashed group, but another ordered one",
 	  "set 1::/48 1@3+2@4*2+3@3;mark;set 1::/48 3@3+1@3+2@4*2;wrote routes_written 0;"
 	  "set 2::/48 3@3+1@3+2@4*2;same 1:: 2::;count next_hops 4 buckets 3;"
 	  "set 3::/48 1@3>2@4>3@3;set 4::/48 3@3>1@3>2@4;is 3::1 1@3>2@4>3@3;is 4::1 3@3>1@3>2@4;"
@@ -161,7 +161,7 @@ static const struct {
 	  "set 1::/48 1@3+2@3;set 2::/48 1@3+2@3;set 3::/48 1@3;" FAIL
 	  "set 1::/48 9@3;is 1::1 full;"
 	  "is 2::1 full;is 3::1 1@3;" WORK "retry 0;is 1::1 9@3;is 2::1 1@3+2@3" },
-	{ "packets are hashed as before a restart until the synchronisation",
+	{ "until the synchronisation after a restart, packets are hashed as before",
 	  "set 1::/48 1@3+2@4*5;set 2::/48 1@3>2@4:expires=77;set 3::/48 1@3;restart;sync;"
 	  "is 1::1 1@3+2@4*5;is 2::1 1@3>2@4:expires=77;count buckets 4;set 1::/48 1@3+2@4*5;"
 	  "set 2::/48 1@3>2@4:expires=77;set 3::/48 1@3;end;is 1::1 1@3+2@4*5;"
@@ -261,14 +261,14 @@ static const struct {
 	{ "a table needs ids for all its next hops",
 	  "limit ids 4;set 1::/48 " BY_SOURCE ";is 1::1 full;count sources 0;limit ids 5;retry 0;"
 	  "is 1::1<2001:db8:a::1 2@3" },
-	{ "packets find their table of before a restart until the synchronisation",
+	{ "until the synchronisation after a restart, packets find their old table",
 	  "set 1::/48 {2001:db8:a:b::/64=32=3@3>4@4 ::/0=0=1@3};restart;sync;"
 	  "is 1::1<2001:db8:a:b::1 3@3>4@4;is 1::1 1@3;count sources 2;"
 	  "set 1::/48 {2001:db8:a:b::/64=32=3@3>4@4 ::/0=0=1@3};end;"
 	  "is 1::1<2001:db8:a:b::1 3@3>4@4;count sources 2 buckets 2 next_hops 5" },
 	/* --- synchronisation and restart --------------------------------------------------------
 	 */
-	{ "a synchronisation deletes what was not set, and not before its end", FILL
+	{ "a synchronisation deletes at its end what was not set", FILL
 	  "neigh 3 2001:db8::7 up;neigh 3 2001:db8::8 up;mark;sync;set ::/0 1@3;"
 	  "set 2001:db9::/32 3@3;neigh 3 2001:db8::8 up;is 2001:db8::1 2@3;mac 3 2001:db8::7 up;"
 	  "end;is 2001:db8::1 1@3;wrote routes_written 1;mac 3 2001:db8::7 down;"

@@ -132,7 +132,7 @@ static void ports_wait_where_packets_would_mix(void **state)
 {
 	enum {
 		UP = SIXLANE_PORT_UP,
-		SURE = UP | SIXLANE_PORT_SOURCE,
+		SOURCED = UP | SIXLANE_PORT_SOURCE,
 		SLAVES = UP | SIXLANE_PORT_SLAVES
 	};
 	static const struct {
@@ -150,12 +150,12 @@ static void ports_wait_where_packets_would_mix(void **state)
 		{ "a bond that chooses among slaves", SLAVES, 1000, 1, 0, 0, 0, 1, 0, 1000, 0 },
 		{ "no bond", UP, 254, 0, 0, 0, 0, 1, 0, 1000, 0 },
 		{ "a source", UP, 254, 0, 11, 0, 0, 0, 0, 0, 0 },
-		{ "it is sure", SURE, 254, 0, 11, 0, 0, 0, 0, 0, 0 },
-		{ "another source", SURE, 254, 0, 22, 0, 0, 1, UP, 254, 11 },
-		{ "it is not sure", UP, 254, 0, 22, 0, 0, 0, 0, 0, 0 },
+		{ "XDP may use it", SOURCED, 254, 0, 11, 0, 0, 0, 0, 0, 0 },
+		{ "another source", SOURCED, 254, 0, 22, 0, 0, 1, UP, 254, 11 },
+		{ "XDP may not use it", UP, 254, 0, 22, 0, 0, 0, 0, 0, 0 },
 		{ "no source", UP, 254, 0, 0, 0, 0, 1, UP, 254, 22 },
-		{ "a source again", SURE, 254, 0, 11, 0, 0, 0, 0, 0, 0 },
-		{ "held, unchanged", SURE, 254, 0, 11, 1, 0, 0, 0, 0, 0 },
+		{ "a source again", SOURCED, 254, 0, 11, 0, 0, 0, 0, 0, 0 },
+		{ "held, unchanged", SOURCED, 254, 0, 11, 1, 0, 0, 0, 0, 0 },
 		{ "held, and the source removed", UP, 254, 0, 0, 1, 1, 0, 0, 0, 0 },
 		{ "not held, since it becomes another", UP, 1000, 0, 0, 1, 0, 1, 0, 254, 0 },
 	};
