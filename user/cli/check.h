@@ -34,7 +34,7 @@ struct findings {
 
 size_t findings_count(const struct findings *findings, enum finding_severity severity);
 bool findings_has(const struct findings *findings, const char *check);
-/* By severity, errors first; otherwise the order stays. */
+/* Sort by severity, errors first; findings of the same severity keep their order. */
 void findings_sort(struct findings *findings);
 
 /* "TEXT: ADVICE", without the usual one; to be freed. NULL: out of memory. */

@@ -114,7 +114,7 @@ static bool default_expires(const struct maps *maps, uint32_t table)
 	       maps->next_hops[sixlane_route_next_hop(value)].nh_entry.type == SIXLANE_PUNT_EXPIRES;
 }
 
-/* As by a router advertisement. */
+/* Warn of a default route that expires, such as one of a router advertisement. */
 static void check_default(struct checkup *checkup)
 {
 	const struct maps *maps = &checkup->view->maps;

@@ -27,7 +27,7 @@ int exception_append(struct exceptions *list, const struct exception *one);
 /* Appends all requests. 0 or -errno. */
 int exception_read_requests(const struct maps *maps, struct exceptions *list);
 
-/* One destination. What does not exist, or has expired, is zero. */
+/* What the maps have of one destination. What does not exist, or has expired, is zero. */
 struct exception_state {
 	struct sixlane_exception entry;	 /* in sl_exceptions; flags are not 0 */
 	struct sixlane_operator request; /* in sl_operator; table is not 0 */

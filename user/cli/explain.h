@@ -14,7 +14,7 @@
 
 #define EXPLAIN_MAX_STEPS 512
 
-/* In what the results of the two programs differ. */
+/* Bits: where the results of the two programs differ. */
 #define EXPLAIN_VERDICT (1u << 0)
 #define EXPLAIN_COUNTED_FOR (1u << 1)
 #define EXPLAIN_ACTION (1u << 2)

@@ -139,7 +139,8 @@ static int find_lower(struct explain *explain)
 	return CMD_OK;
 }
 
-/* Of a bond, sets ingress to a slave: one that the bond uses, if it uses any. */
+/* If the ingress port is a bond, replaces it by a slave: one that the bond uses, if there is one.
+ */
 static int find_slave(struct explain *explain)
 {
 	const struct ports *ports = &explain->view.ports;

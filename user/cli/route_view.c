@@ -313,7 +313,7 @@ static void apply_exception(const struct maps *maps, const struct exception_view
 
 /* --- the route --------------------------------------------------------------------------- */
 
-/* Of several members, the best verdict of those in use. packets NULL: without exceptions. */
+/* The best verdict of the members in use. packets NULL: exceptions are left out. */
 static void set_best_verdict(const struct maps *maps, const struct packet_filter *packets,
 			     struct route_view *view)
 {

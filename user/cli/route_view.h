@@ -45,7 +45,7 @@ void hop_view_read_entry(const struct maps *maps, union sixlane_nh_entry entry,
 /* The entry of a next-hop id; SIXLANE_PUNT_ROUTE for an id out of range. */
 union sixlane_nh_entry hop_view_entry(const struct maps *maps, uint32_t id);
 
-/* Of a hop without a gateway: sets the neighbour that dst itself is. */
+/* Sets the neighbour of a hop without a gateway, which is dst itself. */
 void hop_view_set_on_link(const struct maps *maps, const union sixlane_addr *dst,
 			  struct hop_view *hop);
 

@@ -257,7 +257,7 @@ static void read_prefixes(struct sync *sync, const struct address *address)
 		audit_place_read_soon(sync, table, &peer);
 }
 
-/* From a router advertisement: addrconf_prefix_rcv(). */
+/* The prefix of a router advertisement: addrconf_prefix_rcv(). */
 int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct prefix prefix;

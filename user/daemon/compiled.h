@@ -27,7 +27,7 @@ struct verify_state {
 /* Both return when to call them again; UINT64_MAX: no deadline. */
 uint64_t compile_run(struct sync *sync);
 uint64_t verify_run(struct sync *sync);
-/* It is wrong: drop it, and build it again after a while. */
+/* The compiled FIB gave a wrong answer: drop it, and build it again after a while. */
 void compile_invalidate(struct sync *sync);
 
 #endif

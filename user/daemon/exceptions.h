@@ -65,9 +65,9 @@ void exceptions_neigh_changed(struct sync *sync, uint32_t ifindex, const union s
 /* A device has another MTU. */
 void exceptions_mtu_changed(struct sync *sync);
 
-/* The kernel has an exception of dst, or may have: the operator's does not apply. */
+/* The kernel has an exception for dst, or may have one: the operator's does not apply. */
 bool exceptions_override(const struct sync *sync, const union sixlane_addr *dst);
-/* One of the operator's was removed. */
+/* An exception of the operator was removed. */
 void exceptions_operator_removed(struct sync *sync);
 
 #endif

@@ -71,7 +71,10 @@ static bool target_matches(const struct fib_target *target, const struct finding
 	       same_hop(&target->hops[0], &finding->stored_hop);
 }
 
-/* As an entry of the map. One without lifetime or another hop is just being deleted. */
+/*
+ * The exception as an entry of the map. False: it ends soon, its MTU is too small, or the kernel is
+ * just deleting it, since it has neither a lifetime nor another hop.
+ */
 static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
 	const bool own = same_hop(&finding->hop, &finding->stored_hop);

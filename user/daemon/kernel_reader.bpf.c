@@ -207,7 +207,8 @@ __noinline int part_wanted(__u32 bit)
 
 /* --- a destination --- */
 
-/* One destination in 256, by its address: calls of two walks begin at the same places. */
+/* True for one destination in 256, chosen by its address, so that the calls of two walks begin at
+ * the same places. */
 static __always_inline bool ends_call(const struct kernel_record *record)
 {
 	const __u64 *dst = (const __u64 *)record->dst;

@@ -63,7 +63,7 @@ void ports_write_pairs(struct sync *sync, bool only_held)
 				write_pair(sync, &ports, in, out);
 }
 
-/* Of a device that has just got a slot. */
+/* The device has just got a slot: write the pairs of ports that it is part of. */
 static void write_pairs_of(struct sync *sync, const struct device *device)
 {
 	struct port_list ports;

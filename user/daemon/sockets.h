@@ -49,7 +49,8 @@ void sockets_close(struct sockets *sockets);
  * are counted, and all tables are scheduled to be read again.
  */
 bool sockets_follow(struct sync *sync);
-/* One message. ctx: struct sync. Errors are reported; both return 0. */
+/* Apply one message; the second function those of genetlink's "netdev". ctx: struct sync. Errors
+ * are reported; both return 0. */
 int sockets_apply(const struct nlmsghdr *nlh, void *ctx);
 int sockets_apply_features(const struct nlmsghdr *nlh, void *ctx);
 

@@ -103,7 +103,7 @@ static int standard_number(const struct entry *entry, int *number)
 	return 0;
 }
 
-/* As unconditional() of the kernel: standard target, no match, and a header of zeros. */
+/* What unconditional() in the kernel checks: standard target, no match, and a header of zeros. */
 static bool is_unconditional_verdict(const struct entry *entry, int *number)
 {
 	static const uint8_t any[sizeof(entry->header.ipv6)];

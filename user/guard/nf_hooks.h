@@ -13,14 +13,14 @@
 struct nf_hooks {
 	bool known;	  /* the kernel lists its hooks; otherwise nothing else is known */
 	bool defragments; /* IPv6 fragments are reassembled before they are forwarded */
-	/* By hook, a function that may touch packets: "BPF program 12 at forward", "function foo of
-	 * module bar at postrouting"; "" for none. */
+	/* For each hook, a function that may touch packets: "BPF program 12 at forward", "function
+	 * foo of module bar at postrouting"; "" for none. */
 	char unknown[GUARD_N_HOOKS][GUARD_REASON_LEN];
 };
 
-/* At prerouting, forward, output and postrouting of IPv6. */
+/* The hooks prerouting, forward, output and postrouting of IPv6. */
 int nf_hooks_read(struct nf_hooks *out);
-/* At a device: _INGRESS and _EGRESS. -ENODEV: it is gone. */
+/* The hooks _INGRESS and _EGRESS of a device. -ENODEV: it is gone. */
 int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *out);
 /*
  * If hooks are not known: add BPF programs that links attach (Linux 6.4); needs CAP_SYS_ADMIN. A

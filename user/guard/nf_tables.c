@@ -74,7 +74,7 @@ static int dump(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
 	return r;
 }
 
-/* One dump a family: the kernel then omits those of IPv4 and bridges. */
+/* One dump for each family, so that the kernel leaves out those of IPv4 and bridges. */
 static int dump_families(struct reading *reading, uint16_t type, nl_msg_fn fn)
 {
 	static const uint8_t families[] = { NFPROTO_INET, NFPROTO_IPV6, NFPROTO_NETDEV };
@@ -86,7 +86,7 @@ static int dump_families(struct reading *reading, uint16_t type, nl_msg_fn fn)
 	return r;
 }
 
-/* Of one chain or set. If it is gone, the generation has changed. */
+/* Dump the parts of one chain or set. If it is gone, the generation has changed. */
 static int dump_of(struct reading *reading, const struct nf_object *object, uint16_t type,
 		   uint16_t table_attr, uint16_t name_attr, nl_msg_fn fn)
 {

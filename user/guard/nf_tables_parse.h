@@ -18,7 +18,7 @@ struct nf_object {
 	const char *table, *name; /* of a table: name is "" */
 	uint32_t number;	  /* in the ruleset */
 	uint32_t flags;		  /* NFT_TABLE_F_* or NFT_SET_* */
-	/* Of sets: */
+	/* For sets only: */
 	uint32_t key_bytes;
 	bool verdicts; /* a verdict map */
 	bool counters; /* a map of counters */
@@ -26,7 +26,7 @@ struct nf_object {
 	bool needed;   /* its elements are to be read, and their changes matter */
 };
 
-/* In order of arrival. */
+/* Objects in the order in which their messages came. */
 struct nf_list {
 	struct nf_object *first, *last;
 };

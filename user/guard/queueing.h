@@ -72,7 +72,7 @@ struct filter {
 /* Parsers: 0, -ENOMSG for another message, -EBADMSG. */
 int tc_parse_qdisc(const struct nlmsghdr *nlh, struct qdisc *out);
 int tc_parse_filter(const struct nlmsghdr *nlh, struct filter *out);
-/* From RTM_NEWLINK. */
+/* Parses RTM_NEWLINK. */
 int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out);
 /* A notification: qdiscs or filters may have changed. ctx is not used. */
 bool tc_parse_is_change(const struct nlmsghdr *nlh, const void *ctx);

@@ -16,7 +16,7 @@
 
 #define TIMEOUT_MS 5000
 #define ATTEMPTS 8
-/* Of those that need requests of their own. */
+/* Only qdiscs that need requests of their own count. */
 #define MAX_QDISCS 262144u
 
 /* BPF_TCX_INGRESS and _EGRESS of Linux 6.6, which the oldest headers lack. */

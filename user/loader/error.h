@@ -24,7 +24,7 @@ int loader_fail(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
  * error message if there is one, and for EPERM and EACCES the missing capabilities. */
 int loader_fail_errno(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
 
-/* True also if it cannot be found out. cap: CAP_*. */
+/* Whether this process has the capability cap (CAP_*). True also if that cannot be found out. */
 bool loader_has_cap(unsigned int cap);
 
 /* Names of the capabilities that loading and attaching need and that this process lacks. */
@@ -33,10 +33,10 @@ void loader_missing_caps(char *buf, size_t size);
 /* From now on libbpf prints to the debug log only. */
 void libbpf_log_init(void);
 
-/* The same, and both pieces are forgotten: before a call whose failure will be reported. */
+/* libbpf_log_init(), and forget both pieces. Call before whatever may fail and be reported. */
 void libbpf_log_reset(void);
 
-/* One warning of a library, of one or more lines. */
+/* Keep and log a warning of a library; it has one or more lines. */
 void libbpf_log_vadd(const char *library, const char *fmt, va_list ap);
 
 /* The kernel's error message (extack) since the last reset; "" if there is none. */

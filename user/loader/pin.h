@@ -68,7 +68,7 @@ struct loader_maps {
 	uint64_t fib_memory; /* SIXLANE_FIB_IN_*, from the last daemon; 0: none has run */
 };
 
-/* None is open. */
+/* Mark all descriptors as not open. */
 void loader_reset_maps(struct loader_maps *maps);
 
 /* Closes those that are open, and resets. */

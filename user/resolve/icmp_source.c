@@ -40,7 +40,7 @@ static bool holds_ipv4(const union sixlane_addr *addr)
 	       !memcmp(addr, compatible, sizeof(compatible));
 }
 
-/* As if net.ipv6.conf.*.use_optimistic were set, which no message shows. */
+/* No message shows net.ipv6.conf.*.use_optimistic, so this is the answer for 1. */
 static bool is_preferred(const struct address *address)
 {
 	return !(address->flags & IFA_F_DEPRECATED) || holds_ipv4(&address->addr);
@@ -78,7 +78,7 @@ static uint32_t domain_of(const struct device *device)
 	return strcmp(device->link.master_kind, "vrf") ? 0 : device->link.master;
 }
 
-/* In the same VRF, or both in none. */
+/* Whether both devices are in the same VRF, or both in none. */
 static bool is_same_domain(const struct search *search, const struct address *address)
 {
 	const struct device *device = links_find(search->links, address->ifindex);

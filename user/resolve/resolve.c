@@ -35,7 +35,7 @@ void resolve_free(struct resolve *resolve)
 
 /* --- one table ------------------------------------------------------------------------------ */
 
-/* By the routes of one destination that are not source-specific. 1; 0: none is usable. */
+/* Resolve by the routes of one destination that are not source-specific. 1; 0: none is usable. */
 static int resolve_plain(struct resolve *resolve, const struct rib_dest *dest)
 {
 	int ret;

@@ -75,7 +75,8 @@ static const struct cover *add_cover(struct flattening *f, const struct rib_dest
 	return cover;
 }
 
-/* From dest up to the first that no packet passes. True: some have source-specific routes. */
+/* List dest and its covers, up to the first cover that ends every lookup. True: some of them have
+ * source-specific routes. */
 static bool add_covers(struct flattening *f, const struct rib_dest *dest)
 {
 	const struct radix_node *node = &dest->node, *last;
@@ -97,7 +98,7 @@ static bool add_covers(struct flattening *f, const struct rib_dest *dest)
 
 /* --- nodes ---------------------------------------------------------------------------------- */
 
-/* By source, shorter prefixes before longer ones, then by cover, then in fib6's order. */
+/* Sort by source, shorter prefixes before longer ones, then by cover, then in fib6's order. */
 static int item_compare(const void *left, const void *right)
 {
 	const struct resolve_item *a = left, *b = right;

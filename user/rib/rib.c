@@ -298,7 +298,8 @@ bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
 	if (!rib_route_same_key(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
-	/* In compatibility mode messages have the object's hops, too, which may have changed. */
+	/* With net.ipv4.nexthop_compat_mode, messages also have the object's hops, which may have
+	 * changed. */
 	if (a->next_hop_id)
 		return true;
 	if (a->encap != b->encap || a->n_hops != b->n_hops)
@@ -306,7 +307,7 @@ bool rib_route_same(const struct rib_route *a, const struct route *b)
 	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
 }
 
-/* Both may be announcements of the same lifetime. */
+/* Whether both may be announcements of the same lifetime. */
 static bool same_lifetime(const struct rib_route *a, const struct route *b)
 {
 	if (!a->expires || !b->expires)

@@ -84,7 +84,8 @@ bool rib_route_same(const struct rib_route *a, const struct route *b);
 bool rib_route_equal(const struct rib_route *a, const struct route *b);
 /* The same for all but the hops. */
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b);
-/* As multisets: with an encapsulation, two hops may have one gateway and device. */
+/* Whether the hops are equal as multisets: with an encapsulation, two hops of one route may have
+ * the same gateway and device. */
 bool rib_route_same_hops(const struct rib_route *a, const struct route *b);
 
 bool rib_hop_equal(const struct route_hop *a, const struct route_hop *b);
