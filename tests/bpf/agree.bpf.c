@@ -22,7 +22,7 @@ struct {
 	__type(value, struct agree_state);
 } agree_states SEC(".maps");
 
-/* Of a run, which the callbacks share. */
+/* The state of a run, shared by the callbacks. */
 struct work {
 	struct agree_state *state;
 	__u32 first;

@@ -13,7 +13,7 @@ struct agree_probe {
 	union sixlane_addr addr;
 	__u32 table;
 	__u32 trie, compiled; /* of the program agree */
-	/* Of the program follow, which asks for another probe's address at times: which. */
+	/* Written by the program follow. which: the probe whose address it asked for. */
 	__u32 which, found, before, after;
 };
 

@@ -28,7 +28,7 @@ size_t agree_limit(size_t otherwise)
 	return limit < otherwise ? limit : otherwise;
 }
 
-/* Of maps.h only what lookups read: the rest is large, and this object uses none of it. */
+/* Create only the maps that lookups read. The others of maps.h are large, and not used here. */
 static void choose_maps(struct bpf_object *object)
 {
 	static const char *const wanted[] = { "sl_fib",	   "sl_fib_first", "sl_fib_arena",

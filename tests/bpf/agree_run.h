@@ -32,7 +32,7 @@ void agree_close(struct agree *agree);
 /* The routes of agree->tables into sl_routes, which is empty, and compiled. */
 void agree_install(struct agree *agree);
 
-/* One entry of sl_routes; value 0: deletes it. */
+/* Write an entry of sl_routes; value 0 deletes it. */
 void agree_put(struct agree *agree, uint32_t table, const struct prefix *prefix, uint32_t value);
 
 /* All probes once. */

@@ -36,7 +36,7 @@ static void begin(uint64_t seed)
 	agree_open(&agree);
 }
 
-/* So many routes more, or fewer where the machine is slow. */
+/* Allow so many routes more; agree_limit() allows fewer where the machine is slow. */
 static void allow(size_t routes)
 {
 	limit = n_added + agree_limit(routes);

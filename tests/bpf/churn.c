@@ -372,7 +372,7 @@ static void explain(size_t probe, const struct seen *one)
 				histories[probe].answers[i].value);
 }
 
-/* Of all lookups; *during: those with a change beside them. */
+/* Wrong answers of all lookups; *during: those of lookups that ran during a change. */
 static size_t count_wrong(size_t *during)
 {
 	size_t wrong = 0;

@@ -19,7 +19,7 @@ static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour
 #define QUOTED "2001:db8:6::1"
 #define OURS "2001:db8:7::1"
 
-/* To the router, about a packet to 2001:db8:6::n. The message passes. */
+/* Send the router a Packet Too Big about a packet to 2001:db8:6::n. The message passes. */
 static void send_too_big(uint16_t n)
 {
 	static struct frame in;

@@ -44,7 +44,7 @@ struct frame_spec {
 #define FRAME_SRC "2001:db8:1::1"
 #define FRAME_DST "2001:db8:2::1"
 #define FRAME_PAYLOAD 26
-/* Of the port that plain frames come in by. */
+/* The MAC of the port that plain frames come in by. */
 #define FRAME_DST_MAC                              \
 	{                                          \
 		0x02, 0x11, 0x21, 0x31, 0x41, 0x51 \
@@ -89,7 +89,7 @@ struct answer {
 	const uint8_t *src; /* address */
 	uint8_t hop_limit;
 };
-/* To a packet without tags, of which the answer has none either. */
+/* The answer to a packet without tags; it has none either. */
 void answer_build(struct frame *out, const struct frame *packet, const struct answer *answer);
 
 /* On stderr, for a person who looks for the difference. */

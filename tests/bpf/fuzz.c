@@ -108,7 +108,7 @@ static void random_transport(struct frame *frame)
 	frame->bytes[AT_PAYLOAD + 6] = FUZZ_PICK(next_headers);
 }
 
-/* One that the kernel may learn from, or nearly. */
+/* An ICMPv6 message that the kernel may learn an exception from, or nearly such a message. */
 static void make_message(struct frame *frame)
 {
 	static const uint8_t types[] = { 2, 2, 134, 137, 137, 1, 136 };

@@ -208,7 +208,7 @@ static void disturb_port(struct sixlane_port *port)
 	}
 }
 
-/* As of a bond below it. */
+/* Makes it a VLAN device over a bond. */
 static void give_slaves(struct sixlane_port *port)
 {
 	static const uint16_t types[] = { 0x86dd, 0x8100, 0x88a8 };
@@ -323,7 +323,7 @@ static void add_random_exception(struct world *world)
 	world->exceptions[world->n_exceptions++] = (struct world_exception){ dst, value };
 }
 
-/* One that has an exception, too, at times. */
+/* A random destination, at times one that has an exception, too. */
 static union sixlane_addr random_punt_destination(const struct world *world)
 {
 	if (world->n_exceptions && fuzz_one_in(3))

@@ -302,7 +302,7 @@ static void nth_flow(const struct spread *spread, uint32_t n, struct frame *fram
 	}
 }
 
-/* Of the members in use. */
+/* The weight of a member; 0 if its port is down. */
 static double weight_of(const struct spread *spread, uint32_t i)
 {
 	return spread->out_is_down && i % 4 == 0 ? 0 : spread->weights[i];
@@ -379,7 +379,7 @@ TEST(test_little_weight_stays, "little weight in use")
 	assert_memory_equal(is, was, sizeof(is));
 }
 
-/* One bucket in use among more than are asked of a flow: some flows find it, wherever it is. */
+/* There are more buckets than a flow tries. Some flows find the one in use, wherever it is. */
 TEST(test_one_bucket_of_many, "one bucket in use of many")
 {
 	const uint32_t n_buckets = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };

@@ -379,7 +379,7 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 	return false;
 }
 
-/* One that a device sends to this MAC, about a packet as it came in. */
+/* The answer that a device sends to this MAC about a packet as it came in. */
 static struct answer answer_by(enum device dev, const uint8_t *dst_mac, uint32_t mtu)
 {
 	return (struct answer){

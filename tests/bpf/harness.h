@@ -104,7 +104,7 @@ struct harness_answer {
 	enum neighbour via; /* … else to this one */
 };
 
-/* One about a packet by DEV_IN without tags, sent to NEIGH_IN. */
+/* The answer to a packet that came in by DEV_IN without tags, sent to NEIGH_IN. */
 void harness_build_answer(struct frame *out, const struct frame *packet, uint32_t mtu);
 
 /* A frame, and what becomes of it. What is passed or dropped comes out as it went in. */

@@ -163,7 +163,7 @@ static size_t check_bits(const struct influence *influence)
 		for (uint8_t bit = byte ? 0x80 : 0x08; bit; bit >>= 1) {
 			int moved = moves(influence, byte, bit);
 
-			/* One that counts moves 15 of 16 flows. */
+			/* A bit that the hash uses moves 15 of 16 flows. */
 			if (counts(influence, byte, bit) ? moved >= TRIALS / 4 : !moved)
 				continue;
 			fprintf(stderr, "%s: byte %zu, bit %02x moves %d of %d flows\n",

@@ -144,7 +144,7 @@ void tests_add(const char *title, CMUnitTestFunction function, const struct row 
 						.initial_state = (void *)(uintptr_t)row };
 }
 
-/* By both engines. Which routes the trie finds is also tested in agreement.c. */
+/* Each row is a test of both engines. Which routes they find is also tested in agreement.c. */
 void tests_add_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -368,7 +368,8 @@ static enum sixlane_verdict resolve(const struct packet *w, const struct way *wa
 		       : SIXLANE_FORWARD;
 }
 
-/* One next-hop entry to its end. Forwarded: out is what leaves. */
+/* The verdict if this is the packet's next-hop entry. SIXLANE_FORWARD: out is the frame that
+ * leaves. */
 static enum sixlane_verdict follow_entry(const struct packet *w, union sixlane_nh_entry nh_entry,
 					 struct model_result *result)
 {

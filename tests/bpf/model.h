@@ -47,7 +47,7 @@ struct packet {
 	size_t n_entries;
 };
 
-/* One of these entries, with the MTU and the exception that apply. */
+/* A way of the packet: a next-hop entry with the MTU and the exception that apply. */
 struct way {
 	union sixlane_nh_entry nh_entry;
 	uint32_t mtu; /* of the route, or the exception's; 0: the device's alone */
@@ -56,7 +56,7 @@ struct way {
 	bool by_operator;      /* the exception is the operator's, unknown to the kernel */
 };
 
-/* Of 256 bytes of headroom struct xdp_frame needs 40. */
+/* There are 256 bytes of headroom, and struct xdp_frame takes 40. */
 #define MODEL_HEADROOM 216
 
 const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id);
@@ -81,17 +81,17 @@ static inline bool model_has(const struct sixlane_port *port, uint32_t flags)
 	return (port->flags & flags) == flags;
 }
 
-/* Of IPv6 next headers: TCP, UDP, DCCP, ESP, SCTP, UDP-Lite, of which ESP has an SPI. */
+/* Whether it is TCP, UDP, DCCP, SCTP or UDP-Lite, or ESP, which has an SPI instead of ports. */
 bool model_has_ports(uint8_t next);
 
 /* The value of a trie's longest prefix in a table; false: none. */
 bool model_longest(const struct world_route *entries, size_t n, uint32_t table, const uint8_t *addr,
 		   uint32_t *value);
 
-/* By rules or by the port's table. SIXLANE_FORWARD: value and next_hop are set. */
+/* Look up by rules or in the port's table. SIXLANE_FORWARD: value and next_hop are set. */
 enum sixlane_verdict model_find_route(struct packet *w);
 
-/* One lookup in a table, by destination and source. */
+/* Look up destination and source in one table. */
 enum sixlane_verdict model_look_up(struct packet *w, uint32_t table);
 
 /* The slave of the bond below a VLAN device with SIXLANE_PORT_SLAVES. */
@@ -113,7 +113,7 @@ enum sixlane_verdict model_check_mtu(const struct packet *w, const struct way *w
 /* Sets ICMP event and has_icmp_event by the verdict. */
 void model_icmp_event(struct packet *w, struct model_result *result);
 
-/* From the next hop to all entries that are right. */
+/* List all next-hop entries that are right for the packet. */
 enum sixlane_verdict model_choose(struct packet *w);
 
 #endif

@@ -38,7 +38,7 @@ static bool is_fresh(const struct packet *w, const uint8_t *addr)
 	return halves[0] & halves[1] & halves[2];
 }
 
-/* Of what has no entry. */
+/* Whether the destination is in sl_punted; only asked if it has no entry. */
 static bool is_punt(const struct packet *w, const uint8_t *addr)
 {
 	for (size_t i = 0; i < w->world->n_punted; i++)
@@ -127,7 +127,7 @@ static bool is_ours(const struct packet *w)
 	return type == SIXLANE_PASS_LOCAL || type == SIXLANE_PASS_ANYCAST;
 }
 
-/* Such verdicts come before the frame was looked at. */
+/* Whether the verdict is the port's, so that the program has not read the frame. */
 static bool is_of_port(const struct packet *w, enum sixlane_verdict verdict)
 {
 	if (verdict == SIXLANE_PASS_NOT_READY)

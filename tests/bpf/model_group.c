@@ -129,7 +129,7 @@ static enum sixlane_verdict choose_by_hash(struct packet *w)
 			add_member(w, bucket.below, skip);
 		add_member(w, bucket.above, skip);
 	}
-	/* Of that many buckets not all are looked at for one that is in use. */
+	/* The program does not try all of so many buckets, and may find none in use. */
 	if (!w->n_entries || group.n_buckets > 256)
 		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
 	return SIXLANE_FORWARD;

@@ -190,7 +190,7 @@ static enum sixlane_verdict apply_rule(struct packet *w, const struct sixlane_ru
 		       : SIXLANE_PASS_NO_ROUTE;
 }
 
-/* Of a VRF's port rules see the VRF, but of neighbour discovery they see the port. */
+/* Rules see the VRF as the ingress of its ports' packets, except for neighbour discovery. */
 static bool ingress_is_unsure(const struct packet *w)
 {
 	const uint8_t *bytes = w->bare.bytes;

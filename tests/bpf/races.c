@@ -256,7 +256,10 @@ TEST(test_bucket_changes_at_once, "a bucket changes at once")
 		  });
 }
 
-/* One list ends where the other would go on, so that half of one and half of the other shows. */
+/*
+ * The lists have different lengths and tables, so that a packet that sees half of one and half of
+ * the other goes another way.
+ */
 TEST(test_rules_change_at_once, "the list of rules changes at once")
 {
 	const struct sixlane_rule to_main = { .table = SIXLANE_TABLE_MAIN };
@@ -299,7 +302,9 @@ static void put_version(const struct world_exception *exception, bool changing)
 	harness_put_exception(&step);
 }
 
-/* As struct sixlane_exception asks for: the kernel's packets meanwhile, and then another version.
+/*
+ * The order that struct sixlane_exception demands: packets pass while SIXLANE_EXCEPTION_CHANGING is
+ * set, and the version is a new one at the end.
  */
 static void change_exception(size_t i)
 {
@@ -327,8 +332,10 @@ static void set_exception(struct world *world, size_t i, const char *dst, uint32
 	exceptions[i] = world->exceptions[0];
 }
 
-/* By turns: FRAME_DST by NH_ALT, and another exception, which its packets do not meet. expected:
- * the ways that they go. */
+/*
+ * By turns, the memory holds an exception of FRAME_DST by NH_ALT, and one that does not apply to
+ * its packets. expected: the ways that packets may go.
+ */
 static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint32_t other_table,
 			   uint32_t expected, bool rare)
 {
@@ -353,9 +360,11 @@ TEST(test_exception_changes_at_once, "an exception changes at once")
 	run_exceptions(change_exception, FRAME_DST, 100, 1u << 0 | 1u << 1, false);
 }
 
-/* One that the packets ask for, which are the kernel's without it, and one that they do not, in the
- * same memory by turns; of another version each time, or what was the other's between two reads
- * would look as if it never was. */
+/*
+ * By turns, the same memory holds the exception that the packets look up, without which they pass,
+ * and another one. Each has a new version: a reader could otherwise not tell that the memory was
+ * the other's between two of its reads.
+ */
 static void replace_exception(size_t i)
 {
 	harness_del_exception(&exceptions[!i]);

@@ -99,7 +99,10 @@ struct row {
 #define SOURCE(prefix_, next_hop_) ITEM(.prefix = (prefix_), .next_hop = (next_hop_))
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 #define TO_ENTRY(verdict) TO(NH_ENTRY + SIXLANE_##verdict)
-/* One route, FRAME_DST's: to a next hop, of a type, by a neighbour that it leaves by or not. */
+/*
+ * FRAME_DST has one route: to a next hop, or of a type, or by a neighbour. LEAVES_BY: the frame is
+ * also expected to leave by it.
+ */
 #define ROUTED(next_hop) .routes = { TO(next_hop) }
 #define ROUTE_TYPE(verdict) .routes = { TO_ENTRY(verdict) }
 #define ROUTED_BY(neigh) ROUTED(NH_VIA(NEIGH_##neigh))
@@ -139,7 +142,7 @@ struct row {
 #define TABLE_1000 .routes = { TO(NH_GATEWAY), ROUTE_IN(1000, "2001:db8:2::/48", NH_ALT) }
 #define TWO_TABLES .routes = { TABLES }
 
-/* One rule of a list. The order is that of the list, whatever the priority. */
+/* A rule of a list. The order of the list counts, not the priority. */
 #define LOOK_UP(table_) .rule.table = (table_)
 #define FLAGS(flags_) .rule.flags = SIXLANE_RULE_##flags_
 #define NOT(flags_) .rule.flags = SIXLANE_RULE_INVERT | SIXLANE_RULE_##flags_

@@ -34,7 +34,7 @@
 	.verdict = SIXLANE_ANSWER_TOO_BIG, .answer.mtu = (mtu_), .answer.via = (neighbour)
 #define ANSWERED(mtu) ANSWERED_BY(NEIGH_IN, mtu)
 #define ANSWERED_LATE(mtu) ANSWERED(mtu), .answer.decremented = true
-/* To where the frame came from. */
+/* The answer goes back to the MAC that the frame came from. */
 #define TURNED_BACK(mtu) ANSWERED(mtu), .answer.turned = true
 
 #define PASSED PASS(TOO_BIG)
@@ -98,7 +98,7 @@ static void halves_0_and_1(struct world *w)
 #define DEVICES_1496 SET(PORT(OUT_AD30_40).mtu, 1496), SET(PORT(OUT_10).mtu, 1496)
 #define ALT_1280 WITH(SET(PORT(ALT).mtu, 1280)), SIZE(1281)
 #define NO_TOKENS SET(meta.answer_ns, 1)
-/* In generic mode, with a return route by that port. */
+/* The frame comes in by the port in generic mode, which its return route leaves by. */
 #define BY_GENERIC .in = DEV_GENERIC, PLAIN_BY(NH_GATEWAY, NEIGH_MEMBER + 2)
 #define FINE_BACK(name, neigh, ...) \
 	FINE_BY(name, NEIGH_##neigh, PLAIN_BY(NH_GATEWAY, NEIGH_##neigh), __VA_ARGS__)

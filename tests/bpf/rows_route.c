@@ -13,7 +13,7 @@
 #define BY_SOURCE ROUTED(NH_SOURCES)
 #define ELSE_100(next_hop) .routes = { TO(NH_SOURCES), ROUTE_IN(100, "::/0", next_hop) }
 #define ELSE(next_hop) SOURCE("::/0", next_hop)
-/* One source's prefix, and the gateway for all others. */
+/* Sources in the prefix have this next hop, all others the gateway. */
 #define FROM(prefix, next_hop) .sources = { SOURCE(prefix, next_hop), ELSE(NH_GATEWAY) }
 #define FROM_48(next_hop) FROM("2001:db8:1::/48", next_hop)
 /* The sender's source has no route, or one of a shorter destination. */

@@ -25,7 +25,7 @@
 	}
 #define CLASS(hex) ITEM(AT_VERSION, hex)
 
-/* As many rules as there may be, none of which applies but the last. */
+/* As many rules as there may be. Only the last one applies. */
 static void longest_list(struct world *w)
 {
 	const struct sixlane_rule last = w->rules[w->meta.rules.n - 1];

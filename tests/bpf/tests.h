@@ -45,7 +45,7 @@ void fuzz_bytes(uint8_t *to, size_t n);
 /* An address that shares prefixes of many lengths with others. */
 void fuzz_addr(uint8_t addr[16]);
 
-/* To be installed. */
+/* A random world. The caller installs it. */
 void fuzz_world(struct world *world);
 
 /* A frame that comes in by a device of a world. */

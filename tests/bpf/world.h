@@ -98,14 +98,14 @@ void world_add_policy(struct world *world, uint32_t table, const char *prefix, u
 /* An exception; table 0: main. The route is not marked to have one. */
 void world_add_exception(struct world *world, const char *dst,
 			 const struct sixlane_exception *value);
-/* In sl_punted. */
+/* Adds dst to sl_punted. */
 void world_add_punted(struct world *world, const char *dst);
-/* In sl_fresh; last_half: the half of the last byte. SIXLANE_META_CHECK_PUNTED is not set. */
+/* Adds dst to sl_fresh; last_half: the half of the last byte. Leaves SIXLANE_META_CHECK_PUNTED. */
 void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32_t last_half);
 /* FRAME_DST's marked route to NH_GATEWAY, this exception of it, and a return route by NEIGH_IN. */
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);
 
-/* One with this member whatever the hash. */
+/* Makes a bucket that has this member whatever the hash. */
 void world_set_bucket(union sixlane_nh_bucket *bucket, uint32_t member);
 /* A group of buckets with one member each; buckets from first_bucket on. */
 void world_set_buckets(struct world *world, uint32_t id, uint32_t first_bucket,
