@@ -36,7 +36,7 @@ static void query_all(const struct guard_ruleset *rules)
 	(void)guard_ruleset_matches_device(rules, &in);
 }
 
-/* Of libFuzzer: one message. */
+/* The input of libFuzzer is one message. */
 static int parse(const uint8_t *data, size_t size)
 {
 	struct guard_ruleset *rules = guard_ruleset_new();

@@ -110,7 +110,7 @@ static inline size_t mutate(uint8_t *bytes, size_t size)
 	return size;
 }
 
-/* One to four changes. */
+/* Change it one to four times. */
 static inline size_t mutate_often(uint8_t *bytes, size_t size)
 {
 	for (size_t n = 1 + random_below(4); n > 0; n--)

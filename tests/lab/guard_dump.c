@@ -384,7 +384,7 @@ static int attach_tcx(const char *where, const char *device)
 	return link < 0 ? link : program;
 }
 
-/* Of Linux 6.4; libbpf of Debian 12 cannot. */
+/* Needs Linux 6.4. libbpf of Debian 12 has no function for it. */
 static int attach_netfilter(const char *name)
 {
 	static const char *const names[] = { "prerouting", "input", "forward", "output",

@@ -15,7 +15,7 @@
 
 static struct unit_file *files;
 
-/* In the order of their paths. */
+/* The list is in the order of the paths. */
 void unit_add(struct unit_file *file)
 {
 	struct unit_file **at = &files;

@@ -61,7 +61,7 @@ int bound_shift(struct xdp_md *ctx)
 		       : XDP_PASS;
 }
 
-/* In a loop over an index that comes from outside. */
+/* The same in a loop, with an index that the verifier does not know. */
 SEC("xdp")
 int bound_loop(struct xdp_md *ctx)
 {

@@ -120,7 +120,7 @@ void cworld_sweep(struct cworld *world, struct cworld_table *table);
 
 uint32_t cworld_value(const struct cworld_table *table, const struct cworld_prefix *prefix);
 uint32_t cworld_naive(const struct cworld_table *table, compiled_bits addr);
-/* In the published FIB. 0 or -ENODATA. */
+/* Look addr up in the published FIB. 0 or -ENODATA. */
 int cworld_find(const struct cworld *world, const struct cworld_table *table, compiled_bits addr,
 		uint32_t *value);
 /* Fail the test unless both sides agree. */

@@ -20,7 +20,7 @@ compiled_bits cworld_random_addr(struct cworld *world)
 	return addr;
 }
 
-/* As in sl_routes: never 0, sometimes with a flag. */
+/* A value as in sl_routes: never 0, sometimes with a flag. */
 uint32_t cworld_random_value(struct cworld *world, uint8_t len)
 {
 	return sixlane_route_value(1 + cworld_random(world, SIXLANE_ROUTE_ID_MASK), len) |

@@ -151,7 +151,7 @@ static void add_edges(const struct cworld_table *table, const struct cworld_pref
 	add_probe(table, cworld_last(prefix) + 1);
 }
 
-/* From a random one on, so that all are used at some time. */
+/* The search starts at a random route, so that all are used at some time. */
 static void add_related(const struct cworld_table *table, const struct cworld_prefix *prefix)
 {
 	uint32_t first = table->n ? cworld_random(&world, table->n) : 0, n = 0;
@@ -233,7 +233,7 @@ static void build_anew(void)
 	watch_no_more();
 	assert_int_equal(err, 0);
 	assert_none_wrong("build");
-	/* Then changes may fail, and wait for readers before they are done. */
+	/* With little memory, changes may fail, or wait for readers. */
 	may_be_absent = tight;
 	if (tight)
 		cworld_make_tight(&world, 100 + cworld_random(&world, 600));

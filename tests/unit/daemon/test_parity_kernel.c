@@ -9,7 +9,7 @@
 
 #define PORT 4u
 
-/* By a gateway, or on link. */
+/* A sample of a packet by this next hop: a gateway, or the destination itself. */
 static struct sixlane_sample sample_by(const char *next_hop)
 {
 	return (struct sixlane_sample){ .dst = addr("2001:db8::1"),
@@ -120,7 +120,8 @@ static void any_live_hop_is_accepted(void **state)
 	assert_int_equal(whole("fe80::1", multipath(0)), PARITY_DIFFERS);
 }
 
-/* Of one hop it is known already that the kernel chose another, as by an exception. */
+/* With a single hop it is certain that the kernel chose another one, for example by an exception.
+ */
 static void single_hop_differs(void **state)
 {
 	struct nlmsghdr *nlh = route(RTN_UNICAST, "fe80::1", PORT);

@@ -48,7 +48,7 @@ static inline void history_check_found(const struct history *history,
 		 (size_t)(probe - history->model.probes), found ? (int)sim_verdict(found) : -1);
 }
 
-/* By the trie, and by the compiled FIB if that answers. */
+/* Look the probe up in the trie, and in the compiled FIB if that is active. */
 static inline void history_check_probe(const struct history *history,
 				       const struct model_probe *probe, bool exact)
 {

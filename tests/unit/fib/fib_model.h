@@ -91,7 +91,7 @@ struct model_object model_random_object(struct model *model, const struct model_
 const struct model_slot *model_match(const struct model_state *state, uint32_t table,
 				     const union sixlane_addr *dst);
 
-/* As arguments of fib_set() and fib_set_object(); they point into leaf and object. */
+/* Arguments for fib_set() and fib_set_object(); they point into leaf and object. */
 struct fib_target model_target(const struct model_leaf *leaf);
 struct fib_object model_object(const struct model_object *object);
 

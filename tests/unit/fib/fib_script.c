@@ -107,7 +107,7 @@ static void set_knob(struct run *run, char *text)
 	fib->buckets.refused = 0;		     /* there may be more now */
 }
 
-/* Of the fib and its maps; the first ones are the numbers of writes. */
+/* Names of the figures of the fib and its maps. The first N_WRITES count writes. */
 static const char *const figures[] = {
 	"routes_written", "sources_written", "entries",	       "buckets_written",
 	"arrays",	  "indices",	     "exceptions",     "gaps_written",

@@ -33,7 +33,7 @@ void fib_script_run(struct world *world, const char *script);
 
 /* --- fib_script_text.c: words and targets ----------------------------------------------------- */
 
-/* Of the name of a verdict; NULL: text is none. */
+/* The verdict of this name; NULL: text is none. */
 const uint32_t *script_verdict(const char *text);
 /* Take the next word, or number, from a text. NULL: there is no word. */
 char *script_word(char **text);

@@ -415,7 +415,7 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
 		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
-	/* As maps_adopt(): exceptions of the kernel are read again. */
+	/* Exceptions of the kernel are not adopted: the daemon reads them again. */
 	for (size_t i = 0; i < sim->n_exceptions;) {
 		struct sim_exception *exception = &sim->exceptions[i];
 

@@ -87,7 +87,7 @@ struct sim *sim_new(void);
 void sim_free(struct sim *sim);
 struct fib_writer sim_writer(struct sim *sim);
 
-/* As maps_adopt(). */
+/* What maps_adopt() does, from the simulated maps. */
 void sim_adopt(struct sim *sim, struct fib *fib);
 
 /* If there is a compiled FIB, it agrees with the trie: at an address; at the edges of all prefixes.

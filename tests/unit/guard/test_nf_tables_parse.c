@@ -11,7 +11,7 @@
 #include "nf_messages.h"
 #include "ruleset_text.h"
 
-/* Of the base chain, with one expression; name NULL: without one. */
+/* A rule of the base chain, with the expression of this name; NULL: without any. */
 static struct nlmsghdr *rule_message(const char *name)
 {
 	struct nlmsghdr *nlh = nf_message(NFT_MSG_NEWRULE, NFPROTO_INET);

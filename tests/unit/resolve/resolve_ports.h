@@ -11,9 +11,9 @@
 /* A plain NIC that is served, up, and of a router. */
 #define SERVED (P(INGRESS) | P(IPV6) | P(FORWARDING) | P(UP) | P(XMIT))
 
-/* As compiled by ports_set_rules(). */
+/* The rules that ports_set_rules() compiled. */
 extern struct rules_program ports_program;
-/* Of all devices; none at first. */
+/* The addresses of all devices; none at first. */
 extern struct addrs ports_addrs;
 
 /* The kernel's own rules, or one more in between. */

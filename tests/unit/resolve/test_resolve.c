@@ -10,7 +10,7 @@
 
 /* --- one prefix ------------------------------------------------------------------------------ */
 
-/* As world_describe() writes it. */
+/* result: in the words of world_describe(). */
 struct row {
 	const char *what;
 	const char *routes[3]; /* of 2001:db8::/32 in main */
@@ -431,7 +431,7 @@ static void test_each(void **state)
 	world_add(world, "blackhole 2001:db9::/32 table 255");
 	world_resolve_all(world);
 	assert_int_equal(world->n_entries, 6);
-	/* Nor need it stand by itself; then it must again. */
+	/* Within main, the local table needs no entries of its own; apart from it, it does. */
 	world->view.local_within = true;
 	resolve_each_in(world->resolve, 255, world_resolved, world);
 	assert_int_equal(world->n_entries, 4);

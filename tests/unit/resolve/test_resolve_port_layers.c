@@ -194,7 +194,7 @@ static void test_many_slaves(void **state)
 	port = ports_port(&links, 6, KERNEL_NEW);
 	assert_int_equal(port.flags, SERVED | TO_KERNEL);
 	assert_int_equal(port.n_slaves, 0);
-	/* One that is not used takes no room. */
+	/* An inactive slave takes no room. */
 	devices_set(&links, strcat(text, " inactive"));
 	port = ports_port(&links, 6, KERNEL_NEW);
 	assert_int_equal(port.flags, SERVED | CHOSEN);

@@ -176,7 +176,7 @@ static void test_deepest(void **state)
 	world_free(world);
 }
 
-/* As many sources as there is no stopping at a square of. */
+/* With so many sources, an algorithm of quadratic time would not end. */
 static void test_many(void **state)
 {
 	struct world *world = world_new(true);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* That still succeed; negative: all do. */
+/* So many allocations still succeed; negative: all do. */
 static int allocations_left = -1;
 
 static inline bool allocation_fails(void)

@@ -8,7 +8,7 @@
 
 #define MANY 1000u
 
-/* In no order. */
+/* The n-th address. Neither addresses nor devices are in order. */
 static struct address make(uint32_t n)
 {
 	uint32_t mixed = n * 2654435761u;

@@ -91,7 +91,7 @@ static void only_what_is_asked_for_is_added(void **state)
 	}
 }
 
-/* Of random prefixes that cover each other, as a search of all of them finds it. */
+/* Random prefixes cover each other; a search through all of them finds the same match. */
 static void matches_are_the_longest(void **state)
 {
 	struct entries some = { 0 };

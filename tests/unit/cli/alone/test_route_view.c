@@ -82,7 +82,7 @@ static const struct member_view *member(uint32_t id)
 
 #define GUARD SIXLANE_PORT_GUARD
 
-/* Of several reasons the first one counts that the program meets (bpf/nexthop.h). */
+/* The first reason that the program would find counts (bpf/nexthop.h). */
 static const struct {
 	const char *name;
 	uint32_t verdict;

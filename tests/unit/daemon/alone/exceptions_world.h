@@ -122,7 +122,7 @@ static inline struct exception_dest *dest_now(void)
 	return exceptions_find(sync_.exceptions, &dst_);
 }
 
-/* Also asserts that exact ones have an entry, and punt ones their bits. */
+/* The state of dst_. Asserts that it has an entry if it is exact, and its bits if it is punted. */
 static inline enum exception_state state_now(void)
 {
 	const struct exception_dest *dest = dest_now();

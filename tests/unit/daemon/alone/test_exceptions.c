@@ -38,7 +38,7 @@ static const struct step steps[] = {
 	  .state = EXCEPTION_PUNT },
 };
 
-/* By the setting `always`. */
+/* With the setting `always`. */
 static const struct step always[] = {
 	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTION_EXACT },
 	{ "at another one, too",

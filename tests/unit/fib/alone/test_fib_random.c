@@ -128,7 +128,7 @@ static void end_trouble(struct history *history)
 	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
 	sim->exception_fails = sim->chunk_fails = 0;
 	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
-	/* As the daemon does after -ENOMEM. */
+	/* After -ENOMEM the daemon synchronises again. */
 	if (history->forgot)
 		history_sync(history);
 	if (!history->tight)
@@ -351,7 +351,7 @@ static void open_world(struct history *history, uint64_t seed, bool tight)
 	model_init(&history->model, history->sim);
 }
 
-/* In the end nothing is left, whatever happened. */
+/* Withdraw everything. Whatever happened before, nothing is left. */
 static void empty(struct history *history)
 {
 	struct fib_stats stats;

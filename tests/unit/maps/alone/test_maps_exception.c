@@ -264,7 +264,7 @@ static void memory_is_waited_for_once(void **state)
 	}
 }
 
-/* In an addressing plan, prefix 1, host 2 and prefix 2, host 1 have different checks. */
+/* Host 2 of prefix 1 and host 1 of prefix 2 have different checks. */
 static void checks_of_a_plan_differ(void **state)
 {
 	union sixlane_addr one = key, other = key;

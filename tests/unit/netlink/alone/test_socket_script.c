@@ -136,7 +136,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Also after an error, the dump is read to its end. */
+/* A dump is read to its end, also after an error. */
 static void scripted_dumps(void **state)
 {
 	_cleanup_socket_ struct nl_socket *socket = new_socket(0);

@@ -373,7 +373,9 @@ static void test_changes(void **state)
 	}
 }
 
-/* From a device's announcement until IPv6 follows, or all are cleared. IPv6 may have its own MTU.
+/*
+ * A change of the MTU is pending from the device's announcement until IPv6 follows, or all are
+ * cleared. IPv6 may have its own MTU.
  */
 static void test_mtu_moves(void **state)
 {
