@@ -11,8 +11,8 @@ HELLO = {"generator": "liar", "least_frame_bytes": 66, "least_syn_bytes": 78, "p
 
 
 def router(request, capacity, loses=0, most=10000, latency_ns=1000, says=()):
-    """As beside a router that forwards `capacity` frames a second, and that loses some of each run in any case. Its
-    generator sends `most` a second, and says something else of all runs."""
+    """The answer beside a router that forwards `capacity` frames a second, and loses `loses` of each run in any case.
+    The generator sends `most` a second. says: values that replace those of the answer."""
     rate = min(request["rate_pps"] or most, most)
     sent = int(rate * request["seconds"])
     received = max(0, min(sent, int(capacity * sent / rate)) - loses)

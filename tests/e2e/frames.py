@@ -36,7 +36,7 @@ def udp(dst, src="2001:db8:a::2", hop_limit=64, size=None, number=0, src_mac="02
 
 
 def many(count, dst, **kwargs):
-    """That many frames that differ in their number only (cheaper than building each)."""
+    """So many frames that differ in their number only (cheaper than building each)."""
     first = udp(dst, number=0, **kwargs)
     at = first.index(b"sixlane00000000.") + 7
     return [renumber(first, at, number) for number in range(count)]

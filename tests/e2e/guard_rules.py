@@ -27,7 +27,7 @@ class Answer:
         self.pairs = {(p["in"], p["out"]): p["held"] for p in self.all.get("pairs", ())}
 
     def reasons(self, in_dev, out_dev):
-        """By hook, in the order in which a forwarded packet passes them."""
+        """{hook: reason}, in the order in which a forwarded packet passes the hooks."""
         held = self.pairs[in_dev, out_dev]
         return {hook: held[hook] for hook in HOOKS if held[hook]}
 

@@ -79,7 +79,7 @@ class GuardTwins(Twins):
         assert rise.get(verdict, 0) >= (outcome != FAST), rise
 
     def check_all(self, verdict, held, marker=None, marked=None):
-        """Of every pair. held: {pair: (outcome, words of the reason)} of those that do not go by XDP.
+        """Check every pair. held: {pair: (outcome, words of the reason)} for those that do not go by XDP.
 
         Where there is none of them, marker(net) adds what holds back those of `marked`: then all that
         was there before has been read, too.

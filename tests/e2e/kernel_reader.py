@@ -81,7 +81,7 @@ def ask(kind, function, *args):
 
 
 def choice_of(exceptions):
-    """None, "all" or an address."""
+    """exceptions: None, "all" or an address."""
     if exceptions in (None, "all"):
         return Choice(exceptions == "all")
     return Choice(2, 0, address(exceptions))

@@ -179,7 +179,7 @@ def test_under_a_dispatcher(routed):
 
 
 def roots(fd):
-    """Of the compiled FIB in the arena: 0 where there is none, so that the trie answers."""
+    """The roots of the compiled FIB in the arena. 0: there is none, so that the trie answers."""
     with bpf.mapped(fd) as memory:
         return struct.unpack("=Q", bytes(memory[:8]))[0]
 

@@ -197,7 +197,7 @@ def test_events_do_not_delay_each_other(net):
     ({TEMPORARY: 60}, "change %s %s" % (TEMPORARY, lifetime("forever")), 60, FOREVER),
 ], ids=["a lifetime", "a permanent one goes", "no lifetime"])  # fmt: skip
 def test_addresses_give_their_prefix_s_route_a_lifetime(net, addresses, change, least, most):
-    """As long as no permanent one is there."""
+    """The route expires with the last address; with a permanent one it does not."""
     for address, seconds in addresses.items():
         net.r.ip("addr add", address, "nodad", lifetime(seconds))
     net.sync()
@@ -208,7 +208,7 @@ def test_addresses_give_their_prefix_s_route_a_lifetime(net, addresses, change, 
 
 @pytest.mark.parametrize("hop, count", [("nhid 7", 1), ("via " + host_addr("b"), 1), ("via " + host_addr("b"), 6000)])
 def test_routes_mtus_follow_their_device(net, hop, count):
-    """Of many routes all tables are read by the kernel reader, but not dumped."""
+    """The kernel reader reads the routes; if there are many, all tables. Nothing is dumped."""
     net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
     net.r.batch("route add 2001:db8:f00:%x::/64 %s mtu 1400" % (i, hop) for i in range(count))
     net.sync()

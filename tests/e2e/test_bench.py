@@ -34,7 +34,7 @@ def times(rows, *keys):
 
 
 def mitigations():
-    """Of calls and returns in the kernel, as it has them here."""
+    """The mitigations of calls and returns in the running kernel."""
     names = "spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection"
     files = [Path("/sys/devices/system/cpu/vulnerabilities", name) for name in names]
     said = [path.read_text() for path in files if path.exists()]
@@ -70,8 +70,8 @@ def test_patterns():
 
 
 def test_depths_and_memory():
-    """Of 16 /48s side by side: a branching point for each bit, and they themselves. Memory is that of the
-    compiled FIB's first chunk, and of a trie's nodes as the kernel accounts them."""
+    """16 adjacent /48s make a branching point for each of four bits, and a leaf. Memory is the compiled FIB's first
+    chunk, and a trie's nodes as the kernel accounts them."""
     rows = measure("--table", "dense-48:16", engines=KERNEL[:3])
     depths = {row["engine"]: row["median"] for row in rows if row["mode"] == "depth"}
     assert depths["trie"] == 5 and depths["kernel6"] == 6 and 0 < depths["compiled"] < 5
@@ -92,7 +92,7 @@ def test_writers():
 
 
 def test_presets():
-    """As far as small tables go: all engines, patterns and numbers of CPUs of that paper."""
+    """All engines, patterns and numbers of CPUs of that paper, with small tables only."""
     rows = LOOKUP.rows("kubecek", "--most-routes", 1, "--rounds", 1)
     doubled = {1 << i for i in range(CPUS.bit_length()) if 1 << i < CPUS} | {CPUS}
     assert times(rows, "engine", "routes", "pattern", "threads") == {
@@ -101,7 +101,7 @@ def test_presets():
 
 
 def test_all_tables_are_too_large(tmp_path):
-    """Of a preset, too: it is said, and there are no files of nothing."""
+    """A preset whose tables are all too large is an error, and leaves no files."""
     assert "--most-routes allows" in LOOKUP.refuse("writers", "--most-routes", 10, "--output", tmp_path, code=1)
     assert not list(tmp_path.glob("*"))
     rows = measure("--table", "100", "--table", "1k", "--most-routes", 100, engines=["trie"])
@@ -158,7 +158,7 @@ def test_interrupt():
 
 
 def test_files(tmp_path):
-    """From the standard input; and whatever a router may forward to can be measured."""
+    """The standard input is a file, too. All prefixes that a router may forward to can be measured."""
     words = [*LOOKUP.words, "--file", "-", "--engine", "trie", "--rounds", 2]
     done = command(words, stdin="2001:db8::/32\n2001:db9::/32\n")
     assert {(row["table"], row["routes"]) for row in json.loads(done.stdout)} == {("stdin", 2)}
@@ -179,7 +179,7 @@ def test_bad_arguments(words, said):
 
 
 def test_help():
-    """By the words of the other commands of sixlane."""
+    """The options for help are those of the other commands of sixlane."""
     for words in (["help", "bench"], ["bench", "--help"], ["bench", "lookup", "-h"]):
         assert re.search("usage: sixlane bench.*lookup", command([SIXLANE, *words]).stdout, re.DOTALL)
     assert "COMMAND" in Bench().refuse() and "nosuch" in Bench("nosuch").refuse()

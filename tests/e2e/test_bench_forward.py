@@ -34,7 +34,7 @@ def engines(*names):
 
 
 def test_rows():
-    """By default: all engines but those of single steps, by one CPU and by all, and their ratios."""
+    """The default: all engines but those of single steps, with one CPU and with all, and their ratios."""
     rows = measure("--seed", 7)
     threads = sorted({1, CPUS})
     assert {(row["bench"], row["table"], row["routes"], row["pattern"], row["frame_bytes"],
@@ -49,7 +49,7 @@ def test_rows():
 
 
 def test_sizes_and_patterns():
-    """From 66 bytes on there is UDP. What is given twice is measured once."""
+    """Frames of at least 66 bytes have UDP. A size or pattern that is given twice is measured once."""
     words = [word for name in ("zipf", "zipf:1.5", "flow", "zipf:1") for word in ("--pattern", name)]
     words += [word for size in (64, 66, 1518, 64) for word in ("--size", size)]
     rows = measure(*engines(*LOOKS_UP, "trie"), *words, "--rounds", 1, "--threads", 1)
@@ -134,7 +134,7 @@ def test_interrupted_before_anything():
 
 
 def test_nothing_is_touched(net):
-    """Neither devices nor pins of who calls it, nor a sixlane that runs."""
+    """The caller's devices and pins stay as they are, and so does a sixlane that runs."""
     before = command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS), net.router.status()
     measure(*engines("compiled", "trie"), "--threads", 1)
     assert (command(["ip", "-o", "link"]).stdout, os.listdir(BPFFS)) == before[:2]

@@ -73,7 +73,7 @@ def test_refused(world, words, code, said):
 
 @pytest.mark.parametrize("pattern, size, protocol", [("random", 66, UDP), ("syn", 78, TCP), ("flow", 128, UDP)])
 def test_what_leaves(world, pattern, size, protocol):
-    """As a tap at s0 sees it. SYNs are each from another host, as a flood is. Bytes: tests/bench/test_packets.py."""
+    """The frames that a tap at s0 sees. Each SYN is from another host. Bytes: tests/bench/test_packets.py."""
     tap = Tap(world.gen, "s0")
     with xdp(world, ["g0"]) as generator:
         done = run(world, generator, pattern=pattern, frame_bytes=size)
@@ -134,8 +134,8 @@ def received(world):
 
 
 def test_ends(world):
-    """By a further line, by a signal, and by the end of the input. What is for the MAC of another port arrives
-    meanwhile, too, also where a NIC has a filter."""
+    """A further line, a signal or the end of the input ends a run. Until then the sink also gets frames for another
+    MAC, even if its NIC has a filter."""
     before = world.gen.link("s0")["promiscuity"]
     endless = request(world, seconds=3600, rate_pps=1000)
     with xdp(world, ["g0"], ["s0"]) as generator:

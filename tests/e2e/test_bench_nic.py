@@ -67,7 +67,7 @@ class Bench:
         return f"{self.agent} | {shlex.join([sys.executable, AGENT, *keys])}"
 
     def state(self):
-        """Of both devices, and whether a program runs there."""
+        """The settings of both devices, and whether a program runs there."""
         return [(state(self.r, dev), "xdp" in self.r.link(dev)) for dev in ("d0", "d1")]
 
 
@@ -144,7 +144,7 @@ def test_options(bench, argv, found):
 
 
 def test_table_of_a_file_and_the_command_that_makes_the_rows(bench, tmp_path):
-    """As it is recorded, a shell takes it."""
+    """A shell runs the command as it is recorded."""
     path = tmp_path / "routes.txt"
     path.write_text("2001:db8::/32\n2400::/12\n")
     words = bench.argv(*measure("flood"), "--file", path)
@@ -195,7 +195,7 @@ def test_no_timestamp_comes_back(bench):
 
 
 def test_no_rate_without_loss(bench):
-    """So there is none of which a part could be measured."""
+    """The throughput is 0, so latency and churn, which need a part of it, are not measured."""
     assert figures(bench, "latency", "churn", "throughput", capacity=10**6, loses=1, most=10**6) == {"throughput": 0}
 
 
@@ -308,7 +308,7 @@ def test_interrupt(bench, begin):
 
 
 def test_interrupt_before_the_agent_answers(bench):
-    """As one that cannot connect; nobody waits for it."""
+    """The agent never answers, like one that cannot connect. The interrupt does not wait for it."""
     process = bench.r.popen(*bench.argv(agent="echo begun >&2; exec tail -f /dev/null"), stdout=-1, stderr=-1)
     assert process.stderr.readline() == b"begun\n"
     assert end(process)[0] == 130

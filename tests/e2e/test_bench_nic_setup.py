@@ -127,8 +127,8 @@ def assert_set(ns, masks):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_measure(wire, number):
-    """In a network namespace of its own. Whoever sets something himself meanwhile gets back what was there before. So
-    it is with where the queues go that are left out meanwhile: the kernel forgets it."""
+    """The devices are in a network namespace of their own. Settings that somebody else changes meanwhile are restored,
+    too, and so are the CPUs of queues that are left out meanwhile, which the kernel forgets."""
     wire.use()
     before, ifindex = wire.state(), wire.r.link("p0")["ifindex"]
     process = measure(wire.r, *WANTED, *THROUGH)

@@ -195,8 +195,8 @@ def test_a_route_that_dumps_leave_out(idle):
 
 
 def test_a_kernel_that_cannot_be_looked_into(idle):
-    """Then any multipath route may have hidden ones beside it, except for those that are announced, until the next
-    dump. The audit would make one each second."""
+    """Without BTF, any multipath route of a dump may hide others beside it. One that was announced after the dump may
+    not. Without the audit, which would dump each second, this stays so."""
     append(idle, OTHER)
     idle.start("--audit-permille", 0, under=WITHOUT_BTF)
     assert "cannot read the kernel's own routing tables" in idle.router.log()
@@ -271,7 +271,7 @@ def test_a_configured_port_that_comes_back(make):
 
 
 def test_a_port_that_is_gone(net):
-    """As when a driver is unbound. A device that takes its name is not served before it runs the program."""
+    """A driver may have been unbound. A device that takes its name is not served before it runs the program."""
     net.r.ip("link delete dev p2")
     net.router.wait_log("'sixlane attach p2' when it reappears")
     assert "p2: the device was removed" in net.router.log()

@@ -143,7 +143,7 @@ def test_no_packet_by_xdp_before_all_is_read(net, number):
 
 @pytest.mark.parametrize("options", [(), ("--bypass", "tc", "--bypass", "xfrm")], ids=str)
 def test_the_log_has_the_reason(idle, options):
-    """Also of rules from before the daemon's start, and when nothing punts any more."""
+    """Rules from before the daemon's start are logged, too, and that nothing punts any more."""
     rule = "add table ip6 f; add chain ip6 f c { type filter hook forward priority 0; policy drop; }"
     idle.r.run("nft", rule)
     idle.start(*options)

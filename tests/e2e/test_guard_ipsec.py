@@ -262,7 +262,7 @@ def test_others_go_on(twins):
 
 
 def test_wide_policy(twins):
-    """Of any address, on a router that encrypts all that it sends."""
+    """The policy is for any address, on a router that encrypts all that it sends."""
     wide = "src ::/0 dst ::/0"
     twins.each(lambda net: xfrm(net, policy("dir out priority 1", NETS)))
     twins.each(lambda net: xfrm(net, policy("dir out action block priority 2", wide)))

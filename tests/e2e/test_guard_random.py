@@ -47,7 +47,7 @@ def host(port):
 
 
 def forwarded(frame, out):
-    """As the kernel sends it without rules."""
+    """The frame that the kernel sends if there are no rules."""
     macs = fr.mac_bytes(far_mac(out)) + fr.mac_bytes(router_mac(out))
     return macs + frame[12:HOP_LIMIT_AT] + bytes([frame[HOP_LIMIT_AT] - 1]) + frame[HOP_LIMIT_AT + 1 :]
 

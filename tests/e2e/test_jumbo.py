@@ -151,7 +151,7 @@ def test_mtu_has_grown_before_the_daemon_starts(net):
 
 
 def test_mtu_has_grown_before_sixlane_attach(make):
-    """Also where the driver would take the plain one: it may forget what tags or its own header take."""
+    """The frags flavour is attached even if the driver takes the plain one: it may ignore the length of tags."""
     net = make(Net)
     net.r.ip("link set dev p0 mtu 3500")
     net.router.attach("ip", ["p0", "p1"])
@@ -244,7 +244,7 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
 
 
 def test_sixlane_attach_beside_the_daemon_that_replaces(net):
-    """In either order the port gets the flavour that it needs, and neither fails."""
+    """Whichever is first, the port gets the flavour that it needs, and neither fails."""
     net.router.start()
     for _ in range(5):
         grow(net, hosts="a")

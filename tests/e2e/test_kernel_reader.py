@@ -105,7 +105,7 @@ def test_the_audit_agrees_with_messages(net):
 @kinds
 @pytest.mark.parametrize("budget", (1, 7, kr.N_RECORDS))
 def test_all_readings_are_the_same(net, kind, budget):
-    """In the order of the trie; no call ends within a destination; and each destination is found."""
+    """They are in the order of the trie, no call ends within a destination, and each destination is found."""
     fill(net, 3000)
     for table in (kr.OBJECTS, kr.MAIN, kr.LOCAL, *OTHERS):
         wanted = kr.walk(net.r, table)
@@ -193,7 +193,7 @@ ROUTES = {
 @kinds
 @pytest.mark.parametrize("words", ROUTES.values(), ids=list(ROUTES))
 def test_each_exception_is_read_once(net, kind, words):
-    """Also those of a second hop, which `ip route show cache` leaves out."""
+    """This includes those of a second hop, which `ip route show cache` leaves out."""
     by_object = words[0].startswith("nhid")
     next_hop_objects(net, "7/8")
     net.r.route("add", PREFIX, *words)

@@ -174,7 +174,7 @@ def test_policies(both, policy, fields):
 
 
 def test_route_expires(net):
-    """From then on the kernel decides. It no longer takes the route, long before it announces that."""
+    """From its end on the kernel decides: it leaves the route long before it announces that."""
     net.r.route("add", COVER, "via", host_addr("b"))
     net.route("add", PREFIX, "via", host_addr("c"), "expires 4")
     net.assert_forwarded(fr.many(5, FAR), to="c")

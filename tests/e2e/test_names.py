@@ -118,7 +118,7 @@ MISSING = {"ports": "nosuch0", "pass_ports": "nosuch1", "assume_ndo_xmit": LONG}
 
 @pytest.mark.parametrize("by_file", [False, True])
 def test_missing_names(make, by_file):
-    """In any setting: a warning is logged once, and is in status as long as it is true."""
+    """For each setting a warning is logged once, and stays in status as long as it is true."""
     net = start(make(Net), MISSING, by_file)
     net.assert_forwarded(frames(), to="b")
     net.router.barrier()

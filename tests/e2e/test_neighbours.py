@@ -174,7 +174,7 @@ def test_neighbour_that_goes_away(unresolved):
 
 
 def test_validated_one_in_use_is_probed_and_stays_so(unresolved):
-    """As by the kernel's own packets (Linux 6.17). Nobody answers, but packets are still sent there."""
+    """The kernel's own packets do the same (Linux 6.17). Nobody answers, but packets are still sent there."""
     net = unresolved
     hurry(net)
     net.host["b"].ip("addr delete", B + "/64 dev h0")
@@ -193,7 +193,7 @@ LINK = int(ipaddress.IPv6Address("2001:db8:b::"))
 
 
 def crowd(rng, count):
-    """That many (address, MAC) on host b's link, each with its own MAC; the lowest and highest address first."""
+    """So many (address, MAC) on host b's link, each with its own MAC; the lowest and highest address first."""
     ids = {3, 2**64 - 1}
     while len(ids) < count:
         ids.add(rng.randrange(4, 2**64 - 1))

@@ -197,7 +197,7 @@ def test_no_loopback_to_make_the_kernel_forget_by(objects, how):
 
 
 def test_sixteen_bit_weights(objects):
-    """Of Linux 6.12; iproute2 6.1 cannot ask for more than 256."""
+    """Linux 6.12 has them; iproute2 6.1 cannot set more than 256."""
     raw.add_group(objects.r, 10, {7: 30000, 8: 10000})
     objects.route("add", PREFIX, "nhid 10")
     assert 0.70 < share(members(objects, flows(2000)), "b") < 0.80

@@ -161,7 +161,7 @@ def test_next_hop_objects(net, compat):
 
 
 def test_rules(tables):
-    """By a port and by none, each in a table of its own."""
+    """First no rule matches the packets' port, then one does, and leads to another table."""
     assert_nothing_differs(tables)
     tables.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport", fr.UDP_PORT, "lookup 100 pref 900")
     tables.sync()

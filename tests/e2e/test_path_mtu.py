@@ -223,7 +223,7 @@ def listen(ns):
 
 
 def send(ns, address, count):
-    """That many bytes to it: {"received": bytes that it got, "mtu": the sender's Path MTU at the end}."""
+    """Send so many bytes to address: {"received": bytes that it got, "mtu": the sender's Path MTU at the end}."""
     return json.loads(ns.run(PYTHON, "-c", SEND, address, count, timeout=100).stdout)
 
 

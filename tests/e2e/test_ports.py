@@ -150,8 +150,8 @@ def test_bridge_as_egress(net):
 
 @pytest.mark.parametrize("mode", ["passthru", "private", "bridge", "vepa", "source"])
 def test_macvlan_over_a_port(net, mode):
-    """In mode passthru the upper takes all frames, in mode source a copy of those from listed
-    senders; otherwise only those to its own MAC."""
+    """In mode passthru the macvlan takes all frames, in mode source a copy of those from listed senders; otherwise only
+    those to its own MAC."""
     devices(net.r, "link add link p0 name mv0 type macvlan mode %s" % mode)
     if mode == "source":
         net.r.ip("link set dev mv0 type macvlan macaddr add", HOST_MAC["a"])

@@ -142,7 +142,7 @@ def test_one_port_now_another_later(routed):
 @pytest.mark.parametrize("method, first", [("ip", "program"), ("ip", "daemon"), ("sixlane", "program"),
                                           ("xdp-loader-pin", "program")])  # fmt: skip
 def test_ports_share_one_set_of_maps(idle, method, first):
-    """Also that which the daemon has pinned. With an arena, it would replace the programs."""
+    """Whoever is first pins it. The daemon gets an object without an arena, or it would replace the programs."""
     if first == "daemon":
         idle.router.start("--object", idle.router.object_without_arena())
         before = pinned_ids(idle)
@@ -308,7 +308,7 @@ def test_program_loaded_anew_over_the_old_one(net):
 
 @pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin", "stripped"])
 def test_status_names_the_compiler(idle, method):
-    """Of the program that runs, whoever loaded it, also without debug information."""
+    """The compiler of the running program is named whoever loaded it, also without debug information."""
     if method == "stripped":
         stripped = idle.lab.path("stripped.bpf.o")
         idle.r.run("llvm-strip", "-g", "-o", stripped, OBJECT)

@@ -258,7 +258,7 @@ class Net:
         )
 
     def sync_addresses(self):
-        """As sync(), with addresses: the kernel uses them before a work queue of it announces them and adds routes."""
+        """sync() after new addresses: the kernel uses them before its work queue announces them and adds routes."""
         wait_until(self._has_local_routes, 10, "a local route for each address")
         self.sync()
 
@@ -285,7 +285,7 @@ class Net:
         return self
 
     def fill(self, count):
-        """As many routes by b, for which the daemon needs a while."""
+        """Add so many routes by b, which the daemon needs a while for."""
         self.r.batch(
             "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b")) for i in range(count)
         )

@@ -93,7 +93,7 @@ class LanNet(Net):
             self.assert_verdict(rise, verdict, count)
 
     def assert_all(self, frames, wanted, source="a", **how):
-        """Of these frames exactly `wanted`, {host: frames}, arrives. how: as for assert_rise()."""
+        """Exactly `wanted`, {host: frames}, arrive of these frames. how: as for assert_rise()."""
         got, rise = self.counted(lambda: self.exchange(frames, source))
         for h in self.hosts:
             assert sorted(fr.show(got[h])) == sorted(fr.show(wanted.get(h, []))), (h, rise)

@@ -211,7 +211,7 @@ class Machine:
         ]
 
     def _queues(self, model):
-        """Of its tap. A NIC that is not virtio has its own behind one queue."""
+        """Queues of a NIC's tap. A NIC that is not virtio has its own queues behind one."""
         count = int(model.removeprefix("virtio-")) if model.startswith("virtio-") else 1
         return count + self.cpus if count > 1 else 1
 

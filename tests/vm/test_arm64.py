@@ -80,7 +80,7 @@ def prefixes(nic_net):
 
 
 def forwards_all(net, prefixes):
-    """To the first and the last address of every prefix."""
+    """Packets to the first and the last address of every prefix are forwarded."""
     edges = [prefix[at] for prefix in prefixes for at in (0, -1)]
     net.assert_forwarded([fr.udp(str(addr), number=n) for n, addr in enumerate(edges)])
 

@@ -34,7 +34,7 @@ def modes(rows, unit):
 
 
 def test_every_measure(results):
-    """Of each engine, by pktgen; all counters agree on every packet."""
+    """pktgen measures each engine; all counters agree on every packet."""
     rows = results[0]["nic"]
     assert {(row["driver"], row["queues"]) for row in rows} == {("virtio_net", 4)}
     assert modes(rows, "Mpps") == {(engine, mode) for engine in ENGINES for mode in ("ndr", "pdr", "flood")}

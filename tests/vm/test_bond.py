@@ -23,7 +23,7 @@ MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
 
 @pytest.mark.parametrize("mode", MODES)
 def test_out(make_bonded, mode):
-    """As the kernel distributes: in turn, by the active one, or by a hash."""
+    """The slaves are those that the kernel would choose: in turn, the active one, or by a hash."""
     net = make_bonded(mode)
     got = distributed(net, packets(B, 40))
     counts = sorted([len(got["b"]), len(got["c"])])
@@ -102,7 +102,7 @@ def test_slave_with_a_program_of_its_own(make):
 
 
 def test_slaves_whose_peers_take_no_redirected_frames(make):
-    """Neither GRO nor XDP at the far ends: the bond takes none either."""
+    """The far ends have neither GRO nor XDP, so the bond takes no redirected frames either."""
     net = make(LanNet, gro="a")
     add_bond(net, "balance-rr")
     net.router.ports = ["p0"]
@@ -132,7 +132,7 @@ def test_vlan_on_a_bond(make_bonded, mode, tags):
 
 
 def assert_works(net, working, idle):
-    """In and out by exactly these slaves, by XDP."""
+    """XDP forwards packets of and to exactly these slaves."""
     got = distributed(net, packets(B, 10))
     assert {h for h in "bc" if got[h]} == set(working)
     for h in working:

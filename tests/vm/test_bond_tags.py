@@ -151,7 +151,7 @@ def test_any_packet(make_twins):
 
 
 def test_any_neighbour(make_twins):
-    """By MAC."""
+    """Whatever the neighbour's MAC, the choice is the kernel's, and all slaves are used."""
     twins = make_twins("layer3+4")
     for policy in POLICIES:
         set_policy(twins, policy)
@@ -224,7 +224,7 @@ def test_two_aggregators(make):
 
 
 def test_on_a_stick(make_bonded):
-    """In and out by VLANs of one bond, perhaps by one slave."""
+    """Packets come in and leave by VLANs of one bond, perhaps by one slave."""
     net = make_bonded("balance-xor", "xmit_hash_policy layer3+4")
     for vid in (5, 6):
         net.add_vlan("bond0.%d" % vid, "bond0", vid)

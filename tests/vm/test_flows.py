@@ -195,7 +195,7 @@ def test_too_big(twins):
 
 
 def tcp_states(net, port):
-    """Of connections to a port, as the kernel names them."""
+    """The states of connections to a port, in the kernel's words."""
     text = net.r.run("cat", "/proc/net/nf_conntrack").stdout
     lines = [line.split() for line in text.splitlines() if "dport=%d " % port in line]
     return [word for words in lines for word in words if word.isupper() or word == "[OFFLOAD]"]

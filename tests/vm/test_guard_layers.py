@@ -136,7 +136,7 @@ class Layers(LanTwins):
 
 
 def do(net, commands):
-    """In one process of each program, because an emulated machine starts them slowly."""
+    """Run the commands in one process of nft and one of tc: an emulated machine starts processes slowly."""
     for program, *how in (("nft", "-f", "-"), ("tc", "-batch", "-")):
         lines = [line.removeprefix(program + " ") for line in commands.splitlines() if line.startswith(program + " ")]
         if lines:

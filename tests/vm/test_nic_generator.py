@@ -92,7 +92,7 @@ def test_no_pktgen():
 
 @pytest.mark.parametrize("size", [82, 1518])
 def test_exact_counts(pair, table, size):
-    """Of all queues. A run that expects a router reports that there is none in between."""
+    """All queues are counted. A run that expects a router reports that there is none in between."""
     ports = pair.ask(do="hello")["ports"]
     roles = {"eth0": "tx", "eth1": "tx", "eth4": "rx", "eth5": "rx"}
     assert {(port["name"], port["role"], port["mac"]) for port in ports} == {
@@ -105,7 +105,7 @@ def test_exact_counts(pair, table, size):
 
 
 def test_jumbo(pktgen, table):
-    """In one buffer or several, natively or not, as the driver supports it."""
+    """The frames are in one buffer or several, in native or generic mode, as the driver supports it."""
     for dev in ("eth2", "eth6"):
         command(["ip", "link", "set", dev, "mtu", "9000"])
     with Generator(["eth2"], ["eth6"]) as generator:
@@ -119,7 +119,7 @@ def test_jumbo(pktgen, table):
 
 
 def sent_frames(lab, table, **fields):
-    """By eth2, as they arrive at eth6."""
+    """The frames that eth2 sends, as they arrive at eth6."""
     tap = Tap(SimpleNamespace(lab=lab, entered=contextlib.nullcontext), "eth6")
     with Generator(["eth2"]) as generator:
         done = run(generator, table, **fields)

@@ -25,7 +25,7 @@ SENT = {"virtio": r"tx.*\d_xdp_tx", "vmxnet3": "xdp xmit"}
 
 
 class ModelNet(NicNet):
-    """By NICs of a model."""
+    """The topology with NICs of one model."""
 
     def __init__(self, model):
         self.model, self.kind, self.native = model, model.partition("-")[0], model != "e1000e"
@@ -51,7 +51,7 @@ class ModelNet(NicNet):
         self.sync_addresses()
 
     def is_running(self):
-        """Also whether a driver has restored a carrier that it took away, which the kernel notices later."""
+        """The drivers have restored carriers that they took away, too; the kernel notices that later."""
         flags = [self.r.link(PORT[host])["flags"] for host in self.hosts]
         return all("LOWER_UP" in each for each in flags) and super().is_running()
 
@@ -251,7 +251,7 @@ def test_unplugged(net):
 
 
 def pass_to(net, frames):
-    """From b to its port, and to the program there."""
+    """Send the frames from b, and wait until its port, and the program there, has had them."""
     for frame in frames:
         net.tap["b"].send(frame)
     pass_marker(net.tap["b"], net.port_tap["b"])

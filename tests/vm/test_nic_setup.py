@@ -35,7 +35,7 @@ def states(r):
 
 @pytest.mark.parametrize("mode", ["balance-rr", "active-backup", "balance-xor", "802.3ad"])
 def test_bond(r, mode):
-    """Of two ports, one with addresses and one that is down. A SIGKILL ends it like any other signal."""
+    """The bond gets two ports, one with addresses and one that is down. Settings are restored after a SIGKILL, too."""
     r.ip("link set dev p2 down")
     r.ip("addr flush dev p2")
     before = states(r)

@@ -67,7 +67,7 @@ def arriving(frame, link):
 
 @pytest.mark.parametrize("name", LINKS)
 def test_from_each_link_to_each(lans, name):
-    """Also between VLANs of one port, where a frame goes back to the wire that it came from."""
+    """Between VLANs of one port, a frame goes back to the wire that it came from."""
     sent, wanted = [], {}
     for other, link in LINKS.items():
         if other != name:
@@ -135,7 +135,7 @@ def test_answers_go_back_by_the_vlan(lans, name):
 
 
 def test_egress_is_ingress(lans):
-    """By the very VLAN that it came in by: the kernel forwards, and sends a redirect."""
+    """A packet would leave by the very VLAN that it came in by: the kernel forwards it, and sends a redirect."""
     link = LINKS["p0.5"]
     lans.r.ip("neigh replace", subnet(5, 3), "lladdr", OTHER_MAC, "dev p0.5 nud permanent")
     lans.sync()
