@@ -87,7 +87,7 @@ def check_lengths(docs: Docs) -> Iterator[str]:
 
 
 def cells(path: str, line: str) -> list[str]:
-    """Of a line of a table; of another line none."""
+    """The cells of a line of a table; another line has none."""
     if path.endswith(".md"):
         return re.split(r"(?<!\\)\|", line) if line.lstrip().startswith("|") else []
     return re.split(r" Ta ", line) if path[-2:] in (".8", ".5") and " Ta " in line else []

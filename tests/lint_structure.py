@@ -104,7 +104,7 @@ def headers() -> list[pathlib.Path]:
 
 
 def includes(texts: dict[str, str]) -> Graph:
-    """Of headers, by their paths in the project."""
+    """Which file includes which headers of the project, by their paths."""
     graph: Graph = {}
     for name, text in texts.items():
         graph[name] = {}

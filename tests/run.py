@@ -182,7 +182,7 @@ PARITY_SEED = "24"
 
 
 def parity():
-    """As many configurations as that time allows, and all regressions.
+    """Play all regressions, and as many configurations as the time allows.
 
     The seed is fixed, so that a failure is due to the tested change. `make parity` uses new ones.
     """

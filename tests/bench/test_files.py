@@ -132,7 +132,7 @@ def test_default_of_ipv4(read, capsys):
 
 
 def test_what_is_left_out(read, capsys):
-    """By one warning with counts; all else of the address space is taken."""
+    """One warning counts what is left out. All other prefixes are read."""
     unrouted = ["fe80::/64", "febf::1", "ff02::/16", "::1", "f000::/4", "8000::/1", "fe80::/9"]
     routed = {"::/0", "::/1", "4000::/2", "::/96", "::/128", "::2/128", "fc00::/7"}
     assert read("\n".join([*unrouted, *routed, "10.0.0.0/8", "10.0.0.0/8"])) == routed
@@ -203,7 +203,7 @@ def test_no_bgpdump(read, monkeypatch):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_iproute2(read):
-    """As it writes routes here, in each way."""
+    """Its output here is read, in each of its formats."""
     with lab.Lab() as made:
         r = made.ns("r")
         made.link(r, "v0", r, "v1")

@@ -105,7 +105,7 @@ def test_rows_and_ratios():
 
 
 def test_each_cpu_has_a_flow_of_its_own():
-    """As it has on a NIC; of other patterns all CPUs draw from one."""
+    """This is so on a NIC. For other patterns all CPUs draw from one sequence."""
     made, aimed = object.__new__(forward.Runner), []
     made.table, made.aim = tables.named("1k", 1), lambda _series, addresses: aimed.append(addresses)
     for pattern in ("flow", "random"):
@@ -153,7 +153,7 @@ def test_floods_of_which_nothing_is_learned(monkeypatch):
 
 
 def test_nothing_always_comes_first(monkeypatch):
-    """Neither a side nor the same alone: rounds go there and back."""
+    """No side is always first, with a flood or without: every other round goes backwards."""
     monkeypatch.setattr(forward, "flood", lambda _router, _kind: contextlib.nullcontext())
     every = [series(name, flood=kind) for name, kind in itertools.product(("compiled", "bare"), (None, "udp"))]
     options = argparse.Namespace(rounds=2, flood=["udp"])

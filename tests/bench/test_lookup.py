@@ -55,8 +55,8 @@ def test_first_time(gross, lookups):
 
 
 def test_ratios():
-    """Of times less the dry run, round by round, without noise; beside user space, of whole loops; of each table over
-    the first, by the same pattern."""
+    """Ratios are of times less the dry run, round by round; those of noise are left out. With an engine in user space
+    they are of whole loops. Each table is also compared with the first one, with the same pattern."""
     missed = side_of("trie", LARGE, "miss")
     found = rows_of(series("compiled", (12, 2, 0), (22, 2, 0), (2, 2, 0)),
                     series("trie", (42, 2, 0), (42, 2, 0), (42, 2, 0)), series("dpdk-fib6", (24, 1, 0), (11, 1, 0)),
@@ -71,7 +71,7 @@ def test_ratios():
 
 
 def test_ratios_of_rates():
-    """Of several threads to one, and beside changes to without: more is faster."""
+    """Rates of several threads to one, and during changes to without any: more is faster."""
     one = series("compiled", (12, 2, 0))
     many = series(one.side, (22, 2, 0), threads=2)
     beside = series(one.side, (14.5, 2, 900), rate=1000)

@@ -173,7 +173,7 @@ def test_counts(changes, other, found):
 
 
 def test_sent_packets_that_the_driver_has_not_counted_yet():
-    """Of the egress ports, whatever the others have sent."""
+    """Late packets of egress ports are allowed for, whatever the other ports have sent."""
     run = make_run()
     run.ports["eth2"].late, run.ports["eth0"].late = 50, 1000
     assert changed("eth2 tx -50", "out0 tx -50", run=run) == []
@@ -195,7 +195,7 @@ def test_differences():
 
 @pytest.mark.parametrize("driver, came, late", [("mlx5_core", 107, 0), ("mvneta", 7, 0), ("virtio_net", 7, 1024)])
 def test_counters_of_drivers(monkeypatch, driver, came, late):
-    """Of XDP's packets only where they are not among the others."""
+    """Packets of XDP are added only if the driver does not count them among the others."""
     link = {"num_tx_queues": 4, "stats64": {"rx": {"packets": 7, "missed_errors": 5}, "tx": {"packets": 3}}}
     stats = {"rx0_packets": "3", "rx1_packets": "4", "rx_xdp_redirect": "100", "rx0_bytes": "900", "tx_xdp_xmit": "9"}
     monkeypatch.setattr(nic_devices, "ethtool", lambda *_: stats)

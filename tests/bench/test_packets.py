@@ -115,7 +115,7 @@ def sink(net):
 
 
 def test_sink(net, sink):
-    """By device and flow; hop limits; and what is no flow's passes."""
+    """The sink counts by device and flow, and wrong hop limits. Packets of no flow pass."""
     udp, tcp = template(128), template(128, pk.TCP)
     sink.expect([pk.Flow(udp), pk.Flow(tcp, hops=0, src_bits=64)])
     assert [net.b.link(device)["xdp"]["mode"] for device in ("h0", "h1")] == [1, 1]  # native
@@ -132,7 +132,7 @@ def test_sink(net, sink):
 
 @pytest.mark.parametrize("age", [0, 10**6, 10**10, 6 * 10**10])
 def test_latency(net, sink, age):
-    """Of a stamp that is so many nanoseconds old, and older when it arrives."""
+    """The timestamp is `age` nanoseconds old when it is made, and older when it arrives."""
     flow, begin, before = template(128), time.monotonic_ns(), sink.latencies()
     sink.expect([pk.Flow(flow, stamped=True)])
     frame = flow.header + (begin - age & 2**48 - 1).to_bytes(6, "little")
@@ -210,6 +210,6 @@ def test_refused_by_the_harness(net, sink):
 
 
 def test_percentiles():
-    """Of nearest rank."""
+    """The method is the nearest rank."""
     found = generator.latencies(200, Counter({3: 98, 5: 1, 9: 1}))
     assert found == {"sent": 200, "n": 100, "p50": 3, "p99": 5, "max": 9}

@@ -10,7 +10,7 @@ from common import Parser
 
 
 def row(bench="forward", engine="compiled", median=100.0, **others):
-    """Of the full view, with 64-byte packets by one CPU."""
+    """A row about the full view, with 64-byte packets and one CPU."""
     is_lookup = bench == "lookup"
     return {"run": "lookups" if is_lookup else "forward-1", "bench": bench, "engine": engine, "table": "full-view",
             "pattern": "random", "mode": "independent" if is_lookup else None, "threads": 1, "writer_rate": 0,
@@ -139,7 +139,7 @@ def test_tables(rows, lines):
 @pytest.mark.parametrize("other", [
     {"table": "10k"}, {"pattern": "flow"}, {"threads": 2}, {"frame_bytes": 512}, {"mode": "p99"}])  # fmt: skip
 def test_quoted_rows(other):
-    """Of the full view, 64 bytes and one CPU, the first of each."""
+    """Quoted is the first row of each engine about the full view, 64 bytes and one CPU."""
     text = suite.summary([row(engine="kernel", **each) for each in ({"median": 7.0, **other}, {}, {"median": 8.0})])
     assert "| kernel forwarding | 100 (99.0 – 101) | – | – | – |" in text
 

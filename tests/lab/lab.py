@@ -194,7 +194,7 @@ class Lab:
             _open_labs.remove(self)
 
     def _close_sockets(self):
-        """In parallel: for each the kernel waits 20 ms or longer, until no CPU reads from it."""
+        """Close them in parallel: for each the kernel waits 20 ms or longer, until no CPU reads from it."""
         threads = [threading.Thread(target=sock.close) for sock in self._sockets]
         with contextlib.suppress(RuntimeError):  # no threads at the end of the interpreter
             for thread in threads:
@@ -428,7 +428,7 @@ class Router:
         return self.sixlane_json("lookup", address)
 
     def lookup_main(self, address):
-        """In table main, regardless of rules."""
+        """Look the address up in table main, regardless of rules."""
         return self.sixlane_json("lookup", address, "table", "254")
 
     def lookup_many(self, addresses, timeout=60):

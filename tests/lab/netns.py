@@ -130,7 +130,7 @@ class Namespace:
             fcntl.ioctl(sock, SIOCSIFFLAGS, IFREQ.pack(b"lo", IFF_UP))
 
     def _make(self):
-        """As `ip netns add`: a name that commands find it by."""
+        """Make it as `ip netns add` does, with a name that commands find it by."""
         os.close(os.open(self.path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0))
         with open("/proc/thread-self/ns/net", "rb") as home:
             libc_call("unshare", CLONE_NEWNET)

@@ -67,7 +67,7 @@ class Exceptions(Feature):
         return address(number(self.rng.choice(dev.own).split("/")[0]))
 
     def too_big(self, dev, dst):
-        """By anybody, about a packet with one of the router's addresses as its source."""
+        """A Packet Too Big from anybody, about a packet with one of the router's addresses as its source."""
         rng = self.rng
         target = self.own(dev)
         quoted = target if rng.random() < 0.7 else address(number(rng.choice(self.model.locals)))
@@ -77,7 +77,7 @@ class Exceptions(Feature):
         return address(number(rng.choice(dev.hosts))), target, 64, body + inner
 
     def redirect(self, dev, dst):
-        """By a gateway of that link, to another or to the destination itself."""
+        """A redirect from a gateway of that link, to another gateway or to the destination itself."""
         rng = self.rng
         local = [hop for hop in dev.gateways if hop.startswith("fe80")]
         better = address(dst) if rng.random() < 0.1 else address(number(rng.choice(local)))

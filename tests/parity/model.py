@@ -77,7 +77,7 @@ class Model:
         return self.rng.choices([value for _, value in pairs], [weight for weight, _ in pairs])[0]
 
     def device(self):
-        """To leave by: nearly always one that is up, and seldom the one that most come in by."""
+        """A device for egress: nearly always one that is up, and seldom the one that most packets come in by."""
         fit = [dev for dev in self.devices if dev.routable]
         up = [dev for dev in fit if dev.up]
         some = up if up and self.chance(0.95) else fit

@@ -161,7 +161,7 @@ class Table:
         yield from self.rules(name, -1)
 
     def pairs(self):
-        """Of some pairs of devices only, as routers between networks have them."""
+        """Rules about some pairs of devices only, as routers between networks have them."""
         yield "add chain %s pairs { type filter hook forward priority 0; }" % self.named
         for _ in range(self.rng.choice((1, 2, 3))):
             words = 'iifname "%s" oifname "%s" ' % (self.port(), self.port())

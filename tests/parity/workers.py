@@ -104,7 +104,7 @@ class Totals:
 
 
 def _listed(counts):
-    """By count; those without any last."""
+    """Names with their counts, the largest first; those without any last."""
     by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     never = ", ".join(name for name, count in by_count if not count)
     met = ", ".join("%s %d" % item for item in by_count if item[1])

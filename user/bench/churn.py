@@ -344,7 +344,7 @@ class Bench:
         return time.monotonic() - start, late
 
     def add_rows(self, results: rows.Results, table: tb.Table) -> None:
-        """Of all runs."""
+        """Add the rows of all runs."""
         for mode, unit in (("withdrawn-lost", "%"), ("p50", "ms"), ("p99", "ms")):
             pairs = zip(self.values["sixlane", mode, unit], self.values["kernel", mode, unit])
             self.values["sixlane/kernel", mode, "ratio"] = [ours / kernel for ours, kernel in pairs if kernel]

@@ -45,7 +45,7 @@ def catch_interrupts() -> None:
 
 
 def check_interrupt() -> None:
-    """To be called between two steps. Raises Interrupted."""
+    """Raise Interrupted after a signal. Call it between two steps."""
     if _signals:
         raise Interrupted
 

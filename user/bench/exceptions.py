@@ -121,7 +121,7 @@ class Measurement:
                  f"sixlaned has {wanted} exceptions, and leaves no packets to the kernel")  # fmt: skip
 
     def add_rows(self) -> None:
-        """Of the rounds until now."""
+        """Add the rows of the rounds until now."""
         for name, engine in product(self.lists, ENGINES):
             none, learned = (self.ns[engine, name, state] for state in MTUS)
             added = [b - a for a, b in zip(none, learned)]

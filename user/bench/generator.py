@@ -161,7 +161,7 @@ class LocalSource:
         return result
 
     def _counts(self) -> np.ndarray:
-        """Of each flow, summed over all ports: packets, and those with a wrong hop limit."""
+        """[flow], summed over all ports: packets, and those with a wrong hop limit."""
         return self.sink.counts().sum(axis=0)
 
     def _probe(self, traffic: Traffic, is_sent: threading.Event) -> int:

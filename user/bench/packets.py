@@ -184,7 +184,7 @@ class Sink:
         self.expect(flows)
 
     def _attach(self, device: str) -> None:
-        """In native mode, for frames in one buffer or in several, or else in generic mode."""
+        """Attach in native mode, for frames in one buffer or in several; if the driver refuses, in generic mode."""
         name = f"sink {device}"
         for frags, generic in ((False, False), (True, False), (False, True)):
             try:
@@ -212,7 +212,7 @@ class Sink:
         return self.engine.do("sums", object=f"sink {device}", map=name)["sums"]
 
     def counts(self) -> np.ndarray:
-        """Of each device and flow, since the sink was made: all packets, and those with a wrong hop limit."""
+        """[device, flow]: all packets since the sink was made, and those with a wrong hop limit."""
         counts = np.zeros((len(self.devices), FLOWS, 2), int)
         for number, device in enumerate(self.devices):
             for flow, *found in self._sums(device, "counts"):

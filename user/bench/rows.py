@@ -91,13 +91,13 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 
 def number(value: float) -> str:
-    """As text: three significant digits, or all digits before the point."""
+    """The value as text: three significant digits, or all digits before the point."""
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{value:,.{min(max(digits, 0), 6)}f}"
 
 
 def _rounded(value: float) -> float | None:
-    """To more digits than can be measured. None if not finite, which JSON cannot say."""
+    """Rounded to more digits than can be measured. None if not finite, which JSON cannot express."""
     if not math.isfinite(value):
         return None
     return round(float(value), 4) if abs(value) >= 10 else float(f"{value:.6g}")

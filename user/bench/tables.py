@@ -58,7 +58,7 @@ class Table:
         return len(self.length)
 
     def prefixes(self) -> list[str]:
-        """As text, "2001:db8::/32"; of IPv6 only."""
+        """The prefixes as text, "2001:db8::/32"; only for tables of IPv6."""
         return [f"{inet_ntop(AF_INET6, bytes(raw))}/{length}" for raw, length in zip(self.addresses, self.length)]
 
     def write(self, path: pathlib.Path | str) -> None:
@@ -85,7 +85,7 @@ class Table:
         return Table(self.name, self.seed, addresses, np.append(self.length, 0), self.is_ipv4)
 
     def as_ipv4(self) -> "Table":
-        """As many IPv4 routes with the Internet's lengths, and 0.0.0.0/0 if there is ::/0."""
+        """A table of as many IPv4 routes with the Internet's lengths, with 0.0.0.0/0 if this one has ::/0."""
         fallback = self.length[0] == 0
         table = _draw(f"ipv4:{self.name}", self.seed, len(self) - fallback, REAL_IPV4, True)
         return table.with_fallback() if fallback else table
@@ -137,7 +137,7 @@ def named(name: str, seed: int) -> Table:
 
 
 def from_prefixes(name: str, seed: int, prefixes: Iterable[str]) -> Table:
-    """Of IPv6 prefixes as text."""
+    """The table of IPv6 prefixes that are given as text."""
     pairs = [prefix.split("/") for prefix in prefixes]
     packed = np.frombuffer(b"".join(inet_pton(AF_INET6, address) for address, _ in pairs), np.uint8)
     return Table(name, seed, packed.reshape(-1, 16), np.array([int(length) for _, length in pairs], np.int64))
