@@ -130,6 +130,11 @@ static const struct row rows_exception[] = {
 	{ "look, nothing there", LOOK },
 	{ "mark, no exception", MARKED },
 
+	/* a member of a group, whose port is known with it, is no way past them */
+	{ "exception of a group", ROUTED(NH_GROUP), WITH(SET_GROUP(NH_GATEWAY, 0)), BY_ALT },
+	{ "punt of a group, no mark, look", ROUTED(NH_GROUP), WITH(SET_GROUP(NH_GATEWAY, 0)),
+	  PUNTED_DST, LOOK, PUNTED },
+
 	/* what is punt */
 	{ "punt", MARKED, PUNTED_DST, PUNTED },
 	{ "punt, no mark", PUNTED_DST },
